@@ -1,0 +1,8 @@
+"""What both threads touch, and the only code that both touch.
+
+Thread: both. Whatever is shared here says which lock guards it or which thread
+owns it.
+Holds: the clock and deadlines, calls, mailboxes, the events themselves,
+subscription and partition state.
+May import: `records` and the vocabulary (`types`, `errors`, `config`).
+"""

@@ -1,0 +1,111 @@
+"""The clock, and the one instant by which a call must answer.
+
+This is the only module that reads the time or sleeps; every other line is
+handed a `now`, a `Deadline`, or a `Clock`. Seconds are floats on the monotonic
+clock; a relative timeout exists only in a public signature and becomes a
+`Deadline` on the first line of the call.
+
+Thread: either. Both classes are immutable and hold no lock.
+"""
+
+import math
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Protocol
+
+
+class Clock(Protocol):
+    """What the time is, and how to let some of it pass."""
+
+    def now(self) -> float:
+        """Seconds on a clock that never goes back."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Let this many seconds pass; none for a value at or below zero."""
+        ...
+
+
+class MonotonicClock:
+    """The clock of production: the system's monotonic one."""
+
+    __slots__ = ()
+
+    def now(self) -> float:
+        """Seconds on the system's monotonic clock."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Give up the processor for this many seconds."""
+        if seconds > 0:
+            time.sleep(seconds)
+
+    def __repr__(self) -> str:
+        return "MonotonicClock()"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Deadline:
+    """One absolute instant on the monotonic clock; nothing re-derives it.
+
+    Attributes:
+        at: The instant, in seconds; `math.inf` never comes.
+    """
+
+    at: float
+
+    @classmethod
+    def after(cls, now: float, timeout: float | timedelta) -> "Deadline":
+        """The instant `timeout` after `now`.
+
+        Args:
+            now: The reading of the clock that the timeout counts from.
+            timeout: Seconds or a timedelta; `math.inf` means never.
+
+        Raises:
+            TypeError: The timeout is no int, float or timedelta.
+            ValueError: It is negative or NaN.
+        """
+        return cls(now + as_seconds(timeout))
+
+    def remaining(self, now: float) -> float:
+        """Seconds left at `now`, never below zero."""
+        return max(0.0, self.at - now)
+
+    def expired(self, now: float) -> bool:
+        """Whether the instant has come."""
+        return now >= self.at
+
+    def earlier(self, other: "Deadline") -> "Deadline":
+        """Whichever of the two comes first."""
+        return self if self.at <= other.at else other
+
+
+NEVER: Final = Deadline(math.inf)
+"""The deadline of a call that may wait for ever."""
+
+
+def as_seconds(timeout: float | timedelta) -> float:
+    """A public timeout as seconds, checked.
+
+    Raises:
+        TypeError: The timeout is no int, float or timedelta.
+        ValueError: It is negative or NaN.
+    """
+    if isinstance(timeout, timedelta):
+        seconds = timeout.total_seconds()
+    elif isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(
+            f"a timeout is a number of seconds or a timedelta, not "
+            f"{type(timeout).__name__}: {timeout!r}"
+        )
+    else:
+        try:
+            seconds = float(timeout)
+        except OverflowError:
+            # An int beyond every float: as far away as never, on its own side of zero.
+            seconds = math.copysign(math.inf, timeout > 0 or -1)
+    if math.isnan(seconds) or seconds < 0:
+        raise ValueError(f"a timeout is not negative and not NaN: {timeout!r}")
+    return seconds
