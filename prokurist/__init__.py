@@ -1,0 +1,103 @@
+"""prokurist: the Kafka client for Python in which every call answers by its deadline.
+
+The names below are resolved when they are first asked for, so that importing
+the package costs next to nothing. Nothing inside the package imports from here.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from prokurist import errors as errors
+    from prokurist import testing as testing
+    from prokurist.config import ConsumerConfig as ConsumerConfig
+    from prokurist.config import ProducerConfig as ProducerConfig
+    from prokurist.config import Secret as Secret
+    from prokurist.errors import CommitFailedException as CommitFailedException
+    from prokurist.errors import ConfigException as ConfigException
+    from prokurist.errors import ConfigWarning as ConfigWarning
+    from prokurist.errors import IllegalStateException as IllegalStateException
+    from prokurist.errors import KafkaException as KafkaException
+    from prokurist.errors import RetriableException as RetriableException
+    from prokurist.errors import TimeoutException as TimeoutException
+    from prokurist.errors import WakeupException as WakeupException
+    from prokurist.types import ConsumerGroupMetadata as ConsumerGroupMetadata
+    from prokurist.types import GroupMembershipOperation as GroupMembershipOperation
+    from prokurist.types import Node as Node
+    from prokurist.types import OffsetAndMetadata as OffsetAndMetadata
+    from prokurist.types import OffsetAndTimestamp as OffsetAndTimestamp
+    from prokurist.types import PartitionInfo as PartitionInfo
+    from prokurist.types import SubscriptionPattern as SubscriptionPattern
+    from prokurist.types import TimestampType as TimestampType
+    from prokurist.types import TopicPartition as TopicPartition
+
+    __version__: str
+
+__all__ = [
+    "CommitFailedException",
+    "ConfigException",
+    "ConfigWarning",
+    "ConsumerConfig",
+    "ConsumerGroupMetadata",
+    "GroupMembershipOperation",
+    "IllegalStateException",
+    "KafkaException",
+    "Node",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "PartitionInfo",
+    "ProducerConfig",
+    "RetriableException",
+    "Secret",
+    "SubscriptionPattern",
+    "TimeoutException",
+    "TimestampType",
+    "TopicPartition",
+    "WakeupException",
+    "__version__",
+    "errors",
+    "testing",
+]
+
+_HOMES = {
+    "CommitFailedException": "prokurist.errors",
+    "ConfigException": "prokurist.errors",
+    "ConfigWarning": "prokurist.errors",
+    "ConsumerConfig": "prokurist.config",
+    "ConsumerGroupMetadata": "prokurist.types",
+    "GroupMembershipOperation": "prokurist.types",
+    "IllegalStateException": "prokurist.errors",
+    "KafkaException": "prokurist.errors",
+    "Node": "prokurist.types",
+    "OffsetAndMetadata": "prokurist.types",
+    "OffsetAndTimestamp": "prokurist.types",
+    "PartitionInfo": "prokurist.types",
+    "ProducerConfig": "prokurist.config",
+    "RetriableException": "prokurist.errors",
+    "Secret": "prokurist.config",
+    "SubscriptionPattern": "prokurist.types",
+    "TimeoutException": "prokurist.errors",
+    "TimestampType": "prokurist.types",
+    "TopicPartition": "prokurist.types",
+    "WakeupException": "prokurist.errors",
+}
+"""Where each name lives; `test_exports` keeps it equal to what type checkers see."""
+
+_ROOMS = frozenset({"errors", "testing"})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in _ROOMS:
+        value = import_module(f"prokurist.{name}")
+    elif name == "__version__":
+        value = import_module("importlib.metadata").version("prokurist")
+    else:
+        raise AttributeError(f"module 'prokurist' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

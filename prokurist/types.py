@@ -1,0 +1,213 @@
+"""The nouns of Kafka: small frozen values without behaviour.
+
+Thread: any; nothing here changes once it is made. Each value is cheap to make,
+to hash and to send across a process boundary, and its repr can be pasted back.
+The record and its containers live in `prokurist.records`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+__all__ = [
+    "ConsumerGroupMetadata",
+    "GroupMembershipOperation",
+    "Node",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "PartitionInfo",
+    "SubscriptionPattern",
+    "TimestampType",
+    "TopicPartition",
+]
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic.
+
+    A named tuple and no dataclass: it is the key of every table in the client,
+    and a tuple hashes and compares without running a line of Python.
+    """
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetAndMetadata:
+    """A position to commit, or one that was committed.
+
+    Attributes:
+        offset: The next offset to read: one past the last record that is done.
+        metadata: A note of yours that the group keeps beside the offset.
+        leader_epoch: The leader epoch of the last record read, where it is
+            known; it lets the client notice a log that was cut back.
+
+    Raises:
+        ValueError: The offset or the leader epoch is negative.
+        TypeError: The offset or the leader epoch is no int, or the metadata no str.
+    """
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int | None = None
+
+    def __post_init__(self) -> None:
+        require_int("offset", self.offset)
+        if not isinstance(self.metadata, str):
+            raise TypeError(f"metadata is a str, not {self.metadata!r}")
+        if self.leader_epoch is not None:
+            require_int("leader_epoch", self.leader_epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetAndTimestamp:
+    """The first record at or after a moment.
+
+    Attributes:
+        offset: Its offset.
+        timestamp: Its timestamp, in milliseconds since the epoch.
+        leader_epoch: The leader epoch it was written in, where it is known.
+
+    Raises:
+        ValueError: The offset, timestamp or leader epoch is negative.
+        TypeError: One of them is no int.
+    """
+
+    offset: int
+    timestamp: int
+    leader_epoch: int | None = None
+
+    def __post_init__(self) -> None:
+        require_int("offset", self.offset)
+        require_int("timestamp", self.timestamp)
+        if self.leader_epoch is not None:
+            require_int("leader_epoch", self.leader_epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A broker, as the cluster's metadata names it.
+
+    Attributes:
+        id: Its node id; negative for a bootstrap address not yet identified.
+        host: The host it advertises.
+        port: The port it advertises.
+        rack: Its rack, where it has one.
+    """
+
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        name = f"broker {self.id}" if self.id >= 0 else "bootstrap broker"
+        return f"{name} ({host}:{self.port})"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionInfo:
+    """Where a partition lives.
+
+    Attributes:
+        topic: The topic.
+        partition: The partition's number.
+        leader: The broker that leads it; None while there is none.
+        replicas: All brokers that keep a copy, the preferred leader first.
+        in_sync_replicas: Those that are caught up.
+        offline_replicas: Those that are down.
+    """
+
+    topic: str
+    partition: int
+    leader: Node | None
+    replicas: tuple[Node, ...] = ()
+    in_sync_replicas: tuple[Node, ...] = ()
+    offline_replicas: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGroupMetadata:
+    """A member's place in its group, as a transactional producer needs it.
+
+    Attributes:
+        group_id: The group.
+        generation_id: The classic generation or the KIP-848 member epoch; −1
+            while the member is in none.
+        member_id: The member's id; empty while it has none.
+        group_instance_id: The static member's name, where there is one.
+    """
+
+    group_id: str
+    generation_id: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionPattern:
+    """A regular expression that the broker resolves (KIP-848, RE2 syntax).
+
+    For a pattern that the client resolves, subscribe to a `re.Pattern`.
+
+    Raises:
+        ValueError: The pattern is empty.
+        TypeError: It is no str.
+    """
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pattern, str):
+            raise TypeError(f"a SubscriptionPattern takes a str, not {self.pattern!r}")
+        if not self.pattern:
+            raise ValueError("a SubscriptionPattern matches something: it is empty")
+
+
+class TimestampType(Enum):
+    """Who stamped a record."""
+
+    NO_TIMESTAMP_TYPE = -1
+    """Nobody: a record in the oldest format."""
+    CREATE_TIME = 0
+    """The producer."""
+    LOG_APPEND_TIME = 1
+    """The broker, when it appended the batch."""
+
+
+class GroupMembershipOperation(Enum):
+    """What `close` does with the membership (KIP-1092)."""
+
+    DEFAULT = "default"
+    """A dynamic member leaves; a static one stays until its session ends."""
+    LEAVE_GROUP = "leave"
+    """Leave, as a static member too: its partitions move at once."""
+    REMAIN_IN_GROUP = "remain"
+    """Send no leave, as a dynamic member either: the session has to end."""
+
+
+def named(partitions: Iterable[TopicPartition], most: int = 5) -> str:
+    """Partitions as a person reads them: `orders-0, orders-1 and 3 more`."""
+    ordered = sorted(partitions)
+    shown = ", ".join(map(str, ordered[:most]))
+    more = len(ordered) - most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def require_int(name: str, value: object) -> None:
+    """Check a number that Kafka keeps as a non-negative integer.
+
+    Raises:
+        TypeError: It is no int (a bool is none either).
+        ValueError: It is negative.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is an int, not {value!r}")
+    if value < 0:
+        raise ValueError(f"{name} is not negative: {value}")

@@ -1,0 +1,129 @@
+"""Who you are, and what you may do."""
+
+from prokurist.errors.tree import (
+    ApiException,
+    AuthenticationException,
+    AuthorizationException,
+)
+
+
+class TopicAuthorizationException(AuthorizationException):
+    """Not allowed on these topics.
+
+    Attributes:
+        topics: All that were refused, in one error.
+    """
+
+    error_code = 29
+
+    def __init__(self, message: str = "", *, topics: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.topics = topics
+
+
+class GroupAuthorizationException(AuthorizationException):
+    """Not allowed in this group.
+
+    Attributes:
+        group_id: The group.
+    """
+
+    error_code = 30
+
+    def __init__(self, message: str = "", *, group_id: str | None = None) -> None:
+        super().__init__(message)
+        self.group_id = group_id
+
+
+class ClusterAuthorizationException(AuthorizationException):
+    """Not allowed on the cluster as a whole."""
+
+    error_code = 31
+
+
+class TransactionalIdAuthorizationException(AuthorizationException):
+    """Not allowed to use this transactional id."""
+
+    error_code = 53
+
+
+class DelegationTokenAuthorizationException(AuthorizationException):
+    """Not allowed on this delegation token."""
+
+    error_code = 65
+
+
+class SslAuthenticationException(AuthenticationException):
+    """TLS failed: the certificate, the host name, or the protocol."""
+
+
+class UnsupportedSaslMechanismException(AuthenticationException):
+    """The broker does not offer this SASL mechanism."""
+
+    error_code = 33
+
+
+class IllegalSaslStateException(AuthenticationException):
+    """A request came that the SASL handshake does not expect."""
+
+    error_code = 34
+
+
+class SaslAuthenticationException(AuthenticationException):
+    """The broker refused the credentials."""
+
+    error_code = 58
+
+
+class SecurityDisabledException(ApiException):
+    """The broker has no authorizer."""
+
+    error_code = 54
+
+
+class DelegationTokenDisabledException(ApiException):
+    """The broker issues no delegation tokens."""
+
+    error_code = 61
+
+
+class DelegationTokenNotFoundException(ApiException):
+    """There is no such delegation token."""
+
+    error_code = 62
+
+
+class DelegationTokenOwnerMismatchException(ApiException):
+    """The delegation token belongs to somebody else."""
+
+    error_code = 63
+
+
+class UnsupportedByAuthenticationException(ApiException):
+    """Delegation tokens are not to be had over this kind of connection."""
+
+    error_code = 64
+
+
+class DelegationTokenExpiredException(ApiException):
+    """The delegation token is over."""
+
+    error_code = 66
+
+
+class InvalidPrincipalTypeException(ApiException):
+    """The kind of principal is not supported."""
+
+    error_code = 67
+
+
+class UnacceptableCredentialException(ApiException):
+    """The credential does not meet the broker's rules."""
+
+    error_code = 93
+
+
+class PrincipalDeserializationException(ApiException):
+    """A forwarded request's principal could not be read."""
+
+    error_code = 97
