@@ -9,9 +9,7 @@ from prokurist import errors
 from prokurist.errors.codes import by_code, error_for
 
 TABLE = (Path(__file__).parent / "kafka-errors.tsv").read_text(encoding="utf-8")
-FACTS = [
-    row for row in csv.DictReader(TABLE.splitlines(), delimiter="\t") if row["exception"]
-]
+FACTS = [row for row in csv.DictReader(TABLE.splitlines(), delimiter="\t") if row["exception"]]
 
 
 @pytest.mark.parametrize("fact", FACTS, ids=lambda fact: str(fact["name"]))

@@ -1,0 +1,243 @@
+"""Nobody puts a line of code in the wrong room without a test saying so.
+
+import-linter's contracts stand in `pyproject.toml`; here they are run, and run
+again on a copy of the package with a violation planted in it. What import-linter
+cannot say is read off the syntax tree.
+"""
+
+import ast
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "prokurist"
+RUN_CONTRACTS = """
+import sys
+sys.path.insert(0, ".")
+sys.argv = ["lint-imports", "--no-cache", "--no-logo"]
+from importlinter.cli import lint_imports_command
+lint_imports_command()
+"""
+ROOMS = ("consumer", "network_thread", "events")
+TIME_MODULES = frozenset({"time", "timeit", "sched"})
+CLOCK_READINGS = frozenset({"now", "utcnow", "today"})
+
+
+def broken_rules(source: str, name: str) -> list[str]:
+    """What in a module breaks a rule of its room.
+
+    Args:
+        source: The module's text.
+        name: Its file's path below the package, such as `events/clock.py`.
+
+    Returns:
+        A sentence for each line at fault.
+    """
+    rules = [imports_of_the_face]
+    if name != "events/clock.py":
+        rules.append(readings_of_the_time)
+    tree = ast.parse(source)
+    return [f"{name}:{line}: {why}" for rule in rules for line, why in rule(tree)]
+
+
+def imports_of_the_face(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Nothing inside imports from `prokurist` itself: it resolves names for users."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "prokurist":
+            rooms = {alias.name for alias in node.names}
+            if not in_type_checking(tree, node):
+                yield node.lineno, f"imports {sorted(rooms)} from the face of the package"
+        elif isinstance(node, ast.Import) and any(a.name == "prokurist" for a in node.names):
+            yield node.lineno, "imports the face of the package"
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            yield node.lineno, "imports relatively: name the room"
+
+
+def readings_of_the_time(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Only `events/clock.py` reads the time; the others are handed it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] in TIME_MODULES:
+                    yield node.lineno, f"imports {alias.name}"
+        elif isinstance(node, ast.ImportFrom) and node.module in TIME_MODULES:
+            yield node.lineno, f"imports from {node.module}"
+        elif isinstance(node, ast.Attribute) and node.attr in CLOCK_READINGS:
+            owner = ast.unparse(node.value).rpartition(".")[2]
+            if owner in {"datetime", "date"}:
+                yield node.lineno, f"reads {ast.unparse(node)}"
+
+
+def in_type_checking(tree: ast.AST, wanted: ast.AST) -> bool:
+    """Whether a node stands below `if TYPE_CHECKING:`."""
+    return any(
+        isinstance(node, ast.If)
+        and ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING"
+        and any(each is wanted for statement in node.body for each in ast.walk(statement))
+        for node in ast.walk(tree)
+    )
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the contracts over the package in a folder."""
+    return subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            RUN_CONTRACTS,
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_rooms_that_tell_the_story_stand_at_the_root(room: str) -> None:
+    """`consumer`, `network_thread` and `events` are links into the package."""
+    link = ROOT / room
+    assert link.is_symlink()
+    assert link.resolve() == (PACKAGE / room).resolve()
+
+
+def test_every_folder_says_what_it_is_for() -> None:
+    """No folder without a module, and none whose opening words are missing."""
+    for folder in (PACKAGE, *(each for each in PACKAGE.rglob("*") if each.is_dir())):
+        if folder.name != "__pycache__":
+            opening = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))
+            assert opening, folder
+
+
+def test_the_contracts_hold() -> None:
+    """The table of docs/design.md, as import-linter checks it."""
+    run = lint(ROOT)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "contract"),
+    [
+        ("types.py", "import prokurist.events.clock", "Each room"),
+        ("records/new.py", "import prokurist.events.clock", "Each room"),
+        ("events/new.py", "import prokurist.network_thread", "Each room"),
+        ("network_thread/new.py", "import prokurist.consumer", "Each room"),
+        ("consumer/new.py", "import prokurist.network_thread", "Each room"),
+        ("consumer/new.py", "import prokurist.metrics", "Each room"),
+        ("attic.py", "", "Each room"),
+        ("utils/__init__.py", "", "Each room"),
+        ("consumer/new.py", "import prokurist.testing", "Nothing but the command line"),
+        ("testing/new.py", "import prokurist.consumer", "testing knows"),
+        ("testing/new.py", "import prokurist.network_thread", "testing knows"),
+        ("network_thread/new.py", "import kio.schema", "kio stays"),
+        ("records/new.py", "from kio import records", "kio stays"),
+        ("network_thread/new.py", "import socket", "Sockets stay"),
+        ("consumer/new.py", "import selectors", "Sockets stay"),
+        ("events/new.py", "from ssl import SSLContext", "Sockets stay"),
+        ("metrics/new.py", "def f():\n    import http.server", "Sockets stay"),
+    ],
+)
+def test_a_line_in_the_wrong_room_breaks_its_contract(
+    tmp_path: Path, file: str, line: str, contract: str
+) -> None:
+    """Planted in a copy, each violation is found, and by the contract that names it."""
+    run = lint(planted(tmp_path, file, line))
+    assert run.returncode == 1, run.stdout + run.stderr
+    broken = [each for each in run.stdout.splitlines() if each.endswith(" BROKEN")]
+    assert any(each.startswith(contract) for each in broken)
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("consumer/consumer.py", "import prokurist.assembly"),
+        ("network_thread/wire/codec.py", "import kio.schema"),
+        ("network_thread/io/transport.py", "import socket, ssl, selectors"),
+        ("testing/new.py", "import asyncio, socket, kio, prokurist.events.clock"),
+        ("metrics/new.py", "import prokurist.consumer, prokurist.network_thread"),
+    ],
+)
+def test_a_line_in_the_right_room_is_left_alone(tmp_path: Path, file: str, line: str) -> None:
+    """The exceptions that the contracts name are really open."""
+    folder = planted(tmp_path, file, line)
+    (folder / "prokurist" / "assembly.py").write_text("import prokurist.network_thread\n")
+    run = lint(folder)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def planted(tmp_path: Path, file: str, line: str) -> Path:
+    """A copy of the package and its contracts, with one more line in it."""
+    skip = shutil.ignore_patterns("__pycache__", "*.so", "*.c")
+    shutil.copytree(PACKAGE, tmp_path / "prokurist", ignore=skip)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    target = tmp_path / "prokurist" / file
+    if not target.parent.exists():
+        target.parent.mkdir()
+        (target.parent / "__init__.py").touch()
+    with target.open("a", encoding="utf-8") as out:
+        out.write(f"\n{line}\n")
+    return tmp_path
+
+
+def test_every_module_keeps_the_rules_of_its_room() -> None:
+    """Time is read in one module; nothing imports the face; imports name the room."""
+    modules = list(PACKAGE.rglob("*.py"))
+    assert len(modules) > 10
+    broken = [
+        rule
+        for module in modules
+        for rule in broken_rules(
+            module.read_text("utf-8"), module.relative_to(PACKAGE).as_posix()
+        )
+    ]
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import time",
+        "from time import monotonic",
+        "import datetime\ndatetime.datetime.now()",
+        "from datetime import datetime\nthen = datetime.utcnow()",
+        "from datetime import date\ndate.today()",
+        "from prokurist import errors",
+        "import prokurist",
+        "from . import tree",
+    ],
+)
+def test_a_line_that_breaks_a_rule_is_found(line: str) -> None:
+    """The rules are able to fail."""
+    assert broken_rules(line, "consumer/new.py")
+
+
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [
+        ("import time\ntime.monotonic()", "events/clock.py"),
+        ("from datetime import timedelta", "consumer/new.py"),
+        ("def f(clock): return clock.now()", "consumer/new.py"),
+        ("from prokurist.errors import KafkaException", "consumer/new.py"),
+        ("if TYPE_CHECKING:\n    from prokurist import errors", "__init__.py"),
+    ],
+)
+def test_a_line_that_keeps_the_rules_is_not(line: str, file: str) -> None:
+    """The rules find nothing else."""
+    assert not broken_rules(line, file)
+
+
+def test_no_file_outgrows_one_sitting() -> None:
+    """A module past 450 lines wants a seam with a name; tables are read differently."""
+    long = {
+        module.relative_to(ROOT).as_posix(): lines
+        for folder in (PACKAGE, ROOT / "tests")
+        for module in folder.rglob("*.py")
+        if (lines := len(module.read_text("utf-8").splitlines())) > 450
+        and "generated" not in module.read_text("utf-8")[:400].lower()
+    }
+    assert not long
