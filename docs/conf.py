@@ -17,6 +17,9 @@ autodoc_class_signature = "mixed"
 napoleon_use_ivar = True
 # The standard library's and pytest's pages are elsewhere: their names are not links here.
 nitpick_ignore_regex = [
-    (r"py:.*", r"(collections|contextlib|datetime|enum|pathlib|types|typing|pytest|_pytest)\..*"),
+    (
+        r"py:.*",
+        r"(collections|contextlib|datetime|enum|pathlib|types|typing|pytest|_pytest)\..*",
+    ),
     (r"py:class", r"(optional|None|Path|timedelta|Final|Self|.*Error|.*Warning)"),
 ]
