@@ -34,7 +34,6 @@ class Address:
         return f"{host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
 class Servers:
     """The kind of `bootstrap.servers`: addresses, each at most once, in the user's order."""
 
@@ -129,4 +128,4 @@ def shown_without_credentials(text: str) -> str:
     Returns:
         The text, with what stands before an "@" masked.
     """
-    return re.sub(r"(^|[/,\s])[^/,\s]*@", r"\1***@", text)
+    return re.sub(r"((?:^|,)\s*(?:\w+://)?)[^,]*@", r"\1***@", text)

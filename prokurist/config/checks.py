@@ -36,9 +36,9 @@ def check_consumer(values: dict[str, Any], given: Collection[str]) -> None:
     wait, limit = values["fetch_max_wait_ms"], values["request_timeout_ms"]
     if "fetch.max.wait.ms" in given and wait >= limit:
         raise ConfigException(
-            f"fetch.max.wait.ms={wait} lets a broker wait as long as request.timeout.ms={limit} "
-            "allows its answer to take, so every fetch without data would end the connection: "
-            "lower the former or raise the latter"
+            f"fetch.max.wait.ms={wait} lets a broker wait as long as its answer may take with "
+            f"request.timeout.ms={limit}, so every fetch without data would end the "
+            "connection: lower the former or raise the latter"
         )
 
 

@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from prokurist.config.checks import check_consumer, check_producer
 from prokurist.config.consumer import ConsumerKeys
-from prokurist.config.foreign import CONSUMER_ONLY, PRODUCER_ONLY
-from prokurist.config.key import table
+from prokurist.config.foreign import FOR_CONSUMERS, FOR_PRODUCERS
 from prokurist.config.kip19 import DEPRECATED
-from prokurist.config.parsing import Client, read
+from prokurist.config.parsing import read
 from prokurist.config.producer import ProducerKeys
 from prokurist.config.secret import MASK, Secret
+from prokurist.config.table import Client, table
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from prokurist.config.typed import ConsumerKeywords, ProducerKeywords
 
-CONSUMER = Client("consumer", ConsumerKeys, check_consumer, CONSUMER_ONLY, MappingProxyType({}))
+CONSUMER = Client("consumer", ConsumerKeys, check_consumer, FOR_CONSUMERS, MappingProxyType({}))
 """The consumer's side of the table."""
 
-PRODUCER = Client("producer", ProducerKeys, check_producer, PRODUCER_ONLY, DEPRECATED)
+PRODUCER = Client("producer", ProducerKeys, check_producer, FOR_PRODUCERS, DEPRECATED)
 """The producer's side of the table."""
 
 
@@ -61,7 +61,7 @@ class ConsumerConfig(ConsumerKeys):
         _fill(self, *read(CONSUMER, PRODUCER, config, keywords))
 
     def __repr__(self) -> str:
-        return _shown(self, self.given)
+        return _shown(self, CONSUMER, self.given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -94,7 +94,7 @@ class ProducerConfig(ProducerKeys):
         _fill(self, *read(PRODUCER, CONSUMER, config, keywords))
 
     def __repr__(self) -> str:
-        return _shown(self, self.given)
+        return _shown(self, PRODUCER, self.given)
 
 
 def _fill(config: object, values: Mapping[str, Any], given: frozenset[str]) -> None:
@@ -104,9 +104,9 @@ def _fill(config: object, values: Mapping[str, Any], given: frozenset[str]) -> N
     object.__setattr__(config, "given", given)
 
 
-def _shown(config: object, given: Collection[str]) -> str:
+def _shown(config: object, client: Client, given: Collection[str]) -> str:
     parts: list[str] = []
-    for name, row in table(type(config)).items():
+    for name, row in table(client).items():
         if name in given:
             value = getattr(config, row.field)
             parts.append(f"{name}={MASK if isinstance(value, Secret) else _text(value)}")

@@ -11,6 +11,7 @@ from prokurist.config.objects import Assignors, Function
 from prokurist.config.offset_reset import OffsetReset, Reset
 
 _DESERIALIZER = Function("value_deserializer=json.loads", accepts="Callable[[bytes], Any]")
+_LATEST = OffsetReset("latest")
 _SHARE = refused(
     "belongs to share groups, which this consumer does not join; leave the key out"
 )
@@ -111,7 +112,7 @@ class ConsumerKeys(ConnectionKeys):
             "Where to begin without a valid position: at the end, at the beginning, at a time "
             "so long ago, or with an error.",
         ),
-    ] = OffsetReset("latest")
+    ] = _LATEST
     isolation_level: Annotated[
         str,
         Key(

@@ -215,7 +215,7 @@ KAFKA_PYTHON = MappingProxyType(
 )
 """kafka-python's keywords without an equal here."""
 
-CONSUMER_ONLY = MappingProxyType(
+FOR_CONSUMERS = MappingProxyType(
     {
         "max.in.flight.requests.per.connection": Foreign(
             "a consumer has one fetch under way to a broker; the rest is the producer's"
@@ -226,7 +226,7 @@ CONSUMER_ONLY = MappingProxyType(
 )
 """Keys that mean something to a producer here and that other clients give consumers too."""
 
-PRODUCER_ONLY = MappingProxyType(
+FOR_PRODUCERS = MappingProxyType(
     {
         "allow.auto.create.topics": Foreign(
             "whether sending creates a topic is the broker's auto.create.topics.enable", _TRUE

@@ -1,19 +1,11 @@
-"""Key and row: what the table says of one configuration key.
+"""What the table says of one configuration key.
 
-The table is not written down a second time anywhere: its rows are the annotated fields
-of the dataclasses in this package, and `table` reads them from there.
-
-Invariants: a row's dotted name is its field's name with dots for underscores; a key
-whose default is None takes None, and no other key does; a field without a `Key` in its
-annotation is no key.
+Invariants: a `Key` stands in the annotation of a dataclass's field; what the field says
+by itself (name, Python type, default) is not said here again.
 """
 
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
-from functools import cache
-from types import MappingProxyType
-from typing import Any, get_type_hints
 
 from prokurist.config.kinds import Kind
 
@@ -96,50 +88,3 @@ class Key:
     status: Status = SUPPORTED
     aliases: tuple[str, ...] = ()
     ours: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a client's table.
-
-    Attributes:
-        name: The dotted name.
-        field: The name of the field, and of the keyword.
-        key: What the annotation says.
-        default: The value when the key is not given; `MISSING` if it must be.
-    """
-
-    name: str
-    field: str
-    key: Key
-    default: object
-
-    @property
-    def required(self) -> bool:
-        """Whether there is no default."""
-        return self.default is MISSING
-
-    @property
-    def optional(self) -> bool:
-        """Whether None may be given."""
-        return self.default is None
-
-
-@cache
-def table(keys: type[Any], /) -> Mapping[str, Row]:
-    """Read the table from a class; done once per class, on first use.
-
-    Args:
-        keys: One of the dataclasses of keys.
-
-    Returns:
-        The rows by dotted name, in the order of the fields.
-    """
-    hints = get_type_hints(keys, include_extras=True)
-    rows: dict[str, Row] = {}
-    for field in fields(keys):
-        for note in getattr(hints[field.name], "__metadata__", ()):
-            if isinstance(note, Key):
-                name = field.name.replace("_", ".")
-                rows[name] = Row(name, field.name, note, field.default)
-    return MappingProxyType(rows)

@@ -73,7 +73,6 @@ def kind_of(value: object) -> str:
     return type(value).__name__
 
 
-@dataclass(frozen=True, slots=True)
 class Boolean:
     """True or False, also as the words that property files use."""
 
@@ -121,13 +120,11 @@ class Integer:
     def read(self, value: object) -> int:
         """See `Kind.read`; a fraction of a millisecond counts as a whole one."""
         number: int | None = None
-        if isinstance(value, bool):
-            pass
-        elif isinstance(value, int):
-            number = int(value)
-        elif isinstance(value, float) and value.is_integer():
-            number = int(value)
-        elif isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
+        if (
+            (isinstance(value, int) and not isinstance(value, bool))
+            or (isinstance(value, float) and value.is_integer())
+            or (isinstance(value, str) and _DECIMAL.fullmatch(value.strip()))
+        ):
             number = int(value)
         elif isinstance(value, timedelta) and self.unit == "ms":
             number = -(-value // _MILLISECOND)
@@ -245,7 +242,6 @@ class Choice:
         raise Rejected(f"must be one of {self.valid}")
 
 
-@dataclass(frozen=True, slots=True)
 class Acknowledgements:
     """How many replicas answer for a record: a word or a number, kept as Kafka's word."""
 
@@ -267,7 +263,6 @@ class Acknowledgements:
         )
 
 
-@dataclass(frozen=True, slots=True)
 class Names:
     """A list of strings, also as one string with commas."""
 

@@ -46,7 +46,6 @@ class Function:
         )
 
 
-@dataclass(frozen=True, slots=True)
 class Partitioner:
     """A callable that chooses a partition, or the name of what Java does by itself."""
 
@@ -69,7 +68,6 @@ class Partitioner:
         )
 
 
-@dataclass(frozen=True, slots=True)
 class Interceptors:
     """A list of interceptor objects."""
 
@@ -89,7 +87,6 @@ class Interceptors:
         return items
 
 
-@dataclass(frozen=True, slots=True)
 class Assignors:
     """A list of assignors: short names, Java's class names, or the user's objects."""
 

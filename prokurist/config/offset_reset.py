@@ -57,7 +57,6 @@ class OffsetReset:
         return f"{_PREFIX}PT{seconds}S"
 
 
-@dataclass(frozen=True, slots=True)
 class Reset:
     """The kind of `auto.offset.reset`."""
 

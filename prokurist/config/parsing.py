@@ -14,38 +14,19 @@ import difflib
 import inspect
 import reprlib
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 from prokurist.config.address import shown_without_credentials
 from prokurist.config.foreign import KAFKA_PYTHON, LIBRDKAFKA, Foreign
-from prokurist.config.key import Effect, Row, table
+from prokurist.config.key import Effect
 from prokurist.config.kinds import Kind, Rejected, kind_of
-from prokurist.config.kip19 import DEPRECATED, migrate
+from prokurist.config.kip19 import migrate
 from prokurist.config.secret import SecretText
+from prokurist.config.table import Client, Row, plain, spellings, table
 from prokurist.errors import ConfigException, ConfigWarning
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """What tells one client's configuration from the other's.
-
-    Attributes:
-        word: "consumer" or "producer".
-        keys: The class whose fields are its table.
-        check: The rules between its keys.
-        foreign: Keys that other clients take and this one passes over or refuses.
-        deprecated: KIP-19's old keys, if this client has them.
-    """
-
-    word: str
-    keys: type[Any]
-    check: Callable[[dict[str, Any], Collection[str]], None]
-    foreign: Mapping[str, Foreign]
-    deprecated: Mapping[str, Kind]
 
 
 def read(
@@ -105,12 +86,12 @@ class _Reading:
         self._idle: dict[str, str] = {}
 
     def take(self, spelling: str, value: object) -> None:
-        plain = _plain(spelling)
-        if row := spellings(self._client.keys).get(plain):
+        bare = plain(spelling)
+        if row := spellings(self._client).get(bare):
             self._take_row(row, spelling, value)
-        elif kind := self._client.deprecated.get(plain):
-            self._keep(self._deprecated, plain, spelling, _converted(kind, spelling, value))
-        elif foreign := _foreign(self._client).get(plain):
+        elif kind := self._client.deprecated.get(bare):
+            self._keep(self._deprecated, bare, spelling, _converted(kind, spelling, value))
+        elif foreign := _foreign(self._client).get(bare):
             if not foreign.accepts(value):
                 raise ConfigException(f"{spelling}: cannot be used here: {foreign.reason}")
             self._idle[spelling] = foreign.reason
@@ -157,7 +138,7 @@ class _Reading:
         if self._deprecated:
             migrated, advice = migrate(self._deprecated)
             self._values.update(migrated)
-        rows = table(self._client.keys)
+        rows = table(self._client)
         for name, row in rows.items():
             if row.required and name not in self._values:
                 raise ConfigException(
@@ -189,36 +170,22 @@ def _converted(kind: Kind, spelling: str, value: object, *, secret: bool = False
 
 
 def _shown(value: object) -> str:
+    # Masked before it is shortened, which could cut off what tells credentials.
+    if isinstance(value, str):
+        value = shown_without_credentials(value)
+    elif isinstance(value, (list, tuple)):
+        value = [
+            shown_without_credentials(item) if isinstance(item, str) else item for item in value
+        ]
     short = reprlib.Repr()
     short.maxstring = short.maxother = 80
-    return shown_without_credentials(short.repr(value))
-
-
-def _plain(spelling: str) -> str:
-    return spelling.replace("_", ".")
-
-
-@cache
-def spellings(keys: type[Any], /) -> Mapping[str, Row]:
-    """Every spelling of every key of a table, aliases included.
-
-    Args:
-        keys: The class whose fields are the table.
-
-    Returns:
-        The rows by spelling, with dots for underscores.
-    """
-    found: dict[str, Row] = {}
-    for row in table(keys).values():
-        for spelling in (row.name, *row.key.aliases):
-            found[_plain(spelling)] = row
-    return MappingProxyType(found)
+    return short.repr(value)
 
 
 @cache
 def _foreign_keys() -> Mapping[str, Foreign]:
     both = {**KAFKA_PYTHON, **LIBRDKAFKA}
-    return MappingProxyType({_plain(key): foreign for key, foreign in both.items()})
+    return MappingProxyType({plain(key): foreign for key, foreign in both.items()})
 
 
 def _foreign(client: Client) -> Mapping[str, Foreign]:
@@ -226,17 +193,15 @@ def _foreign(client: Client) -> Mapping[str, Foreign]:
 
 
 def _unknown(client: Client, other: Client, spelling: str) -> ConfigException:
-    plain = _plain(spelling)
-    if plain in spellings(other.keys) or plain in other.deprecated:
+    bare = plain(spelling)
+    if bare in spellings(other) or bare in other.deprecated:
         return ConfigException(
             f"{spelling} is a key of the {other.word}, and this is a {client.word}'s "
             "configuration: take it out"
         )
-    known = {
-        **{plain: row.name for plain, row in spellings(client.keys).items()},
-        **{key: key for key in client.deprecated},
-    }
-    near = difflib.get_close_matches(plain.lower(), known, n=3, cutoff=0.7)
+    known = {spelled: row.name for spelled, row in spellings(client).items()}
+    known.update((key, key) for key in client.deprecated)
+    near = difflib.get_close_matches(bare.lower(), known, n=3, cutoff=0.7)
     names = list(dict.fromkeys(known[match] for match in near))
     if "_" in spelling and "." not in spelling:
         names = [name.replace(".", "_") for name in names]

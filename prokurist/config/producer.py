@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from prokurist.config.connection import ConnectionKeys
-from prokurist.config.key import HIGH, LOW, MEDIUM, Key
+from prokurist.config.key import HIGH, LOW, Key
 from prokurist.config.kinds import (
     INT_MAX,
     LONG_MAX,
@@ -30,7 +30,7 @@ class ProducerKeys(ConnectionKeys):
         str,
         Key(
             Acknowledgements(),
-            "How many replicas have a record before it counts as sent: all that are in sync, "
+            "How many replicas have a record before it counts as sent: all in sync, "
             "the leader, or nobody.",
             LOW,
             aliases=("request.required.acks",),
@@ -49,7 +49,7 @@ class ProducerKeys(ConnectionKeys):
         int,
         Key(
             Integer(0),
-            "Most retries of a batch; better left alone, since delivery.timeout.ms bounds them.",
+            "Most retries of a batch; better left alone: delivery.timeout.ms bounds them.",
             HIGH,
             aliases=("message.send.max.retries",),
         ),

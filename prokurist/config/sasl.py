@@ -72,7 +72,7 @@ class SaslKeys(TlsKeys):
             "Java's login configuration.",
             MEDIUM,
             refused(
-                "JAAS is Java's; give sasl.mechanism with sasl.username and sasl.password instead"
+                "JAAS is Java's; give sasl.mechanism, sasl.username and sasl.password instead"
             ),
         ),
     ] = None

@@ -7,13 +7,13 @@ process says so when it is asked to reveal itself.
 
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, NoReturn, Self
 
 from prokurist.config.kinds import Rejected
 from prokurist.errors import KafkaException
 
 MASK = "***"
+"""What is shown instead of a secret."""
 
 
 class Secret:
@@ -94,6 +94,10 @@ class Secret:
         return _without_text, ()
 
 
+SecretSource = str | Secret | Callable[[], str]
+"""What a key that holds a secret takes."""
+
+
 def _octets(text: str) -> bytes:
     # Any str is a legal secret, lone surrogates from os.environ included.
     return text.encode("utf-8", "surrogatepass")
@@ -111,14 +115,13 @@ def _without_text() -> Secret:
     return Secret(_left_behind)
 
 
-@dataclass(frozen=True, slots=True)
 class SecretText:
     """The kind of a key whose value is a secret."""
 
     name: ClassVar[str] = "secret"
     unit: ClassVar[str] = ""
     valid: ClassVar[str] = ""
-    accepts: ClassVar[str] = "str | Secret | Callable[[], str]"
+    accepts: ClassVar[str] = "SecretSource"
 
     def read(self, value: object) -> Secret:
         """See `Kind.read`."""
