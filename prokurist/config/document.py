@@ -10,9 +10,9 @@ from prokurist.config.clients import CONSUMER, PRODUCER
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.foreign import (
     FOR_CONSUMERS,
+    FOR_PRODUCERS,
     KAFKA_PYTHON,
     LIBRDKAFKA,
-    FOR_PRODUCERS,
     Foreign,
 )
 from prokurist.config.key import Effect

@@ -79,6 +79,7 @@ class Call:
         "_lock",
         "_stand",
         "_tries",
+        "_wait",
         "_waits",
         "began",
         "config_key",
@@ -112,6 +113,7 @@ class Call:
         self._error: BaseException | None = None
         self._last_error: BaseException | None = None
         self._tries: list[Try] = []
+        self._wait: tuple[str, float] | None = None
         self._waits: list[Wait] = []
 
     # --- the network thread --------------------------------------------------------
@@ -127,6 +129,7 @@ class Call:
         with self._lock:
             if self._stand is not Stand.OPEN:
                 return None
+            self._close_wait(now)
             self._tries.append(attempt)
         return attempt
 
@@ -146,11 +149,30 @@ class Call:
         with self._lock:
             self._last_error = error
 
-    def waited(self, reason: str, since: float, until: float) -> None:
-        """Enter a stretch without an attempt into the ledger."""
+    def wait_begins(self, reason: str, now: float) -> None:
+        """Nothing of this call's own is on the wire; the ledger says what it waits for.
+
+        It lasts until the next claim, the next wait, `wait_ends`, or the end of the
+        call: whoever ends the call, the report tells of the wait it was in.
+        """
         with self._lock:
-            if self._stand is Stand.OPEN and until > since:
-                self._waits.append(Wait(reason, since - self.began, until - self.began))
+            if self._stand is Stand.OPEN:
+                self._close_wait(now)
+                self._wait = (reason, now)
+
+    def wait_ends(self, now: float) -> None:
+        """What the call waited for has come."""
+        with self._lock:
+            if self._stand is Stand.OPEN:
+                self._close_wait(now)
+
+    def _close_wait(self, now: float) -> None:
+        """The lock is held."""
+        if self._wait is not None:
+            reason, since = self._wait
+            self._wait = None
+            if now > since:
+                self._waits.append(Wait(reason, since - self.began, now - self.began))
 
     def finish(self, answer: Any = None) -> bool:
         """End the call with its answer."""
@@ -228,6 +250,7 @@ class Call:
 
     def _out_of_time(self, now: float) -> TimeoutException:
         """The ledger as it is now; the lock is held."""
+        self._close_wait(now)
         return TimeoutException(
             operation=self.operation,
             timeout=self.deadline.at - self.began,

@@ -6,6 +6,8 @@ say why the loop woke.
 
 Thread: the network thread alone.
 
+- The Timer also carries the time of the turn: the loop reads the clock when it
+  wakes and sets `now`; whatever runs in that turn reads it here.
 - An entry is cancelled by marking it; the heap drops it when it comes up (lazy
   deletion) or when the dead outnumber the living by far.
 - An entry never fires in the turn that set it, even if its time has come. So an
@@ -17,6 +19,8 @@ import heapq
 import math
 from collections.abc import Callable
 from typing import Final
+
+from prokurist.network_thread.operation import Promise
 
 REBUILD_AT: Final = 64
 """Fewer dead entries than this are never worth a rebuild."""
@@ -38,11 +42,17 @@ class Due:
 
 
 class Timer:
-    """The heap."""
+    """The heap, and the time of the turn.
 
-    __slots__ = ("_dead", "_heap", "_serial", "fired")
+    Attributes:
+        now: The clock, as the loop read it last.
+        fired: How many entries have fired.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_dead", "_heap", "_serial", "fired", "now")
+
+    def __init__(self, now: float) -> None:
+        self.now = now
         self._heap: list[tuple[float, int, Due]] = []
         self._serial = 0
         self._dead = 0
@@ -55,6 +65,17 @@ class Timer:
             self._serial += 1
             heapq.heappush(self._heap, (moment, self._serial, due))
         return due
+
+    def after(self, seconds: float, reason: str, action: Callable[[], None]) -> Due:
+        """Have something done so many seconds from now."""
+        return self.at(self.now + seconds, reason, action)
+
+    def sleep(self, seconds: float, reason: str) -> Promise[None]:
+        """A pause, for an operation to await; its entry goes when nobody waits any more."""
+        pause = Promise[None]()
+        due = self.after(seconds, reason, lambda: pause.keep(None))
+        pause.on_forsaken = lambda: self.cancel(due)
+        return pause
 
     def cancel(self, due: Due) -> None:
         """Have it not done; nothing happens when it was done or cancelled before."""
@@ -72,10 +93,10 @@ class Timer:
         """The present end of the line, for `fire`: what is set later waits a turn."""
         return self._serial
 
-    def fire(self, now: float, mark: int) -> None:
+    def fire(self, mark: int) -> None:
         """Do all that is due and was set before the mark, the earliest first."""
         later: list[tuple[float, int, Due]] = []
-        while self._heap and self._heap[0][0] <= now:
+        while self._heap and self._heap[0][0] <= self.now:
             entry = heapq.heappop(self._heap)
             due = entry[2]
             if not due.live:

@@ -84,11 +84,14 @@ def test_nothing_may_be_written_once_it_has_ended(end: str) -> None:
 def test_the_ledger_tells_what_was_tried_and_what_is_open() -> None:
     """B5: attempts, waits and the last error, counted from the call's beginning."""
     it = call()
-    it.waited("the group's coordinator", 100.0, 100.2)
+    it.wait_begins("the group's coordinator", 100.0)
     first = it.claim("OffsetCommit", NODE, 100.2, effect=True)
     assert first is not None
     error = NotCoordinatorException("moved")
     it.ended(first, 100.3, "NOT_COORDINATOR", error)
+    it.wait_begins("retry backoff", 100.3)
+    it.wait_ends(100.4)
+    it.wait_ends(100.45)
     it.claim("OffsetCommit", NODE, 100.5, effect=True)
     assert it.leave(102.0)
     with pytest.raises(TimeoutException) as caught:
@@ -101,7 +104,10 @@ def test_the_ledger_tells_what_was_tried_and_what_is_open() -> None:
         ("unanswered", 0.5),
     ]
     assert late.attempts[1].ended is None
-    assert [round(w.ended - w.started, 3) for w in late.waits] == [0.2]
+    assert [(w.reason, round(w.ended - w.started, 3)) for w in late.waits] == [
+        ("the group's coordinator", 0.2),
+        ("retry backoff", 0.1),
+    ]
     assert late.last_error is error
     assert late.may_have_happened
     assert late.partitions == (TopicPartition("orders", 0),)
@@ -130,6 +136,16 @@ def test_what_may_have_happened(effect: bool, ending: str | None, maybe: bool) -
     assert caught.value.may_have_happened is maybe
 
 
+@pytest.mark.parametrize("end", ["expire", "leave"])
+def test_the_wait_it_is_in_is_part_of_the_report(end: str) -> None:
+    """B1: whoever ends the call, the text says what it was waiting for."""
+    it = call()
+    it.wait_begins("the group's coordinator", 100.0)
+    assert it.expire(102.0) if end == "expire" else it.leave(102.0)
+    with pytest.raises(TimeoutException, match="it waited 2 s for the group's coordinator"):
+        it.result()
+
+
 def test_a_late_ending_does_not_change_the_report() -> None:
     """What is said when the caller leaves stays said."""
     it = call()
@@ -137,7 +153,8 @@ def test_a_late_ending_does_not_change_the_report() -> None:
     assert attempt is not None
     it.leave(102.0)
     it.ended(attempt, 103.0, "answered")
-    it.waited("retry backoff", 102.0, 103.0)
+    it.wait_begins("retry backoff", 102.0)
+    it.wait_ends(103.0)
     with pytest.raises(TimeoutException, match="unanswered") as caught:
         it.result()
     assert caught.value.may_have_happened

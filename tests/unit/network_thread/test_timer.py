@@ -3,17 +3,19 @@
 import math
 from random import Random
 
+from prokurist.network_thread.operation import Operation, Withdrawn
 from prokurist.network_thread.timer import Timer
 
 
 def fire(timer: Timer, now: float) -> None:
     """A turn in which nothing was set before."""
-    timer.fire(now, timer.mark())
+    timer.now = now
+    timer.fire(timer.mark())
 
 
 def test_entries_fire_in_the_order_of_their_time() -> None:
     """Ties go to the one that was set first; what is not due stays."""
-    timer, seen = Timer(), list[object]()
+    timer, seen = Timer(0.0), list[object]()
     for at, name in [(3.0, "c"), (1.0, "a"), (2.0, "b1"), (2.0, "b2"), (9.0, "later")]:
         timer.at(at, name, lambda name=name: seen.append(name))  # type: ignore[misc]
     fire(timer, 3.0)
@@ -27,7 +29,7 @@ def test_entries_fire_in_the_order_of_their_time() -> None:
 
 def test_a_cancelled_entry_never_fires() -> None:
     """Cancelled once or twice, before its time or after."""
-    timer, seen = Timer(), list[object]()
+    timer, seen = Timer(0.0), list[object]()
     due = timer.at(1.0, "a", lambda: seen.append("a"))
     timer.cancel(due)
     timer.cancel(due)
@@ -43,7 +45,7 @@ def test_a_cancelled_entry_never_fires() -> None:
 
 def test_an_entry_set_in_this_turn_waits_for_the_next() -> None:
     """B31: an action that sets an entry for now does not spin, and is not forgotten."""
-    timer, seen = Timer(), list[object]()
+    timer, seen = Timer(0.0), list[object]()
 
     def again() -> None:
         seen.append(len(seen))
@@ -62,10 +64,11 @@ def test_an_entry_set_in_this_turn_waits_for_the_next() -> None:
 
 def test_what_is_set_behind_the_mark_waits_too() -> None:
     """A call without any time still gets the turn in which it was taken up."""
-    timer, seen = Timer(), list[object]()
+    timer, seen = Timer(0.0), list[object]()
     mark = timer.mark()
     timer.at(5.0, "deadline", lambda: seen.append("deadline"))
-    timer.fire(5.0, mark)
+    timer.now = 5.0
+    timer.fire(mark)
     assert not seen
     fire(timer, 5.0)
     assert seen == ["deadline"]
@@ -73,7 +76,7 @@ def test_what_is_set_behind_the_mark_waits_too() -> None:
 
 def test_an_entry_that_never_comes_costs_nothing() -> None:
     """B17: an infinite deadline is no entry at all."""
-    timer = Timer()
+    timer = Timer(0.0)
     due = timer.at(math.inf, "never", lambda: None)
     assert len(timer) == 0
     assert timer.top() is None
@@ -81,9 +84,28 @@ def test_an_entry_that_never_comes_costs_nothing() -> None:
     assert len(timer) == 0
 
 
+def test_a_sleep_is_a_promise_whose_entry_goes_with_its_last_waiter() -> None:
+    """An operation that is thrown out of its backoff leaves nothing in the heap."""
+    timer, ends = Timer(10.0), list[object]()
+
+    async def nap() -> str:
+        await timer.sleep(2.0, "retry backoff")
+        return "rested"
+
+    Operation(nap(), "nap", lambda value, _error: ends.append(value))
+    thrown = Operation(nap(), "nap", lambda _value, error: ends.append(type(error)))
+    thrown.throw(Withdrawn())
+    assert len(timer) == 1
+    fire(timer, 11.9)
+    assert ends == [Withdrawn]
+    fire(timer, 12.0)
+    assert ends == [Withdrawn, "rested"]
+    assert len(timer) == 0
+
+
 def test_dead_entries_do_not_pile_up() -> None:
     """Ten thousand calls that end before their deadline leave no heap behind."""
-    timer = Timer()
+    timer = Timer(0.0)
     keeper = timer.at(1e9, "metadata age", lambda: None)
     for each in range(10_000):
         timer.cancel(timer.at(1000.0 + each, "deadline", lambda: None))
@@ -95,7 +117,7 @@ def test_dead_entries_do_not_pile_up() -> None:
 def test_against_a_plain_list() -> None:
     """Random setting, cancelling and firing agree with the obvious way to do it."""
     random = Random(11)  # noqa: S311 - a replayable seed
-    timer, seen = Timer(), list[object]()
+    timer, seen = Timer(0.0), list[object]()
     alive: dict[int, float] = {}
     dues = {}
     now = 0.0
