@@ -71,6 +71,10 @@ def _address(entry: object, place: int) -> Address:
             f"entry {place}, {shown}, begins with a scheme; write host:port without it and "
             "choose the transport with security.protocol"
         )
+    if re.search(r"\s", text):
+        raise Rejected(
+            f"entry {place}, {shown}, has a space inside; separate brokers with commas"
+        )
     if text.startswith("["):
         return _bracketed(text, shown, place)
     if text.count(":") > 1:
@@ -81,10 +85,6 @@ def _address(entry: object, place: int) -> Address:
     host, _, port = text.partition(":")
     if not host:
         raise Rejected(f"entry {place}, {shown}, has no host; {_EXAMPLE}")
-    if re.search(r"\s", host):
-        raise Rejected(
-            f"entry {place}, {shown}, has a space inside; separate brokers with commas"
-        )
     if found := _FORBIDDEN_IN_HOST.search(host):
         raise Rejected(
             f"entry {place}, {shown}, has {found[0]!r} in its host, which no host name has; "

@@ -10,9 +10,9 @@ from prokurist.config.clients import CONSUMER, PRODUCER
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.foreign import (
     FOR_CONSUMERS,
+    FOR_PRODUCERS,
     KAFKA_PYTHON,
     LIBRDKAFKA,
-    FOR_PRODUCERS,
     Foreign,
 )
 from prokurist.config.key import Effect
@@ -202,9 +202,12 @@ def typed() -> str:
         lines += ["", "", f"class _{name}Keywords(TypedDict, total=False):"]
         lines += [f"    {row.field}: {_annotation(row)}" for row in rows]
     for client in ("Consumer", "Producer"):
-        for form, words in (("Dict", "with dots"), ("Keywords", "as keywords")):
+        for form, public, words in (
+            ("Dict", "ConfigDict", "with dots"),
+            ("Keywords", "Keywords", "as keywords"),
+        ):
             bases = f"_Client{form}, _Only{client}{form}"
-            lines += ["", "", f"class {client}{form}({bases}, total=False):"]
+            lines += ["", "", f"class {client}{public}({bases}, total=False):"]
             lines += [f'    """The keys of a {client.lower()}, {words}."""']
     return "\n".join(lines) + "\n"
 

@@ -127,7 +127,8 @@ class Integer:
         ):
             number = int(value)
         elif isinstance(value, timedelta) and self.unit == "ms":
-            number = -(-value // _MILLISECOND)
+            number, rest = divmod(value, _MILLISECOND)
+            number += bool(rest) and number >= 0  # away from zero, lest a sign vanish
         if number is not None and (self.low <= number <= self.high or number == self.besides):
             return number
         besides = "" if self.besides is None else f", or {self.besides}"
