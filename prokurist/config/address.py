@@ -8,7 +8,6 @@ without a password that somebody may have put into it.
 import re
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv6Address
-from typing import ClassVar
 
 from prokurist.config.kinds import Rejected, kind_of, split
 
@@ -37,10 +36,10 @@ class Address:
 class Servers:
     """The kind of `bootstrap.servers`: addresses, each at most once, in the user's order."""
 
-    name: ClassVar[str] = "list"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = "host:port, [IPv6]:port"
-    accepts: ClassVar[str] = "str | Sequence[str | Address]"
+    name: str = "list"
+    unit: str = ""
+    valid: str = "host:port, [IPv6]:port"
+    accepts: str = "str | Sequence[str | Address]"
 
     def read(self, value: object) -> tuple[Address, ...]:
         """See `Kind.read`."""

@@ -8,9 +8,9 @@ annotation of what `read` takes, for the generated TypedDicts.
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
@@ -76,10 +76,10 @@ def kind_of(value: object) -> str:
 class Boolean:
     """True or False, also as the words that property files use."""
 
-    name: ClassVar[str] = "boolean"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = "true, false"
-    accepts: ClassVar[str] = "bool | str"
+    name: str = "boolean"
+    unit: str = ""
+    valid: str = "true, false"
+    accepts: str = "bool | str"
 
     def read(self, value: object) -> bool:
         """See `Kind.read`."""
@@ -102,7 +102,7 @@ class Integer:
     high: int = INT_MAX
     unit: str = ""
     besides: int | None = None
-    name: ClassVar[str] = "integer"
+    name: str = field(default="integer", init=False)
 
     @property
     def valid(self) -> str:
@@ -171,9 +171,9 @@ class Real:
 
     low: float
     high: float
-    name: ClassVar[str] = "number"
-    unit: ClassVar[str] = ""
-    accepts: ClassVar[str] = "float | str"
+    name: str = field(default="number", init=False)
+    unit: str = field(default="", init=False)
+    accepts: str = field(default="float | str", init=False)
 
     @property
     def valid(self) -> str:
@@ -198,9 +198,9 @@ class Text:
     """A string, taken as it is."""
 
     blank: bool = True
-    name: ClassVar[str] = "string"
-    unit: ClassVar[str] = ""
-    accepts: ClassVar[str] = "str"
+    name: str = field(default="string", init=False)
+    unit: str = field(default="", init=False)
+    accepts: str = field(default="str", init=False)
 
     @property
     def valid(self) -> str:
@@ -226,8 +226,8 @@ class Choice:
     words: tuple[str, ...]
     also: tuple[tuple[str, str], ...] = ()
     accepts: str = "str"
-    name: ClassVar[str] = "string"
-    unit: ClassVar[str] = ""
+    name: str = field(default="string", init=False)
+    unit: str = field(default="", init=False)
 
     @property
     def valid(self) -> str:
@@ -246,10 +246,10 @@ class Choice:
 class Acknowledgements:
     """How many replicas answer for a record: a word or a number, kept as Kafka's word."""
 
-    name: ClassVar[str] = "string"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = "all, -1, 0, 1"
-    accepts: ClassVar[str] = "str | int"
+    name: str = "string"
+    unit: str = ""
+    valid: str = "all, -1, 0, 1"
+    accepts: str = "str | int"
 
     def read(self, value: object) -> str:
         """See `Kind.read`; -1 is another spelling of "all"."""
@@ -267,10 +267,10 @@ class Acknowledgements:
 class Names:
     """A list of strings, also as one string with commas."""
 
-    name: ClassVar[str] = "list"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = ""
-    accepts: ClassVar[str] = "str | Sequence[str]"
+    name: str = "list"
+    unit: str = ""
+    valid: str = ""
+    accepts: str = "str | Sequence[str]"
 
     def read(self, value: object) -> tuple[str, ...]:
         """See `Kind.read`."""

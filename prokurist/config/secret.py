@@ -7,7 +7,7 @@ process says so when it is asked to reveal itself.
 
 import hmac
 from collections.abc import Callable
-from typing import ClassVar, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 from prokurist.config.kinds import Rejected
 from prokurist.errors import KafkaException
@@ -118,12 +118,12 @@ def _without_text() -> Secret:
 class SecretText:
     """The kind of a key whose value is a secret."""
 
-    name: ClassVar[str] = "secret"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = ""
-    accepts: ClassVar[str] = "SecretSource"
+    name: str = "secret"
+    unit: str = ""
+    valid: str = ""
+    accepts: str = "SecretSource"
 
-    def read(self, value: object) -> Secret:
+    def read(self, value: Any) -> Secret:
         """See `Kind.read`."""
         if isinstance(value, Secret):
             return value
