@@ -91,7 +91,7 @@ class Boolean:
         raise Rejected('must be True or False, or the word "true" or "false"')
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Integer:
     """A whole number within bounds; a number of milliseconds may also be a timedelta.
 
@@ -165,7 +165,7 @@ def octets(low: int = 0, high: int = INT_MAX) -> Integer:
     return Integer(low, high, "bytes")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Real:
     """A finite number within bounds."""
 
@@ -193,7 +193,7 @@ class Real:
         return number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Text:
     """A string, taken as it is."""
 
@@ -216,7 +216,7 @@ class Text:
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """One of a few words, in any mix of upper and lower case.
 

@@ -26,7 +26,7 @@ ASSIGNORS = {
 _NO_OBJECT = (str, bytes, bytearray, int, float, complex, Mapping, type(None))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A callable."""
 

@@ -7,7 +7,7 @@ process says so when it is asked to reveal itself.
 
 import hmac
 from collections.abc import Callable
-from typing import Any, NoReturn, Self
+from typing import NoReturn, Self, cast
 
 from prokurist.config.kinds import Rejected
 from prokurist.errors import KafkaException
@@ -123,12 +123,13 @@ class SecretText:
     valid: str = ""
     accepts: str = "SecretSource"
 
-    def read(self, value: Any) -> Secret:
+    def read(self, value: object) -> Secret:
         """See `Kind.read`."""
         if isinstance(value, Secret):
             return value
         if isinstance(value, str) or callable(value):
-            return Secret(value)
+            # What a callable returns is checked when it is asked.
+            return Secret(cast("str | Callable[[], str]", value))
         raise Rejected(
             "must be a string, a Secret or a callable without arguments that returns the "
             "string (its value is not shown here)"
