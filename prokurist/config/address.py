@@ -8,7 +8,6 @@ without a password that somebody may have put into it.
 import re
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv6Address
-from typing import ClassVar
 
 from prokurist.config.kinds import Rejected, kind_of, split
 
@@ -37,10 +36,10 @@ class Address:
 class Servers:
     """The kind of `bootstrap.servers`: addresses, each at most once, in the user's order."""
 
-    name: ClassVar[str] = "list"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = "host:port, [IPv6]:port"
-    accepts: ClassVar[str] = "str | Sequence[str | Address]"
+    name: str = "list"
+    unit: str = ""
+    valid: str = "host:port, [IPv6]:port"
+    accepts: str = "str | Sequence[str | Address]"
 
     def read(self, value: object) -> tuple[Address, ...]:
         """See `Kind.read`."""
@@ -71,6 +70,10 @@ def _address(entry: object, place: int) -> Address:
             f"entry {place}, {shown}, begins with a scheme; write host:port without it and "
             "choose the transport with security.protocol"
         )
+    if re.search(r"\s", text):
+        raise Rejected(
+            f"entry {place}, {shown}, has a space inside; separate brokers with commas"
+        )
     if text.startswith("["):
         return _bracketed(text, shown, place)
     if text.count(":") > 1:
@@ -81,10 +84,6 @@ def _address(entry: object, place: int) -> Address:
     host, _, port = text.partition(":")
     if not host:
         raise Rejected(f"entry {place}, {shown}, has no host; {_EXAMPLE}")
-    if re.search(r"\s", host):
-        raise Rejected(
-            f"entry {place}, {shown}, has a space inside; separate brokers with commas"
-        )
     if found := _FORBIDDEN_IN_HOST.search(host):
         raise Rejected(
             f"entry {place}, {shown}, has {found[0]!r} in its host, which no host name has; "

@@ -202,9 +202,12 @@ def typed() -> str:
         lines += ["", "", f"class _{name}Keywords(TypedDict, total=False):"]
         lines += [f"    {row.field}: {_annotation(row)}" for row in rows]
     for client in ("Consumer", "Producer"):
-        for form, words in (("Dict", "with dots"), ("Keywords", "as keywords")):
+        for form, public, words in (
+            ("Dict", "ConfigDict", "with dots"),
+            ("Keywords", "Keywords", "as keywords"),
+        ):
             bases = f"_Client{form}, _Only{client}{form}"
-            lines += ["", "", f"class {client}{form}({bases}, total=False):"]
+            lines += ["", "", f"class {client}{public}({bases}, total=False):"]
             lines += [f'    """The keys of a {client.lower()}, {words}."""']
     return "\n".join(lines) + "\n"
 

@@ -29,7 +29,7 @@ class Effect(Enum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Status:
     """An effect and, unless it is the ordinary one, its reason.
 
@@ -69,7 +69,7 @@ def refused(reason: str) -> Status:
     return Status(Effect.REFUSED, reason)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Key:
     """Everything about a key besides its name, Python type and default.
 

@@ -8,9 +8,9 @@ annotation of what `read` takes, for the generated TypedDicts.
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
@@ -76,10 +76,10 @@ def kind_of(value: object) -> str:
 class Boolean:
     """True or False, also as the words that property files use."""
 
-    name: ClassVar[str] = "boolean"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = "true, false"
-    accepts: ClassVar[str] = "bool | str"
+    name: str = "boolean"
+    unit: str = ""
+    valid: str = "true, false"
+    accepts: str = "bool | str"
 
     def read(self, value: object) -> bool:
         """See `Kind.read`."""
@@ -91,7 +91,7 @@ class Boolean:
         raise Rejected('must be True or False, or the word "true" or "false"')
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Integer:
     """A whole number within bounds; a number of milliseconds may also be a timedelta.
 
@@ -102,7 +102,7 @@ class Integer:
     high: int = INT_MAX
     unit: str = ""
     besides: int | None = None
-    name: ClassVar[str] = "integer"
+    name: str = field(default="integer", init=False)
 
     @property
     def valid(self) -> str:
@@ -127,7 +127,8 @@ class Integer:
         ):
             number = int(value)
         elif isinstance(value, timedelta) and self.unit == "ms":
-            number = -(-value // _MILLISECOND)
+            number, rest = divmod(value, _MILLISECOND)
+            number += bool(rest) and number >= 0  # away from zero, lest a sign vanish
         if number is not None and (self.low <= number <= self.high or number == self.besides):
             return number
         besides = "" if self.besides is None else f", or {self.besides}"
@@ -164,15 +165,15 @@ def octets(low: int = 0, high: int = INT_MAX) -> Integer:
     return Integer(low, high, "bytes")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Real:
     """A finite number within bounds."""
 
     low: float
     high: float
-    name: ClassVar[str] = "number"
-    unit: ClassVar[str] = ""
-    accepts: ClassVar[str] = "float | str"
+    name: str = field(default="number", init=False)
+    unit: str = field(default="", init=False)
+    accepts: str = field(default="float | str", init=False)
 
     @property
     def valid(self) -> str:
@@ -192,14 +193,14 @@ class Real:
         return number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Text:
     """A string, taken as it is."""
 
     blank: bool = True
-    name: ClassVar[str] = "string"
-    unit: ClassVar[str] = ""
-    accepts: ClassVar[str] = "str"
+    name: str = field(default="string", init=False)
+    unit: str = field(default="", init=False)
+    accepts: str = field(default="str", init=False)
 
     @property
     def valid(self) -> str:
@@ -215,7 +216,7 @@ class Text:
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """One of a few words, in any mix of upper and lower case.
 
@@ -225,8 +226,8 @@ class Choice:
     words: tuple[str, ...]
     also: tuple[tuple[str, str], ...] = ()
     accepts: str = "str"
-    name: ClassVar[str] = "string"
-    unit: ClassVar[str] = ""
+    name: str = field(default="string", init=False)
+    unit: str = field(default="", init=False)
 
     @property
     def valid(self) -> str:
@@ -245,10 +246,10 @@ class Choice:
 class Acknowledgements:
     """How many replicas answer for a record: a word or a number, kept as Kafka's word."""
 
-    name: ClassVar[str] = "string"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = "all, -1, 0, 1"
-    accepts: ClassVar[str] = "str | int"
+    name: str = "string"
+    unit: str = ""
+    valid: str = "all, -1, 0, 1"
+    accepts: str = "str | int"
 
     def read(self, value: object) -> str:
         """See `Kind.read`; -1 is another spelling of "all"."""
@@ -266,10 +267,10 @@ class Acknowledgements:
 class Names:
     """A list of strings, also as one string with commas."""
 
-    name: ClassVar[str] = "list"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = ""
-    accepts: ClassVar[str] = "str | Sequence[str]"
+    name: str = "list"
+    unit: str = ""
+    valid: str = ""
+    accepts: str = "str | Sequence[str]"
 
     def read(self, value: object) -> tuple[str, ...]:
         """See `Kind.read`."""

@@ -5,8 +5,8 @@ here imports or calls what it is given.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any
 
 from prokurist.config.kinds import Rejected, split
 
@@ -26,15 +26,15 @@ ASSIGNORS = {
 _NO_OBJECT = (str, bytes, bytearray, int, float, complex, Mapping, type(None))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A callable."""
 
     example: str
     accepts: str = "Callable[..., Any]"
-    name: ClassVar[str] = "callable"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = ""
+    name: str = field(default="callable", init=False)
+    unit: str = field(default="", init=False)
+    valid: str = field(default="", init=False)
 
     def read(self, value: object) -> Callable[..., Any]:
         """See `Kind.read`."""
@@ -49,10 +49,10 @@ class Function:
 class Partitioner:
     """A callable that chooses a partition, or the name of what Java does by itself."""
 
-    name: ClassVar[str] = "callable"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = ""
-    accepts: ClassVar[str] = "Callable[..., int]"
+    name: str = "callable"
+    unit: str = ""
+    valid: str = ""
+    accepts: str = "Callable[..., int]"
 
     def read(self, value: object) -> Callable[..., Any] | None:
         """See `Kind.read`; librdkafka's "murmur2_random" is Java's own way, hence None."""
@@ -71,10 +71,10 @@ class Partitioner:
 class Interceptors:
     """A list of interceptor objects."""
 
-    name: ClassVar[str] = "list of objects"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = "objects, not class names"
-    accepts: ClassVar[str] = "Sequence[object]"
+    name: str = "list of objects"
+    unit: str = ""
+    valid: str = "objects, not class names"
+    accepts: str = "Sequence[object]"
 
     def read(self, value: object) -> tuple[object, ...]:
         """See `Kind.read`."""
@@ -90,10 +90,10 @@ class Interceptors:
 class Assignors:
     """A list of assignors: short names, Java's class names, or the user's objects."""
 
-    name: ClassVar[str] = "list"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = "range, roundrobin, sticky, cooperative-sticky, or objects"
-    accepts: ClassVar[str] = "str | Sequence[str | object]"
+    name: str = "list"
+    unit: str = ""
+    valid: str = "range, roundrobin, sticky, cooperative-sticky, or objects"
+    accepts: str = "str | Sequence[str | object]"
 
     def read(self, value: object) -> tuple[str | object, ...]:
         """See `Kind.read`."""

@@ -6,7 +6,6 @@ never negative, and at most what Kafka's milliseconds can hold.
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
 
 from prokurist.config.kinds import LONG_MAX, Rejected
 
@@ -60,10 +59,10 @@ class OffsetReset:
 class Reset:
     """The kind of `auto.offset.reset`."""
 
-    name: ClassVar[str] = "string"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = "latest, earliest, none, by_duration:PnDTnHnMn.nS"
-    accepts: ClassVar[str] = "str | OffsetReset"
+    name: str = "string"
+    unit: str = ""
+    valid: str = "latest, earliest, none, by_duration:PnDTnHnMn.nS"
+    accepts: str = "str | OffsetReset"
 
     def read(self, value: object) -> OffsetReset:
         """See `Kind.read`."""

@@ -105,22 +105,13 @@ class _Reading:
         if value is None and not row.optional:
             default = "" if row.required else " to get its default"
             raise ConfigException(f"{spelling}=None: must not be None; leave it out{default}")
-        secret = isinstance(row.key.kind, SecretText)
         if value is not None:
-            value = _converted(row.key.kind, spelling, value, secret=secret)
-        self._keep(self._values, row.name, spelling, value, secret=secret)
+            value = _converted(row.key.kind, spelling, value)
+        self._keep(self._values, row.name, spelling, value)
         if status.effect is Effect.NONE:
             self._idle[spelling] = status.reason
 
-    def _keep(
-        self,
-        values: dict[str, object],
-        name: str,
-        spelling: str,
-        value: object,
-        *,
-        secret: bool = False,
-    ) -> None:
+    def _keep(self, values: dict[str, object], name: str, spelling: str, value: object) -> None:
         if name in values and values[name] is not value and values[name] != value:
             first = self._spellings[name]
             twice = (
@@ -128,8 +119,10 @@ class _Reading:
                 if first == spelling
                 else f"{first} and {spelling} are two spellings of one key and are both given"
             )
-            shown = "" if secret else f" ({_shown(values[name])} and {_shown(value)})"
-            raise ConfigException(f"{twice}, with different values{shown}: give one of them")
+            raise ConfigException(
+                f"{twice}, with different values ({_shown(values[name])} and {_shown(value)}): "
+                "give one of them"
+            )
         values[name] = value
         self._spellings.setdefault(name, spelling)
 
@@ -160,11 +153,11 @@ class _Reading:
         return effective, given
 
 
-def _converted(kind: Kind, spelling: str, value: object, *, secret: bool = False) -> object:
+def _converted(kind: Kind, spelling: str, value: object) -> object:
     try:
         return kind.read(value)
     except Rejected as rule:
-        shown = "" if secret else f"={_shown(value)}"
+        shown = "" if isinstance(kind, SecretText) else f"={_shown(value)}"
         # The cause would repeat the rule, and its traceback would hold the value.
         raise ConfigException(f"{spelling}{shown}: {rule}") from None
 

@@ -7,7 +7,7 @@ process says so when it is asked to reveal itself.
 
 import hmac
 from collections.abc import Callable
-from typing import ClassVar, NoReturn, Self
+from typing import NoReturn, Self, cast
 
 from prokurist.config.kinds import Rejected
 from prokurist.errors import KafkaException
@@ -118,17 +118,18 @@ def _without_text() -> Secret:
 class SecretText:
     """The kind of a key whose value is a secret."""
 
-    name: ClassVar[str] = "secret"
-    unit: ClassVar[str] = ""
-    valid: ClassVar[str] = ""
-    accepts: ClassVar[str] = "SecretSource"
+    name: str = "secret"
+    unit: str = ""
+    valid: str = ""
+    accepts: str = "SecretSource"
 
     def read(self, value: object) -> Secret:
         """See `Kind.read`."""
         if isinstance(value, Secret):
             return value
         if isinstance(value, str) or callable(value):
-            return Secret(value)
+            # What a callable returns is checked when it is asked.
+            return Secret(cast("str | Callable[[], str]", value))
         raise Rejected(
             "must be a string, a Secret or a callable without arguments that returns the "
             "string (its value is not shown here)"

@@ -19,7 +19,7 @@ from prokurist.config.key import Key
 from prokurist.config.kinds import Kind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Row:
     """One row of a client's table.
 

@@ -327,7 +327,7 @@ class _OnlyProducerKeywords(TypedDict, total=False):
     value_serializer: Callable[[Any], bytes | None] | None
 
 
-class ConsumerDict(_ClientDict, _OnlyConsumerDict, total=False):
+class ConsumerConfigDict(_ClientDict, _OnlyConsumerDict, total=False):
     """The keys of a consumer, with dots."""
 
 
@@ -335,7 +335,7 @@ class ConsumerKeywords(_ClientKeywords, _OnlyConsumerKeywords, total=False):
     """The keys of a consumer, as keywords."""
 
 
-class ProducerDict(_ClientDict, _OnlyProducerDict, total=False):
+class ProducerConfigDict(_ClientDict, _OnlyProducerDict, total=False):
     """The keys of a producer, with dots."""
 
 
