@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol
 
+from prokurist.events.gate import Gate
+
 
 class Clock(Protocol):
     """What the time is, and how to let some of it pass."""
@@ -24,6 +26,15 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float) -> None:
         """Let this many seconds pass; none for a value at or below zero."""
+        ...
+
+
+    def wait(self, gate: Gate, until: float) -> bool:
+        """Wait at a gate until it opens or the instant has come: whether it is open.
+
+        The only place where an application thread waits. Under a virtual clock
+        it is where the network thread's turns are run.
+        """
         ...
 
 
@@ -40,6 +51,14 @@ class MonotonicClock:
         """Give up the processor for this many seconds."""
         if seconds > 0:
             time.sleep(seconds)
+
+    def wait(self, gate: Gate, until: float) -> bool:
+        """Wait at a gate until it opens or the instant has come: whether it is open."""
+        while not gate.wait(until - time.monotonic()):
+            # A wait is as long as the system allows at most; an endless one goes on.
+            if time.monotonic() >= until:
+                return gate.is_open
+        return True
 
     def __repr__(self) -> str:
         return "MonotonicClock()"

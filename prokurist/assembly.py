@@ -1,0 +1,187 @@
+"""Wires a client: the one place that knows all of its parts.
+
+Thread: the application's, while a client is being built. What is made here for
+the network thread is not touched by anybody else once that thread runs.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+from typing import Final
+
+from prokurist.config import ConsumerConfig
+from prokurist.errors import InvalidGroupIdException, KafkaException
+from prokurist.events.application_events import (
+    ApplicationEvent,
+    Close,
+    Commit,
+    LookUpCommitted,
+    Withdraw,
+)
+from prokurist.events.backoff import Backoff
+from prokurist.events.clock import Clock
+from prokurist.network_thread.calls import Calls
+from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.commit_manager import CommitManager
+from prokurist.network_thread.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.io.network import Network
+from prokurist.network_thread.io.resolver import Resolver
+from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.requests import Lane, Limits
+from prokurist.network_thread.thread import NetworkThread
+from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.wire.api_versions import ApiVersions
+from prokurist.network_thread.wire.versions import Versions
+from prokurist.types import Node
+
+IN_FLIGHT: Final = 100
+"""Requests on one connection at once; Java's consumer has the same bound."""
+
+NUMBERS: Final = count(1)
+"""For the client ids of those who gave none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machinery:
+    """A client's network side, wired and not started.
+
+    Attributes:
+        thread: The network thread; its mailbox takes the application's events.
+        timer: Its Timer, for those who look at an idle client.
+        client: Its network client, for the same.
+        calls: What is being worked on, for the same.
+    """
+
+    thread: NetworkThread
+    timer: Timer
+    client: NetworkClient
+    calls: Calls
+    metadata: MetadataManager
+
+
+def consumer_machinery(
+    config: ConsumerConfig,
+    *,
+    clock: Clock,
+    network: Network,
+    random: Random,
+    software: tuple[str, str],
+    cap: Versions | None = None,
+) -> Machinery:
+    """Wire the network side of a consumer.
+
+    Args:
+        config: The configuration.
+        clock: The clock of both threads.
+        network: All that knows sockets.
+        random: For the jitter of pauses; seeded in a simulation.
+        software: The name and version that brokers are told.
+        cap: What may be used of our own versions, in tests of old protocols.
+    """
+    client_id = config.client_id or f"prokurist-consumer-{next(NUMBERS)}"
+    timer = Timer(clock.now())
+    retry = Backoff.of_milliseconds(
+        config.retry_backoff_ms, config.retry_backoff_max_ms, random
+    )
+    client = NetworkClient(
+        network,
+        Resolver(network.wake),
+        timer,
+        limits_of(config, random),
+        ApiVersions(*software),
+        client_id,
+        cap,
+    )
+    metadata = MetadataManager(
+        client,
+        timer,
+        retry,
+        tuple(
+            Node(-1 - number, address.host, address.port)
+            for number, address in enumerate(config.bootstrap_servers)
+        ),
+        max_age=config.metadata_max_age_ms / 1000,
+        rebootstrap=config.metadata_recovery_strategy == "rebootstrap",
+    )
+    calls = Calls(timer)
+    take: Callable[[ApplicationEvent], None]
+    if config.group_id is None:
+        take = without_group(calls)
+        client.on_disconnect = metadata.on_disconnect
+    else:
+        coordinator = CoordinatorManager(config.group_id, client, metadata, timer, retry)
+        commits = CommitManager(config.group_id, client, coordinator, metadata, timer, retry)
+        take = with_group(calls, commits)
+
+        def on_disconnect(node: Node, lane: Lane, error: KafkaException) -> None:
+            metadata.on_disconnect(node, lane, error)
+            coordinator.on_disconnect(node, lane, error)
+
+        client.on_disconnect = on_disconnect
+    thread = NetworkThread(
+        f"{client_id}-network",
+        clock=clock,
+        timer=timer,
+        network=network,
+        client=client,
+        calls=calls,
+        take=take,
+        managers=(metadata,),
+    )
+    return Machinery(thread, timer, client, calls, metadata)
+
+
+def with_group(calls: Calls, commits: CommitManager) -> Callable[[ApplicationEvent], None]:
+    """Which manager works for which event, in a client with a group."""
+
+    def take(event: ApplicationEvent) -> None:
+        match event:
+            case Commit(call, offsets):
+                calls.start(call, commits.commit(call, offsets))
+            case LookUpCommitted(call, partitions):
+                calls.start(call, commits.committed(call, partitions))
+            case Withdraw(call):
+                calls.withdraw(call)
+            case Close():
+                raise AssertionError("the thread itself takes Close")
+
+    return take
+
+
+def without_group(calls: Calls) -> Callable[[ApplicationEvent], None]:
+    """The same without one: what needs a group says so (B51)."""
+
+    def take(event: ApplicationEvent) -> None:
+        match event:
+            case Commit(call) | LookUpCommitted(call):
+                call.fail(
+                    InvalidGroupIdException(
+                        f"{call.operation} needs a group: set group.id in the configuration"
+                    )
+                )
+            case Withdraw(call):
+                calls.withdraw(call)
+            case Close():
+                raise AssertionError("the thread itself takes Close")
+
+    return take
+
+
+def limits_of(config: ConsumerConfig, random: Random) -> Limits:
+    """What bounds a connection, in seconds."""
+    idle = config.connections_max_idle_ms
+    return Limits(
+        request=config.request_timeout_ms / 1000,
+        setup=Backoff.of_milliseconds(
+            config.socket_connection_setup_timeout_ms,
+            config.socket_connection_setup_timeout_max_ms,
+            random,
+        ),
+        reconnect=Backoff.of_milliseconds(
+            config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, random
+        ),
+        idle=math.inf if idle < 0 else idle / 1000,
+        in_flight=IN_FLIGHT,
+    )

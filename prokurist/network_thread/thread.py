@@ -1,0 +1,189 @@
+"""The network thread: its lives, and the loop.
+
+Thread: `turn` and everything below it run on the network thread; `start`, `join`
+and the mailbox are the application's side.
+
+An exception that nobody foresaw ends the thread, loudly: every call that waits
+fails with its cause, every later post raises it, and nothing is left to hang. It
+is never logged and passed over: a loop that goes on after a bug of ours would
+keep promises it can no longer keep.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Final, Protocol
+
+from prokurist.errors import IllegalStateException, KafkaException, NetworkThreadDiedException
+from prokurist.events.application_events import ApplicationEvent, Close
+from prokurist.events.clock import Clock
+from prokurist.events.mailbox import Mailbox
+from prokurist.network_thread.calls import Calls
+from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.io.network import Network
+from prokurist.network_thread.timer import Timer
+
+LOG: Final = logging.getLogger("prokurist.network_thread")
+
+
+class Life(Enum):
+    """Where the thread stands."""
+
+    NEW = "new"
+    RUNNING = "running"
+    ENDED = "ended"
+    """Closed, as asked."""
+    DEAD = "dead"
+    """Ended by a bug of ours."""
+
+
+MOVES: Final = {
+    Life.NEW: frozenset({Life.RUNNING, Life.ENDED}),
+    Life.RUNNING: frozenset({Life.ENDED, Life.DEAD}),
+    Life.ENDED: frozenset[Life](),
+    Life.DEAD: frozenset[Life](),
+}
+
+
+class RequestManager(Protocol):
+    """Owns one kind of protocol work; does no I/O, reads no clock, never blocks."""
+
+    def poll(self) -> None:
+        """Begin what has become due since the last turn."""
+        ...
+
+
+class NetworkThread:
+    """See the module.
+
+    Args:
+        name: The thread's name, for those who look at a process from outside.
+        clock: Read once when a turn begins and once when its wait is over.
+        take: Given each application event but `Close`; starts its operation.
+        managers: Asked once a turn for what they have to do unasked.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        clock: Clock,
+        timer: Timer,
+        network: Network,
+        client: NetworkClient,
+        calls: Calls,
+        take: Callable[[ApplicationEvent], None],
+        managers: Sequence[RequestManager],
+    ) -> None:
+        self.mailbox: Mailbox[ApplicationEvent] = Mailbox(network.wake)
+        self.life = Life.NEW
+        self.turns = 0
+        self.died_of: BaseException | None = None
+        self._clock = clock
+        self._timer = timer
+        self._network = network
+        self._client = client
+        self._calls = calls
+        self._take = take
+        self._managers = tuple(managers)
+        self._closing: list[Close] = []
+        # A daemon, so that a client that nobody closed cannot keep a process alive.
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    # --- the application's side --------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin; raises what the system says if it can have no more threads."""
+        self._move(Life.RUNNING)
+        self._thread.start()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end; False when it has not come in time."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.life is Life.RUNNING
+
+    # --- the loop ----------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while self.life is Life.RUNNING:
+            self.guarded_turn()
+
+    def guarded_turn(self) -> None:
+        """A turn whose exceptions end the thread."""
+        try:
+            self.turn()
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody may hang for it
+            self._die(error)
+
+    def turn(self) -> None:
+        """Drain, fire what is due, let the managers begin, write, and wait for the network."""
+        self._timer.now = self._clock.now()
+        self.turns += 1
+        mark = self._timer.mark()
+        for event in self.mailbox.drain():
+            if isinstance(event, Close):
+                self._closing.append(event)
+            else:
+                self._take(event)
+        if self._closing:
+            self._end()
+            return
+        self._timer.fire(mark)
+        for manager in self._managers:
+            manager.poll()
+        self._client.flush()
+        due = self._timer.top()
+        # The clock has gone on while operations ran; what is due by now is not waited for.
+        wait = None if due is None else max(0.0, due.at - self._clock.now())
+        happenings = self._network.poll(wait)
+        self._timer.now = self._clock.now()
+        self._client.handle(happenings)
+
+    def _end(self) -> None:
+        closed = IllegalStateException("the client is closed")
+        self._move(Life.ENDED)
+        self._shut_down(closed, lambda: IllegalStateException("the client is closed"))
+        for event in self._closing:
+            event.call.finish()
+
+    def _die(self, error: Exception) -> None:
+        self.died_of = error
+        self._move(Life.DEAD)
+        LOG.critical("the network thread died of a bug in prokurist", exc_info=error)
+
+        def died() -> NetworkThreadDiedException:
+            death = NetworkThreadDiedException(
+                f"the network thread died of a bug in prokurist ({type(error).__name__}: "
+                f"{error}): close this client and build another, and please report the cause"
+            )
+            death.__cause__ = error
+            return death
+
+        self._shut_down(died(), died)
+        for event in self._closing:
+            event.call.fail(died())
+
+    def _shut_down(self, error: KafkaException, later: Callable[[], KafkaException]) -> None:
+        """Everything that waits fails, everything that comes is refused, all is closed."""
+        for event in self.mailbox.close(later):
+            if isinstance(event, Close):
+                self._closing.append(event)
+            else:
+                event.call.fail(error)
+        self._calls.fail(error)
+        self._client.close(error)
+        self._network.shutdown()
+
+    def _move(self, life: Life) -> None:
+        if life not in MOVES[self.life]:
+            raise AssertionError(f"the thread does not go from {self.life.value} to {life.value}")
+        self.life = life
+
+    def __repr__(self) -> str:
+        return f"NetworkThread({self.life.value}, turn {self.turns}, {self._calls})"
