@@ -11,7 +11,8 @@ from prokurist.network_thread.wire.codec import correlation_id, decode, encode
 from prokurist.network_thread.wire.failures import MalformedAnswer
 
 if TYPE_CHECKING:
-    from tests.unit.network_thread.wire.conftest import Case, Exchange
+    from tests.unit.network_thread.wire.conftest import Case
+    from tests.unit.network_thread.wire.exchange import Exchange
 
 
 def plain(value: Any) -> Any:
