@@ -120,9 +120,9 @@ class FrameReader:
             return f"in the middle of a frame, after {self._filled} of {len(self._frame)} bytes"
         if self._carried:
             return f"in the middle of a frame's length, after {len(self._carried)} of 4 bytes"
-        return (
-            f"after {self.frames} whole answers" if self.frames else "before the first answer"
-        )
+        if self.frames:
+            return f"after {self.frames} whole answer{'s' if self.frames > 1 else ''}"
+        return "before the first answer"
 
     def __repr__(self) -> str:
         return f"<FrameReader {self.place()}>"

@@ -160,4 +160,4 @@ def test_a_reader_says_where_it_stands() -> None:
     fed(reader, b"\0\x05ab")
     assert reader.place() == "in the middle of a frame, after 2 of 5 bytes"
     fed(reader, b"cde")
-    assert reader.place() == "after 1 whole answers"
+    assert reader.place() == "after 1 whole answer"
