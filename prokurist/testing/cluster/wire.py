@@ -54,6 +54,8 @@ class Request:
         client_id: Who says he asks; None when nobody says or it was not read.
         body: kio's request of that version; None when the version is not one of
             kio's, so that there is only the head.
+        left_over: Bytes behind the request. A broker does not mind them, and
+            librdkafka's Metadata has three; of our own client they are a bug.
     """
 
     api: Api | None
@@ -62,6 +64,7 @@ class Request:
     correlation_id: int
     client_id: str | None
     body: Any
+    left_over: int = 0
 
     @property
     def name(self) -> str:
@@ -90,7 +93,7 @@ def decode(frame: bytes) -> Request:
     """Read one request.
 
     Raises:
-        MalformedRequest: The bytes end too soon, go on too long, or make no sense.
+        MalformedRequest: The bytes end too soon, or make no sense.
     """
     if len(frame) < HEAD.size:
         raise MalformedRequest(f"a request of {len(frame)} bytes has no head")
@@ -104,10 +107,8 @@ def decode(frame: bytes) -> Request:
         body, size = entity_reader(cls)(frame, position)
     except (SerialError, ValueError, IndexError, OverflowError) as error:
         raise MalformedRequest(f"{api.name} v{version}: {error}") from error
-    if position + size != len(frame):
-        left = len(frame) - position - size
-        raise MalformedRequest(f"{api.name} v{version}: {left} bytes left over")
-    return Request(api, key, version, correlation_id, header.client_id, body)
+    left_over = len(frame) - position - size
+    return Request(api, key, version, correlation_id, header.client_id, body, left_over)
 
 
 def encode(api: Api, version: int, correlation_id: int, answer: Values) -> bytes:
