@@ -11,6 +11,7 @@ This is where a transport that wraps the socket would be put: `opened` makes it,
 import errno
 import os
 import socket
+from contextlib import suppress
 from typing import Final
 
 from prokurist.network_thread.io.network import SocketAddress
@@ -59,15 +60,20 @@ def begun(made: socket.socket, address: SocketAddress) -> bool:
     Raises:
         OSError: It failed at once.
     """
-    # A name would be looked up here, and block: only numbers get further.
-    socket.inet_pton(made.family, address.host)
+    # Out of somebody's metadata may come anything. A name would be looked up
+    # here, and block; so only numbers get further.
+    numeric = False
+    with suppress(OSError, ValueError):
+        socket.inet_pton(made.family, address.host)
+        numeric = True
+    if not numeric:
+        raise OSError(errno.EINVAL, f"{address.host!r} is not a numeric address")
+    if not 0 <= address.port <= 0xFFFF:
+        raise OSError(errno.EINVAL, f"{address.port} is not a port")
     target: tuple[str, int] | tuple[str, int, int, int] = (address.host, address.port)
     if made.family == socket.AF_INET6:
         target = (*target[:2], 0, address.scope)
-    try:
-        code = made.connect_ex(target)
-    except OverflowError as error:  # a port beyond 16 bits, out of somebody's metadata
-        raise OSError(errno.EINVAL, str(error)) from None
+    code = made.connect_ex(target)
     if code == errno.EINPROGRESS:
         return False
     if code:

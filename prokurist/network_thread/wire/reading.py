@@ -85,6 +85,8 @@ def read_tagged(
     known: dict[int, tuple[str, Reader]], data: bytes, at: int, body: dict[str, Any]
 ) -> int:
     """Read the tagged fields that we know and pass over the others."""
+    if data[at] == 0:  # hardly ever is there one, and every structure asks
+        return at + 1
     count, at = read_varint(data, at)
     for _ in range(count):  # each takes two bytes at least: the frame's end is the bound
         tag, at = read_varint(data, at)
@@ -161,7 +163,8 @@ def field_reader(field: Field, *, flexible: bool) -> Reader:
     if field.array:
         length = compact_length if flexible else int32_length
         if field.kind in FIXED:
-            return partial(read_fixed_array, field, length)
+            size = struct.calcsize(FIXED[field.kind])
+            return partial(read_fixed_array, field, length, size)
         # An array's nullability is its own, not that of its elements.
         item = item_reader(replace(field, nullable=False), flexible=flexible)
         return partial(read_array, field, length, item)
@@ -191,6 +194,8 @@ def item_reader(field: Field, *, flexible: bool) -> Reader:
 
 def compact_length(data: bytes, at: int) -> tuple[int, int]:
     """A length as a varint that is greater by one; −1 for null."""
+    if data[at] < 0x80:
+        return data[at] - 1, at + 1
     length, at = read_varint(data, at)
     return length - 1, at
 
@@ -205,13 +210,10 @@ def int32_length(data: bytes, at: int) -> tuple[int, int]:
     return INT.unpack_from(data, at)[0], at + 4
 
 
-def present(field: Field, length: int) -> bool:
-    """Whether a length announces anything, or the null that the field may be."""
-    if length >= 0:
-        return True
-    if length == -1 and field.nullable:
-        return False
-    raise Malformed(f"{field.name} has a length of {length}")
+def check_null(field: Field, length: int) -> None:
+    """Check that a negative length stands for null, and that the field may be null."""
+    if length != -1 or not field.nullable:
+        raise Malformed(f"{field.name} has a length of {length}")
 
 
 def room_for(field: Field, count: int, size: int, data: bytes, at: int) -> None:
@@ -243,7 +245,8 @@ def read_bytes(
 ) -> tuple[bytes | None, int]:
     """Read bytes."""
     size, at = length(data, at)
-    if not present(field, size):
+    if size < 0:
+        check_null(field, size)
         return None, at
     room_for(field, size, 1, data, at)
     return data[at : at + size], at + size
@@ -258,16 +261,16 @@ def read_uuid(data: bytes, at: int) -> tuple[UUID | None, int]:
 
 
 def read_fixed_array(
-    field: Field, length: LengthReader, data: bytes, at: int
+    field: Field, length: LengthReader, size: int, data: bytes, at: int
 ) -> tuple[tuple[Any, ...] | None, int]:
     """Read an array of numbers at once."""
     count, at = length(data, at)
-    if not present(field, count):
+    if count < 0:
+        check_null(field, count)
         return None, at
-    kind = FIXED[field.kind]
-    size = struct.calcsize(kind)
     room_for(field, count, size, data, at)
-    return struct.unpack_from(f">{count}{kind}", data, at), at + count * size
+    numbers = struct.unpack_from(f">{count}{FIXED[field.kind]}", data, at)
+    return numbers, at + count * size
 
 
 def read_array(
@@ -275,7 +278,8 @@ def read_array(
 ) -> tuple[tuple[Any, ...] | None, int]:
     """Read an array of strings, UUIDs or structures."""
     count, at = length(data, at)
-    if not present(field, count):
+    if count < 0:
+        check_null(field, count)
         return None, at
     room_for(field, count, 1, data, at)
     items = []

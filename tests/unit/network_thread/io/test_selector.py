@@ -116,10 +116,12 @@ def test_refused_is_lost(driver: "Driver", peer: "Peer") -> None:
 @pytest.mark.parametrize(
     ("host", "port", "says"),
     [
-        ("127.0.0.1", 70_000, "EINVAL"),
-        ("127.0.0.1", -1, "EINVAL"),
-        ("a name", 9092, "illegal IP address string"),
-        ("broker:9092", 9092, "illegal IP address string"),
+        ("127.0.0.1", 70_000, "70000 is not a port (EINVAL)"),
+        ("127.0.0.1", -1, "-1 is not a port"),
+        ("localhost", 9092, "'localhost' is not a numeric address"),
+        ("broker:9092", 9092, "is not a numeric address"),
+        ("10.0.0.1\0", 9092, "is not a numeric address"),
+        ("\ud800", 9092, "is not a numeric address"),
         ("255.255.255.255", 9092, "("),
     ],
 )
@@ -371,6 +373,22 @@ def test_a_peer_that_does_not_read_holds_up_only_itself(driver: "Driver", peer: 
     assert driver.network.writable(1)
     assert driver.network.bytes_sent == len(frame)
     assert driver.network.poll(0) == [], "a socket that could be written to is not asked"
+
+
+def test_a_broken_pipe_does_not_end_a_process_that_dies_of_it(
+    driver: "Driver", peer: "Peer"
+) -> None:
+    """With SIGPIPE given its default back, a broker that hung up is still only Lost."""
+    if not transport.SEND_FLAGS:
+        pytest.skip("this system has no MSG_NOSIGNAL")
+    handler = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        driver.connected(1, peer).close()
+        while driver.network.writable(1):
+            driver.network.write(1, framed(b"x"))
+        driver.lost(1)
+    finally:
+        signal.signal(signal.SIGPIPE, handler)
 
 
 def test_a_peer_leaves_with_a_rest_unwritten(driver: "Driver", peer: "Peer") -> None:
