@@ -27,7 +27,7 @@ from prokurist.network_thread.io.network import (
 from prokurist.network_thread.thread import Life, NetworkThread
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.testing.cluster.cluster import Cluster
-from prokurist.testing.cluster.control import Controls
+from prokurist.testing.cluster.control import Control
 from prokurist.testing.cluster.session import Session
 
 LATENCY = 0.001
@@ -145,6 +145,10 @@ class SimulatedNetwork:
 
     # --- the world's side ------------------------------------------------------------
 
+    def block(self, host: str, port: int) -> None:
+        """From now on nothing reaches an address, and nobody says so."""
+        self.unreachable.add(SocketAddress(host, port))
+
     def deliver(self, session: Session, happening_of: "DeliveryOf") -> None:
         """Something came from a broker."""
         for connection, each in self._sessions.items():
@@ -220,7 +224,7 @@ class World:
         self.clock = Clock(self)
         self.random = Random(self.seed)  # noqa: S311 - a replayable seed
         self.cluster = Cluster(self.nodes, self.topics)
-        self.controls = Controls(self.cluster, self.clock.now)
+        self.control = Control(self.cluster, self.clock)
         self.members: list[Member] = []
         self._turns_now = 0
 
