@@ -145,12 +145,8 @@ class NetworkClient:
                 connection.lost(happening.error)
         for lookup in self._resolver.collect():
             waiting = self._lookups.pop(lookup, None)
-            if waiting is None:
-                continue
-            if lookup.error is not None:
-                waiting.unresolved(lookup.error)
-            else:
-                waiting.resolved(lookup.addresses)
+            if waiting is not None:
+                answer(lookup, waiting)
 
     # --- what connections ask of their owner -----------------------------------------
 
@@ -164,7 +160,10 @@ class NetworkClient:
     def resolve(self, connection: Connection) -> None:
         """See `connection.Owner`."""
         lookup = self._resolver.resolve(connection.node.host, connection.node.port)
-        self._lookups[lookup] = connection
+        if lookup.done:
+            answer(lookup, connection)
+        else:
+            self._lookups[lookup] = connection
 
     def ended(self, connection: Connection) -> None:
         """See `connection.Owner`."""
@@ -236,6 +235,14 @@ class NetworkClient:
             f"NetworkClient({len(self._connections)} connections, {self.in_flight} in flight, "
             f"{self.waiting} unsent)"
         )
+
+
+def answer(lookup: Lookup, connection: Connection) -> None:
+    """Tell a connection what became of its look-up."""
+    if lookup.error is not None:
+        connection.unresolved(lookup.error)
+    else:
+        connection.resolved(lookup.addresses)
 
 
 def ignore(node: Node, lane: Lane, error: KafkaException) -> None:

@@ -92,7 +92,14 @@ class CommitManager:
         failures = 0
         while left:
             node = await self._coordinator.known(call)
-            request = OffsetFetch(self._group_id, tuple(sorted(left)), require_stable=True)
+            # A broker too old to wait for open transactions is asked all the same:
+            # offsets that may yet change are better than none.
+            request = OffsetFetch(
+                self._group_id,
+                tuple(sorted(left)),
+                require_stable=True,
+                unstable_will_do=True,
+            )
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
                 answer = await self._client.send(

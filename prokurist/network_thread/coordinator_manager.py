@@ -40,6 +40,7 @@ class CoordinatorManager:
         self._node: Node | None = None
         self._search: Operation[Node] | None = None
         self._found: Promise[Node] | None = None
+        self._waiting: list[Call] = []
         self._last_error: KafkaException | None = None
         self.unknown_since: float | None = timer.now
 
@@ -55,9 +56,12 @@ class CoordinatorManager:
         if self._last_error is not None:
             call.met(self._last_error)
         call.wait_begins(WAIT, self._timer.now)
-        node = await self._search_shared()
-        call.wait_ends(self._timer.now)
-        return node
+        self._waiting.append(call)
+        try:
+            return await self._search_shared()
+        finally:
+            self._waiting.remove(call)
+            call.wait_ends(self._timer.now)
 
     def _search_shared(self) -> Promise[Node]:
         if self._found is None:
@@ -94,14 +98,20 @@ class CoordinatorManager:
             except Withdrawn:
                 raise
             except KafkaException as error:
-                self._last_error = error
+                self._met(error)
             else:
                 response = answer.response
                 if FIND_COORDINATOR.of(response.error) is Verdict.DONE and response.node:
                     return response.node
-                self._last_error = self._judged(response.error, response.message)
+                self._met(self._judged(response.error, response.message))
             failures += 1
             await self._timer.sleep(self._backoff.pause(failures), "coordinator look-up backoff")
+
+    def _met(self, error: KafkaException) -> None:
+        """The search goes on; whoever gives up waiting for it can say what it met."""
+        self._last_error = error
+        for call in self._waiting:
+            call.met(error)
 
     def _judged(self, code: int, message: str | None) -> KafkaException:
         """The error to remember.

@@ -29,6 +29,7 @@ from prokurist.network_thread.wire.versions import Versions
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.control import Control
 from prokurist.testing.cluster.session import Session
+from prokurist.types import Node
 
 LATENCY = 0.001
 """From the client to a broker, and back."""
@@ -69,6 +70,7 @@ class SimulatedNetwork:
         self.connects = 0
         self.unreachable: set[SocketAddress] = set()
         self.woken = False
+        self.told = False
         self.over = False
         self._sessions: dict[int, Session] = {}
         self._connecting: set[int] = set()
@@ -124,6 +126,7 @@ class SimulatedNetwork:
         now = self.world.clock.time
         ready = [entry for entry in self._queue if entry[0] <= now]
         self._queue = [entry for entry in self._queue if entry[0] > now]
+        self.told = bool(ready)
         for _, connection, happening in ready:
             if isinstance(happening, Connected):
                 self._connecting.discard(connection)
@@ -206,7 +209,8 @@ class Member:
         """When its loop has something to do."""
         if self.thread.life is not Life.RUNNING:
             return math.inf
-        if self.network.woken or not self.thread.turns:
+        # A loop that was told something comes round again before it waits.
+        if self.network.woken or self.network.told or not self.thread.turns:
             return -math.inf
         top = self.machinery.timer.top()
         return math.inf if top is None else top.at
@@ -223,7 +227,11 @@ class World:
     def __post_init__(self) -> None:
         self.clock = Clock(self)
         self.random = Random(self.seed)  # noqa: S311 - a replayable seed
-        self.cluster = Cluster(self.nodes, self.topics)
+        # Numeric hosts: no name is looked up, so there is no thread in this world.
+        brokers = [
+            Node(number + 1, f"10.0.0.{number + 1}", 9092) for number in range(self.nodes)
+        ]
+        self.cluster = Cluster(brokers, self.topics)
         self.control = Control(self.cluster, self.clock)
         self.members: list[Member] = []
         self._turns_now = 0
