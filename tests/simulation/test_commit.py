@@ -8,6 +8,7 @@ from prokurist import errors
 from prokurist.events.application_events import Close, Commit, LookUpCommitted, Withdraw
 from prokurist.network_thread.thread import Life
 from prokurist.network_thread.wire.versions import Versions
+from prokurist.testing.cluster.apis import ApiName
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.world import Member, World
 
@@ -29,7 +30,7 @@ def committed(
     return world.ask(member, LookUpCommitted(world.call("committed", timeout), tps or (TP,)))
 
 
-def on_the_wire(world: World, api: str) -> list[float]:
+def on_the_wire(world: World, api: ApiName) -> list[float]:
     """When requests of an API reached a broker."""
     return [entry.at for entry in world.cluster.journal.entries(api)]
 
@@ -81,7 +82,7 @@ def test_no_answer_ends_the_call_and_keeps_the_connection() -> None:
 
 
 def test_the_coordinator_cannot_be_found() -> None:
-    """B1, B73: TimeoutException at the deadline, not earlier, not at 30 s, none later on the wire."""
+    """B1, B73: TimeoutException at the deadline, not at 30 s, and none later on the wire."""
     world = World()
     member = world.client()
     world.control.fail("FindCoordinator", 15, times=None)
@@ -267,7 +268,7 @@ def test_without_a_group_there_is_nothing_to_commit_to() -> None:
     """B51: InvalidGroupId, and no request."""
     world = World()
     member = world.client(group_id=None)
-    with pytest.raises(errors.InvalidGroupIdException, match="set group.id"):
+    with pytest.raises(errors.InvalidGroupIdException, match=r"set group\.id"):
         commit(world, member)
     assert not world.cluster.journal.received
 
