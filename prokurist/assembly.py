@@ -7,6 +7,7 @@ the network thread is not touched by anybody else once that thread runs.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import count
 from random import Random
 from typing import Final
@@ -28,6 +29,7 @@ from prokurist.network_thread.commit_manager import CommitManager
 from prokurist.network_thread.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.io.network import Network
 from prokurist.network_thread.io.resolver import Resolver
+from prokurist.network_thread.io.selector import SelectorNetwork
 from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.requests import Lane, Limits
 from prokurist.network_thread.thread import NetworkThread
@@ -52,13 +54,36 @@ class Machinery:
         timer: Its Timer, for those who look at an idle client.
         client: Its network client, for the same.
         calls: What is being worked on, for the same.
+        metadata: What it knows of the cluster, for the same.
+        coordinator: Who coordinates its group, where it has one, for the same.
     """
 
+    client_id: str
     thread: NetworkThread
     timer: Timer
     client: NetworkClient
     calls: Calls
     metadata: MetadataManager
+    coordinator: CoordinatorManager | None
+
+
+def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
+    """Wire the network side of a consumer to the sockets of this system."""
+    network = SelectorNetwork(
+        receive_buffer_bytes=config.receive_buffer_bytes,
+        send_buffer_bytes=config.send_buffer_bytes,
+    )
+    try:
+        return consumer_machinery(
+            config,
+            clock=clock,
+            network=network,
+            random=Random(),  # noqa: S311 - jitter is no secret
+            software=("prokurist", version("prokurist")),
+        )
+    except BaseException:
+        network.shutdown()
+        raise
 
 
 def consumer_machinery(
@@ -107,17 +132,20 @@ def consumer_machinery(
     )
     calls = Calls(timer)
     take: Callable[[ApplicationEvent], None]
+    coordinator: CoordinatorManager | None = None
     if config.group_id is None:
         take = without_group(calls)
         client.on_disconnect = metadata.on_disconnect
     else:
-        coordinator = CoordinatorManager(config.group_id, client, metadata, timer, retry)
-        commits = CommitManager(config.group_id, client, coordinator, metadata, timer, retry)
+        search = coordinator = CoordinatorManager(
+            config.group_id, client, metadata, timer, retry
+        )
+        commits = CommitManager(config.group_id, client, search, metadata, timer, retry)
         take = with_group(calls, commits)
 
         def on_disconnect(node: Node, lane: Lane, error: KafkaException) -> None:
             metadata.on_disconnect(node, lane, error)
-            coordinator.on_disconnect(node, lane, error)
+            search.on_disconnect(node, lane, error)
 
         client.on_disconnect = on_disconnect
     thread = NetworkThread(
@@ -130,7 +158,7 @@ def consumer_machinery(
         take=take,
         managers=(metadata,),
     )
-    return Machinery(thread, timer, client, calls, metadata)
+    return Machinery(client_id, thread, timer, client, calls, metadata, coordinator)
 
 
 def with_group(calls: Calls, commits: CommitManager) -> Callable[[ApplicationEvent], None]:

@@ -44,6 +44,12 @@ class CoordinatorManager:
         self._last_error: KafkaException | None = None
         self.unknown_since: float | None = timer.now
 
+    @property
+    def name(self) -> str | None:
+        """The coordinator by name, if it is known: for anybody who looks from outside."""
+        node = self._node
+        return None if node is None else str(node)
+
     async def known(self, call: Call) -> Node:
         """The coordinator, as soon as there is one.
 

@@ -17,7 +17,8 @@ from typing import Final, Protocol
 
 from prokurist.errors import IllegalStateException, KafkaException, NetworkThreadDiedException
 from prokurist.events.application_events import ApplicationEvent, Close
-from prokurist.events.clock import Clock
+from prokurist.events.call import Call
+from prokurist.events.clock import Clock, Deadline
 from prokurist.events.mailbox import Mailbox
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.client import NetworkClient
@@ -96,7 +97,27 @@ class NetworkThread:
     def start(self) -> None:
         """Begin; raises what the system says if it can have no more threads."""
         self._move(Life.RUNNING)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:
+            self.life = Life.NEW
+            raise
+
+    def abandon(self) -> None:
+        """Have everything closed, and wait for nothing: of a client that nobody closed.
+
+        Also of one whose thread could not be started, on the caller's own thread.
+        """
+        now = self._clock.now()
+        close = Close(Call("close", now, Deadline(now)))
+        if self.life is Life.NEW:
+            self._closing.append(close)
+            self._end()
+            return
+        try:
+            self.mailbox.post(close)
+        except KafkaException:
+            return  # It has ended by itself.
 
     def join(self, seconds: float) -> bool:
         """Wait for the end; False when it has not come in time."""

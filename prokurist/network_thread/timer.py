@@ -110,6 +110,18 @@ class Timer:
         for entry in later:
             heapq.heappush(self._heap, entry)
 
+    @property
+    def next_at(self) -> float | None:
+        """When the heap's first entry is due, dead or alive: a glance from another thread.
+
+        The network thread may be changing the heap meanwhile; a list is never
+        seen half changed, and a stale answer is as good as an early one.
+        """
+        try:
+            return self._heap[0][0]
+        except IndexError:
+            return None
+
     def top(self) -> Due | None:
         """The next entry that is due; None when there is none."""
         while self._heap and not self._heap[0][2].live:

@@ -7,11 +7,13 @@ error here.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
 from prokurist.assembly import Machinery, consumer_machinery
 from prokurist.config import ConsumerConfig
+from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import DisconnectException, NetworkException
 from prokurist.events.application_events import ApplicationEvent
 from prokurist.events.call import Call
@@ -197,6 +199,7 @@ class DeliveryOf:
 class Member:
     """A client in the world."""
 
+    config: ConsumerConfig
     machinery: Machinery
     network: SimulatedNetwork
 
@@ -235,6 +238,7 @@ class World:
         self.control = Control(self.cluster, self.clock)
         self.members: list[Member] = []
         self._turns_now = 0
+        self._plans: list[tuple[float, Callable[[], None]]] = []
 
     # --- building --------------------------------------------------------------------
 
@@ -258,8 +262,9 @@ class World:
         }
         settings.update({name.replace("_", "."): value for name, value in keys.items()})
         network = SimulatedNetwork(self)
+        config = ConsumerConfig(settings)
         machinery = consumer_machinery(
-            ConsumerConfig(settings),
+            config,
             clock=self.clock,
             network=network,
             random=self.random,
@@ -268,11 +273,20 @@ class World:
         )
         # In virtual time nobody starts it: the world runs its turns.
         machinery.thread.life = Life.RUNNING
-        member = Member(machinery, network)
+        member = Member(config, machinery, network)
         self.members.append(member)
         return member
 
+    def consumer(self, cap: Versions | None = None, **keys: object) -> KafkaConsumer:
+        """A consumer that lives in this world."""
+        member = self.client(cap, **keys)
+        return KafkaConsumer.wired(member.config, self.clock, member.machinery)
+
     # --- living ----------------------------------------------------------------------
+
+    def at(self, moment: float, action: Callable[[], None]) -> None:
+        """Have something happen at a moment, whoever waits then: a signal, another thread."""
+        self._plans.append((moment, action))
 
     def run(self, until: float, gate: Gate | None = None) -> bool:
         """Live until a gate opens or a moment has come: whether the gate is open."""
@@ -297,6 +311,10 @@ class World:
     def _step(self) -> bool:
         """Do one thing that is due now: whether there was one."""
         now = self.clock.time
+        for plan in [each for each in self._plans if each[0] <= now]:
+            self._plans.remove(plan)
+            plan[1]()
+            return True
         for member in self.members:
             member.network.carry()
         for delivery in self.cluster.advance(now):
@@ -315,7 +333,7 @@ class World:
 
     def _next_due(self) -> float:
         due = self.cluster.next_due()
-        moments = [math.inf if due is None else due]
+        moments = [math.inf if due is None else due, *(at for at, _ in self._plans)]
         for member in self.members:
             moments += [member.due(), member.network.next_due()]
         return min(moments)

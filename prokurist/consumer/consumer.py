@@ -1,0 +1,249 @@
+"""The public consumer: thin methods over the caller's side of a call.
+
+Thread: the application's, one call at a time. A method checks its arguments, makes
+a Call on its first line, posts one event, and waits. All work is the network
+thread's.
+"""
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from prokurist.assembly import Machinery, system_machinery
+from prokurist.config import ConsumerConfig
+from prokurist.consumer.arguments import offsets_in, partitions_in
+from prokurist.consumer.calling import Caller
+from prokurist.errors import KafkaException
+from prokurist.events.application_events import Close, Commit, LookUpCommitted
+from prokurist.events.call import Call
+from prokurist.events.clock import Clock, Deadline, MonotonicClock
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from prokurist.config.typed import ConsumerKeywords
+
+CLOSE: Final = 30.0
+"""Seconds for a `close` that is given no timeout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a liveness probe wants to know, taken without waiting.
+
+    Attributes:
+        alive: The network thread runs.
+        turns: How many turns its loop has made.
+        since_last_turn: Seconds since it last read the clock. A loop that waits
+            for the network is asleep, not stuck: look at it beside `next_due`.
+        next_due: Seconds until it has something to do by itself; negative when it
+            is late, None when there is nothing.
+        waiting_calls: Calls that it is working on.
+        coordinator: The group's coordinator, where it is known.
+        died_of: What ended it, if a bug of ours did.
+    """
+
+    alive: bool
+    turns: int
+    since_last_turn: float
+    next_due: float | None
+    waiting_calls: int
+    coordinator: str | None
+    died_of: str | None
+
+
+class KafkaConsumer:
+    """A consumer in which every call answers by its deadline.
+
+    This version has what needs neither an assignment nor a membership: explicit
+    commits and look-ups. One thread uses it at a time; `wakeup`, `health` and
+    `repr` may come from any.
+
+    Args:
+        config: Configuration keys and their values; see docs/config.md.
+        keywords: More keys, with underscores.
+
+    Raises:
+        ConfigException: A key is unknown, a value breaks its rule, or two
+            contradict each other.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, object] | None = None,
+        /,
+        **keywords: "Unpack[ConsumerKeywords]",
+    ) -> None:
+        self._machinery: Machinery | None = None
+        settings = ConsumerConfig(config, **keywords)
+        clock = MonotonicClock()
+        machinery = system_machinery(settings, clock)
+        try:
+            machinery.thread.start()
+        except BaseException:
+            machinery.thread.abandon()
+            raise
+        self._wire(settings, clock, machinery)
+
+    @classmethod
+    def wired(cls, config: ConsumerConfig, clock: Clock, machinery: Machinery) -> Self:
+        """A consumer on machinery that somebody else runs: a simulation, in virtual time."""
+        self = cls.__new__(cls)
+        self._wire(config, clock, machinery)
+        return self
+
+    def _wire(self, config: ConsumerConfig, clock: Clock, machinery: Machinery) -> None:
+        self._config = config
+        self._machinery = machinery
+        self._process = os.getpid()
+        self._caller = Caller(
+            clock, machinery.thread.mailbox, config.default_api_timeout_ms / 1000
+        )
+
+    # --- commits ---------------------------------------------------------------------
+
+    def commit_sync(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        timeout: float | timedelta | None = None,
+    ) -> None:
+        """Commit offsets, and return when the coordinator has them.
+
+        Args:
+            offsets: For each partition the next offset to read.
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Raises:
+            CommitFailedException: The group no longer counts this member.
+            GroupAuthorizationException: Not allowed in the group.
+            InvalidGroupIdException: There is no `group.id`.
+            TimeoutException: The time is over; `may_have_happened` says whether
+                the offsets may have been committed all the same.
+            TopicAuthorizationException: Not allowed on some topics: all of them.
+            WakeupException: `wakeup` was called.
+        """
+        wanted = offsets_in(offsets)
+        with self._caller.inside("commit_sync"):
+            call = self._caller.call("commit_sync", timeout, partitions=tuple(wanted))
+            if wanted:
+                self._caller.ask(call, Commit(call, wanted))
+
+    def committed(
+        self,
+        partitions: TopicPartition | Iterable[TopicPartition],
+        timeout: float | timedelta | None = None,
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Look up what the group has committed.
+
+        Args:
+            partitions: One partition, or several.
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Returns:
+            For each partition what is committed, or None where nothing is.
+
+        Raises:
+            GroupAuthorizationException: Not allowed in the group.
+            InvalidGroupIdException: There is no `group.id`.
+            TimeoutException: The time is over.
+            TopicAuthorizationException: Not allowed on some topics.
+            WakeupException: `wakeup` was called.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("committed"):
+            call = self._caller.call("committed", timeout, partitions=wanted)
+            found: dict[TopicPartition, OffsetAndMetadata | None] = {}
+            if wanted:
+                found = self._caller.ask(call, LookUpCommitted(call, wanted))
+            return found
+
+    # --- from anywhere ---------------------------------------------------------------
+
+    def wakeup(self) -> None:
+        """End the present wait of this consumer, or else the next one, once.
+
+        From any thread, and from a signal handler. The call that waits raises
+        WakeupException; one that has its result keeps it. `close` is never ended.
+        """
+        self._caller.wakeup()
+
+    def health(self) -> Health:
+        """A snapshot for a liveness probe: from any thread, at once, also after `close`."""
+        machinery = self._built()
+        thread, timer = machinery.thread, machinery.timer
+        now = self._caller.now()
+        due = timer.next_at
+        coordinator = machinery.coordinator
+        return Health(
+            alive=thread.alive,
+            turns=thread.turns,
+            since_last_turn=now - timer.now,
+            next_due=None if due is None else due - now,
+            waiting_calls=len(machinery.calls),
+            coordinator=None if coordinator is None else coordinator.name,
+            died_of=None if thread.died_of is None else repr(thread.died_of),
+        )
+
+    # --- the end ---------------------------------------------------------------------
+
+    def close(self, timeout: float | timedelta | None = None) -> None:
+        """Close the consumer; it ends by min(timeout, `request.timeout.ms`), and never late.
+
+        A second time does nothing.
+
+        Args:
+            timeout: Seconds; None for 30.
+        """
+        if self._caller.closed:
+            return
+        with self._caller.inside("close"):
+            budget = min(
+                Deadline.after(0.0, CLOSE if timeout is None else timeout).at,
+                self._config.request_timeout_ms / 1000,
+            )
+            call = self._caller.call("close", budget)
+            self._caller.closed = True
+            self._end(call)
+
+    def _end(self, call: Call) -> None:
+        thread = self._built().thread
+        try:
+            self._caller.wait_for_end(call, Close(call))
+        except KafkaException:
+            # The thread is dead: its calls have heard so, and nothing is left to close.
+            return
+        thread.join(call.deadline.remaining(self._caller.now()))
+
+    def _built(self) -> Machinery:
+        if self._machinery is None:
+            raise AssertionError("a consumer that was never built")
+        return self._machinery
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # Of a half-built consumer there may be nothing; of a forked one, nothing is ours.
+        machinery = getattr(self, "_machinery", None)
+        if machinery is None or self._caller.closed or os.getpid() != self._process:
+            return
+        warnings.warn(f"{self!r} was never closed", ResourceWarning, source=self, stacklevel=2)
+        self._caller.closed = True
+        machinery.thread.abandon()
+
+    def __repr__(self) -> str:
+        machinery = self._built()
+        return f"KafkaConsumer({machinery.client_id}, {machinery.thread.life.value})"
