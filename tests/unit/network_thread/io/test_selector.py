@@ -5,7 +5,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -343,6 +343,28 @@ def test_a_peer_that_never_stops_delays_nobody(driver: "Driver", peer: "Peer") -
     shouting.join()
 
 
+def test_a_turn_reads_a_bounded_amount_of_a_connection(driver: "Driver", peer: "Peer") -> None:
+    """Two reads, even if each of them is filled to the brim."""
+    driver.connected(1, peer)
+    reads: list[int] = []
+
+    class Endless:
+        """A socket that fills whatever it is given with one whole frame."""
+
+        def recv_into(self, room: memoryview) -> int:
+            reads.append(len(room))
+            assert len(reads) < 10
+            room[:4] = (len(room) - 4).to_bytes(4, "big")
+            return len(room)
+
+    connection = driver.network._connections[1]
+    real, connection.socket = connection.socket, cast("socket.socket", Endless())
+    driver.network._receive(connection, driver.told)
+    connection.socket = real
+    assert reads == [SCRATCH_BYTES] * 2
+    assert len(driver.frames(1)) == 2
+
+
 def test_a_slow_sender_in_the_middle_of_a_frame_delays_nobody(
     driver: "Driver", peer: "Peer"
 ) -> None:
@@ -379,7 +401,7 @@ def test_a_broken_pipe_does_not_end_a_process_that_dies_of_it(
     driver: "Driver", peer: "Peer"
 ) -> None:
     """With SIGPIPE given its default back, a broker that hung up is still only Lost."""
-    if not transport.SEND_FLAGS:
+    if not hasattr(socket, "MSG_NOSIGNAL"):
         pytest.skip("this system has no MSG_NOSIGNAL")
     handler = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
