@@ -40,6 +40,14 @@ class Peer:
         return accepted
 
     @staticmethod
+    def taken(accepted: socket.socket, count: int) -> bytes:
+        """So many bytes that came over a connection, blocking."""
+        data = bytearray()
+        while len(data) < count:
+            data += accepted.recv(min(1 << 20, count - len(data))) or pytest.fail("closed")
+        return bytes(data)
+
+    @staticmethod
     def reset(accepted: socket.socket) -> None:
         """Close so that the other side sees a reset."""
         accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -78,6 +86,13 @@ class Driver:
         self.network.connect(number, peer.address)
         self.until(lambda: Connected(number) in self.told)
         return peer.accept()
+
+    def stuck(self, number: int) -> bytes:
+        """Write so much to a peer that does not read that some of it stays here."""
+        frame = (16 << 20).to_bytes(4, "big") + bytes(16 << 20)
+        self.network.write(number, frame)
+        assert not self.network.writable(number)
+        return frame
 
     def frames(self, number: int) -> list[bytes]:
         """What has arrived on a connection."""
