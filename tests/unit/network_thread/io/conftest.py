@@ -1,5 +1,6 @@
 """Loopback peers, and a driver that polls until something has happened."""
 
+import gc
 import socket
 import struct
 from collections.abc import Callable, Iterator
@@ -37,6 +38,14 @@ class Peer:
         accepted.settimeout(PATIENCE)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return accepted
+
+    @staticmethod
+    def taken(accepted: socket.socket, count: int) -> bytes:
+        """So many bytes that came over a connection, blocking."""
+        data = bytearray()
+        while len(data) < count:
+            data += accepted.recv(min(1 << 20, count - len(data))) or pytest.fail("closed")
+        return bytes(data)
 
     @staticmethod
     def reset(accepted: socket.socket) -> None:
@@ -77,6 +86,13 @@ class Driver:
         self.network.connect(number, peer.address)
         self.until(lambda: Connected(number) in self.told)
         return peer.accept()
+
+    def stuck(self, number: int) -> bytes:
+        """Write so much to a peer that does not read that some of it stays here."""
+        frame = (16 << 20).to_bytes(4, "big") + bytes(16 << 20)
+        self.network.write(number, frame)
+        assert not self.network.writable(number)
+        return frame
 
     def frames(self, number: int) -> list[bytes]:
         """What has arrived on a connection."""
@@ -127,4 +143,9 @@ def driver() -> Iterator[Driver]:
 def descriptors() -> Callable[[], int]:
     """Counts the files this process has open."""
     where = Path("/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd")
-    return lambda: sum(1 for _ in where.iterdir())
+
+    def count() -> int:
+        gc.collect()  # what an earlier test left in a cycle is not this one's
+        return sum(1 for _ in where.iterdir())
+
+    return count

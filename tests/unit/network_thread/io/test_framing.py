@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prokurist.network_thread.io.framing import FrameReader, other_protocol
+from prokurist.network_thread.io.framing import DIRECT_BYTES, FrameReader, other_protocol
 
 
 def framed(*frames: bytes) -> bytes:
@@ -95,6 +95,19 @@ def test_a_large_frame_is_read_straight_into_its_own_buffer() -> None:
     assert (len(room), more) == (440, False)
     assert isinstance(room.obj, bytearray)
     assert len(room.obj) == 500
+    room[:] = b"y" * 440
+    (frame,) = reader.took(440)
+    assert bytes(frame) == b"x" * 60 + b"y" * 440
+    assert frame.readonly
+
+
+def test_a_huge_frame_is_read_in_pieces() -> None:
+    """So that one read does not last as long as the frame is."""
+    reader = reader_of(largest=DIRECT_BYTES + 100)
+    fed(reader, (DIRECT_BYTES + 100).to_bytes(4, "big"))
+    assert len(reader.room()[0]) == DIRECT_BYTES
+    reader.took(DIRECT_BYTES)
+    assert len(reader.room()[0]) == 100
 
 
 @pytest.mark.parametrize(
@@ -135,12 +148,11 @@ def refusal(stream: bytes, largest: int) -> str:
 def test_another_protocol_is_recognised_below_a_high_limit_too() -> None:
     """At the first answer; a later frame may have any length that is allowed."""
     assert "TLS" in refusal(b"\x15\x03\x03\x00", 1 << 30)
-    reader = reader_of(largest=10)
-    assert fed(reader, framed(b"ok", b"\x15\x03\x03\x00"), framed(b"")) == [
-        b"ok",
-        b"\x15\x03\x03\x00",
-        b"",
-    ]
+    reader = reader_of(largest=1 << 30)
+    alert = b"\x15\x03\x03\x00"
+    assert fed(reader, framed(b"ok", alert), framed(b"")) == [b"ok", alert, b""]
+    reader.room()[0][:4] = alert
+    assert not reader._objection(int.from_bytes(alert, "big"), 0, 4)
     assert not other_protocol(framed(b"whatever"))
 
 

@@ -219,6 +219,7 @@ def test_close_abandons_everything(names: Names) -> None:
     names.free.set()
     thread.join(10)
     assert not collector.woken.acquire(blocking=False)
+    assert collector.resolver._mailbox.answers == []
     assert collector.resolver.collect() == []
     assert not lookup.done
     for ask in (collector.resolver.resolve, collector.resolver.canonical):

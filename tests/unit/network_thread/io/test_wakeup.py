@@ -31,17 +31,21 @@ def test_many_asks_are_one_byte() -> None:
     assert readable(wakeup)
 
 
-def test_an_ask_between_the_byte_and_the_flag_is_not_the_last(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("before", [True, False])
+def test_an_ask_while_the_byte_is_taken_is_not_the_last(
+    monkeypatch: pytest.MonkeyPatch, *, before: bool
 ) -> None:
-    """The race in the comment: asked while the byte is being taken, and again later."""
+    """The race in the comment: asked just before or after the read, and again later."""
     wakeup = Wakeup()
     wakeup.ask()
     read = os.read
 
     def interrupted(descriptor: int, count: int) -> bytes:
+        if before:
+            wakeup.ask()  # the other thread
         data = read(descriptor, count)
-        wakeup.ask()  # the other thread, at the worst moment
+        if not before:
+            wakeup.ask()
         return data
 
     with monkeypatch.context() as patched:
