@@ -121,6 +121,8 @@ class NetworkThread:
 
     def join(self, seconds: float) -> bool:
         """Wait for the end; False when it has not come in time."""
+        if self._thread.ident is None:
+            return True  # Its turns are run by somebody else: a simulation.
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

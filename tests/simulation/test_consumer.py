@@ -6,6 +6,7 @@ import pickle
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from typing import cast
 
 import pytest
 
@@ -77,17 +78,19 @@ def test_an_endless_timeout_waits_for_as_long_as_it_takes() -> None:
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda c: c.committed(TP, -1), ValueError),
-        (lambda c: c.committed(TP, "2"), TypeError),
-        (lambda c: c.committed("orders"), TypeError),
-        (lambda c: c.committed(("orders", 0)), TypeError),
-        (lambda c: c.committed(TopicPartition("", 0)), ValueError),
-        (lambda c: c.committed(TopicPartition("orders", -1)), ValueError),
-        (lambda c: c.committed(TopicPartition("orders", "0")), TypeError),
-        (lambda c: c.commit_sync({TP: 7}), TypeError),
-        (lambda c: c.commit_sync([TP]), TypeError),
-        (lambda c: c.commit_sync(OFFSETS, math.nan), ValueError),
-        (lambda c: c.close(-1), ValueError),
+        pytest.param(lambda c: c.committed(TP, -1), ValueError, id="timeout below zero"),
+        pytest.param(lambda c: c.committed(TP, "2"), TypeError, id="timeout as text"),
+        pytest.param(lambda c: c.committed("orders"), TypeError, id="a topic"),
+        pytest.param(lambda c: c.committed(("orders", 0)), TypeError, id="a plain tuple"),
+        pytest.param(lambda c: c.committed(TopicPartition("", 0)), ValueError, id="no name"),
+        pytest.param(lambda c: c.committed(TopicPartition("a", -1)), ValueError, id="negative"),
+        pytest.param(
+            lambda c: c.committed(TopicPartition("a", cast("int", "0"))), TypeError, id="digits"
+        ),
+        pytest.param(lambda c: c.commit_sync({TP: 7}), TypeError, id="a bare offset"),
+        pytest.param(lambda c: c.commit_sync([TP]), TypeError, id="no mapping"),
+        pytest.param(lambda c: c.commit_sync(OFFSETS, math.nan), ValueError, id="NaN"),
+        pytest.param(lambda c: c.close(-1), ValueError, id="closing in the past"),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_happens(
@@ -229,7 +232,8 @@ def test_close_after_the_thread_has_died_returns() -> None:
     consumer = world.consumer()
     consumer.committed(TP)
     machinery = world.members[0].machinery
-    machinery.timer.after(0.0, "a bug", lambda: [][0])
+    nothing: list[None] = []
+    machinery.timer.after(0.0, "a bug", nothing.pop)
     with pytest.raises(errors.NetworkThreadDiedException):
         consumer.committed(TP)
     health = consumer.health()
