@@ -7,6 +7,7 @@ that promise is settled here and in the connections: opening, queueing, writing,
 matching answers, and telling every promise that is left when a connection goes.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -201,17 +202,21 @@ class NetworkClient:
         """The node that a request to anybody goes to.
 
         The ready one with the fewest requests in flight; else one that is coming
-        up; else one that may be tried. None while all of them are in a backoff or
-        have asked for silence.
+        up; else of those that may be tried the one whose last try is the longest
+        ago, so that one that refuses is followed by the next. None while all of them
+        are in a backoff or have asked for silence.
         """
-        best: tuple[int, int] | None = None
+        best: tuple[int, float] | None = None
         chosen: Node | None = None
         for node in nodes:
             connection = self._general(node)
             if connection is not None and (connection.backing_off or connection.throttled):
                 continue
-            if connection is None or connection.state is ConnectionState.DOWN:
-                rank = (2, 0)
+            rank: tuple[int, float]
+            if connection is None:
+                rank = (2, -math.inf)
+            elif connection.state is ConnectionState.DOWN:
+                rank = (2, connection.tried_at)
             elif connection.state is ConnectionState.READY:
                 rank = (0, connection.pipeline.in_flight + connection.pipeline.waiting)
             else:

@@ -14,6 +14,7 @@ Thread: the network thread alone.
 """
 
 import logging
+import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -67,6 +68,7 @@ class Connection:
         state: Where it stands.
         number: Of the present try's socket; -1 where there is none.
         pipeline: What is said on it.
+        tried_at: When the last try to connect began.
     """
 
     def __init__(
@@ -98,7 +100,9 @@ class Connection:
         self._cap = cap
         self._offered: Versions | None = None
         self._addresses: deque[SocketAddress] = deque()
+        self.tried_at = -math.inf
         self._failures = 0
+        self._setup_failures = 0
         self._retry_at = -1.0
         self._asked = (0, 0)
         self._setup: Due | None = None
@@ -139,6 +143,7 @@ class Connection:
 
     def _open(self) -> None:
         self._cancel_retry()
+        self.tried_at = self._timer.now
         self._move(ConnectionState.RESOLVING)
         self._limit_setup()
         self._owner.resolve(self)
@@ -164,7 +169,7 @@ class Connection:
         self._cancel_setup()
         # Grows like a backoff: a broker that is slow to greet gets longer each time.
         self._setup = self._timer.after(
-            self._limits.setup.pause(self._failures + 1),
+            self._limits.setup.pause(self._setup_failures + 1),
             f"socket.connection.setup.timeout.ms of {self.node}",
             self._setup_over,
         )
@@ -221,7 +226,7 @@ class Connection:
         self._offered = answer.offered
         self._cancel_setup()
         self._move(ConnectionState.READY)
-        self._failures = 0
+        self._failures = self._setup_failures = 0
         self.pipeline.used_at = self._timer.now
         self.pipeline.throttle(answer.throttle)
         self._watch_idleness(self._limits.idle)
@@ -269,6 +274,9 @@ class Connection:
 
     def failed(self, error: KafkaException) -> None:
         """Down, against our wish."""
+        if self.state is not ConnectionState.READY:
+            # A live connection that drops says nothing of how long a setup takes.
+            self._setup_failures += 1
         self._down()
         self._failures += 1
         self._retry_at = self._timer.now + self._limits.reconnect.pause(self._failures)

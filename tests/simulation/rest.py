@@ -49,7 +49,6 @@ def check_idle(member: Member, *, reachable: bool) -> None:
         return  # Somebody may still be looking for brokers, unasked.
     assert not client.in_flight, f"{client!r} waits for answers"
     assert not client.waiting, f"{client!r} has unsent requests"
-    assert not client._pressing
     assert not client._lookups
     assert not client._lookup_of
     open_now = {each for each in client._connections.values() if each.number >= 0}

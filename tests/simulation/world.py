@@ -7,7 +7,7 @@ error here.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
@@ -90,8 +90,8 @@ class SimulatedNetwork:
         at = self.world.clock.time + LATENCY
         if address in self.unreachable:
             return  # Its packets are lost: nothing ever comes of it.
-        node = self.world.broker_at(address)
         try:
+            node = self.world.broker_at(address)
             session = self.world.cluster.connect(node, self.world.clock.time)
         except ConnectionRefusedError as error:
             lost = NetworkException(f"{address} refuses connections")
@@ -265,7 +265,7 @@ class World:
     nodes: int = 1
     topics: dict[str, int] = field(default_factory=lambda: {"orders": 3})
     seed: int = 1
-    hosts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         BUILT.append(self)
@@ -287,12 +287,16 @@ class World:
         return f"{broker.node.host}:{broker.node.port}"
 
     def broker_at(self, address: SocketAddress) -> int:
-        """Which broker listens there."""
+        """Which broker listens there.
+
+        Raises:
+            ConnectionRefusedError: None does.
+        """
         for each in self.cluster.state.brokers.values():
             hosts = self.hosts.get(each.node.host, (each.node.host,))
             if address.host in hosts and address.port == each.node.port:
                 return each.node.id
-        raise AssertionError(f"nobody listens at {address}")
+        raise ConnectionRefusedError(f"nobody listens at {address}")
 
     def client(self, cap: Versions | None = None, **keys: object) -> Member:
         """A consumer's network side, running."""
