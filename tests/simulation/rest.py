@@ -17,8 +17,18 @@ OF_AN_IDLE_CLIENT: Final = ("metadata.max.age.ms", "connections.max.idle.ms")
 """The only entries of the Timer that may outlive all work."""
 
 
-def check_at_rest(world: World) -> None:
-    """Let a world come to rest, and see that it has."""
+MOST_TURNS: Final = 1500
+"""In the last minute of a test. That is metadata once a second, each time on a connection
+that has to be made anew; or a search for brokers that are gone for good."""
+
+
+def check_at_rest(world: World, *, mortal: bool = False) -> None:
+    """Let a world come to rest, and see that it has.
+
+    Args:
+        world: The world.
+        mortal: Whether its threads may have died.
+    """
     world.control.heal()
     world.control.thaw()
     for member in world.members:
@@ -27,13 +37,17 @@ def check_at_rest(world: World) -> None:
     world.clock.sleep(LONG)
     reachable = all(each.running for each in world.cluster.state.brokers.values())
     for member in world.members:
+        if member.thread.died_of is not None and not mortal:
+            raise AssertionError(f"{member.thread!r} died") from member.thread.died_of
         if member.thread.life is Life.RUNNING:
+            until = world.clock.time + 1.0
+            while reachable and member.machinery.client.in_flight:
+                world.clock.sleep(0.01)  # Metadata has come of age just now.
+                assert world.clock.time < until, "something stays in flight"
             check_idle(member, reachable=reachable and not member.network.unreachable)
             turns = member.network.turns
             world.clock.sleep(60.0)
-            # Metadata, a connection that has been idle for long, and who is still looking
-            # for brokers that are gone for good.
-            assert member.network.turns - turns < 600, "it spins"
+            assert member.network.turns - turns < MOST_TURNS, "it spins"
             world.ask(member, Close(world.call("close", 5.0)))
         check_closed(member)
     assert not world.cluster.failures, "the client sent what a broker cannot read"

@@ -154,6 +154,8 @@ def test_a_disconnect_ends_a_throttle() -> None:
     world.control.disconnect()
     world.clock.sleep(0.1)
     assert down(connection)
+    left = [due.reason for _, _, due in member.machinery.timer._heap if due.live]
+    assert not any("throttles us" in each for each in left)
     warm(world, member)
 
 

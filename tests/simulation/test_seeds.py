@@ -9,6 +9,7 @@ from tests.simulation.chance import ByLot
 from tests.simulation.world import BUILT
 
 USUAL = range(200)
+WHERE = "tests/simulation/test_seeds.py"
 
 
 def seeds() -> Sequence[int]:
@@ -32,7 +33,7 @@ def test_a_life_by_lot(seed: int) -> None:
         life.witness.judge()
     except BaseException as error:
         error.add_note("\n".join(life.log))
-        error.add_note(f"replay: PROKURIST_SEEDS={seed} .venv/bin/python -m pytest {__file__}")
+        error.add_note(f"replay: PROKURIST_SEEDS={seed} .venv/bin/python -m pytest {WHERE}")
         raise
     finally:
         BUILT.clear()  # At rest it is already.
