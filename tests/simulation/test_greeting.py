@@ -6,7 +6,7 @@ from prokurist.errors import DisconnectException
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.types import Node
 from tests.simulation.asking import Asked, node, warm
-from tests.simulation.world import World
+from tests.simulation.world import LATENCY, World
 
 
 def test_a_broker_with_old_greetings_only_is_greeted_as_it_wants() -> None:
@@ -55,6 +55,24 @@ def test_a_client_id_that_nobody_can_send_is_the_requests_end_and_not_the_thread
     world.clock.sleep(0.1)
     assert "ApiVersions" in str(asked.error)
     assert member.thread.alive
+
+
+@pytest.mark.parametrize("when", ["connected", "greeted"])
+def test_a_connection_that_is_lost_as_soon_as_it_stands_is_not_greeted(when: str) -> None:
+    """B267: both come in one batch; writing to what is gone would end the thread."""
+    world = World()
+    member = world.client()
+    world.control.offer("ApiVersions", 0, 2)
+    asked = Asked(world, member, node(world))
+    if when == "greeted":
+        # The answer says to greet anew, and right behind it the connection ends.
+        world.at(world.clock.time + 2 * LATENCY, world.control.disconnect)
+    else:
+        world.control.disconnect()
+    world.clock.sleep(0.02)
+    assert type(asked.error) is DisconnectException
+    assert member.thread.alive
+    warm(world, member)
 
 
 def test_a_throttle_in_the_greeting_counts() -> None:

@@ -315,8 +315,7 @@ class World:
             software=("prokurist", "0"),
             cap=cap,
         )
-        # In virtual time nobody starts it: the world runs its turns. And nobody looks
-        # names up in a thread of its own.
+        # In virtual time nobody starts it, nor a thread to look names up.
         machinery.thread.life = Life.RUNNING
         names = Names(self, network.wake)
         machinery.client._resolver = names  # type: ignore[assignment]
