@@ -119,7 +119,7 @@ def test_a_failure_is_said_of_the_topic_it_is_for(
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_authorized_operations_are_told_to_who_asks(lab: "Lab", asked: bool) -> None:
+def test_authorized_operations_are_told_to_who_asks(lab: "Lab", *, asked: bool) -> None:
     """Others get the number that means nothing."""
     body = lab.ask("Metadata", 12, topics=None, include_topic_authorized_operations=asked)
     assert (body.topics[0].topic_authorized_operations > 0) is asked

@@ -1,6 +1,7 @@
 """Faults that hit requests: what each does, to whom, and how often."""
 
 import struct
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -89,7 +90,7 @@ def test_what_is_held_goes_on_in_order_when_let_go(lab: "Lab", node: int) -> Non
 
 @pytest.mark.parametrize("applied", [True, False])
 def test_a_dropped_answer_silences_its_connection_for_good(
-    lab: "Lab", node: int, applied: bool
+    lab: "Lab", node: int, *, applied: bool
 ) -> None:
     """A broker skips no answer; only another connection is served."""
     fault = lab.control.drop("OffsetCommit", times=1, applied=applied)
@@ -108,7 +109,7 @@ def test_a_dropped_answer_silences_its_connection_for_good(
 @pytest.mark.parametrize("applied", [True, False])
 @pytest.mark.parametrize("reset", [True, False])
 def test_a_cut_ends_the_connection_before_or_after_the_effect(
-    lab: "Lab", node: int, applied: bool, reset: bool
+    lab: "Lab", node: int, *, applied: bool, reset: bool
 ) -> None:
     """The client hears the same, and cannot know."""
     lab.control.cut("OffsetCommit", applied=applied, reset=reset)
@@ -152,8 +153,6 @@ def test_a_parked_request_is_refused_at_once(lab: "Lab") -> None:
     """A failure does not wait until the fetch's patience is over."""
     session = lab.connect(1)
     asked = {"topic": "orders", "partitions": [{"partition": 0, "partition_max_bytes": 99}]}
-    from datetime import timedelta
-
     lab.send(session, "Fetch", 12, max_wait=timedelta(seconds=30), min_bytes=1, topics=[asked])
     assert lab.pass_by(1) == []
     lab.control.fail("Fetch", ErrorCode.kafka_storage_error)
