@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from prokurist.events.clock import Clock
-from prokurist.testing.broker_connection import Connection
+from prokurist.testing.broker_connection import Connection, reset
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.steering import Change
@@ -224,7 +224,7 @@ class Server:
                 session = self._cluster.connect(node_id, self._clock.now())
         except ConnectionRefusedError:
             # Killed since the selector spoke: the door is about to be shut.
-            accepted.close()
+            reset(accepted)
             return
         connection = Connection(accepted, session)
         self._connections[session] = connection
