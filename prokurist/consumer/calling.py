@@ -28,7 +28,7 @@ from prokurist.errors import (
 )
 from prokurist.events.application_events import ApplicationEvent, Withdraw
 from prokurist.events.call import Call
-from prokurist.events.clock import Clock, Deadline
+from prokurist.events.clock import CallersClock, Deadline
 from prokurist.events.gate import Gate
 from prokurist.events.mailbox import Mailbox
 from prokurist.types import TopicPartition
@@ -51,7 +51,7 @@ class Caller:
     """
 
     def __init__(
-        self, clock: Clock, mailbox: Mailbox[ApplicationEvent], default: float
+        self, clock: CallersClock, mailbox: Mailbox[ApplicationEvent], default: float
     ) -> None:
         self._clock = clock
         self._mailbox = mailbox

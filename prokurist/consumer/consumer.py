@@ -14,19 +14,24 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from prokurist.assembly import Machinery, system_machinery
-from prokurist.config import ConsumerConfig
-from prokurist.consumer.arguments import offsets_in, partitions_in
+from prokurist.config import ConsumerConfig, OffsetReset
+from prokurist.consumer.arguments import offsets_in, partition_in, partitions_in
 from prokurist.consumer.calling import Caller
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import Close, Commit, LookUpCommitted
 from prokurist.events.call import Call
-from prokurist.events.clock import Clock, Deadline, MonotonicClock
+from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
+from prokurist.events.partition_state import Position
+from prokurist.events.subscription import Subscription
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from prokurist.config.typed import ConsumerKeywords
+
+EARLIEST: Final = OffsetReset("earliest")
+LATEST: Final = OffsetReset("latest")
 
 CLOSE: Final = 30.0
 """Seconds for a `close` that is given no timeout."""
@@ -91,31 +96,130 @@ class KafkaConsumer:
         self._wire(settings, clock, machinery)
 
     @classmethod
-    def wired(cls, config: ConsumerConfig, clock: Clock, machinery: Machinery) -> Self:
+    def wired(cls, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> Self:
         """A consumer on machinery that somebody else runs: a simulation, in virtual time."""
         self = cls.__new__(cls)
         self._wire(config, clock, machinery)
         return self
 
-    def _wire(self, config: ConsumerConfig, clock: Clock, machinery: Machinery) -> None:
+    def _wire(self, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> None:
         self._config = config
         self._machinery = machinery
         self._process = os.getpid()
+        self._subscription = Subscription(config.auto_offset_reset)
         self._caller = Caller(
             clock, machinery.thread.mailbox, config.default_api_timeout_ms / 1000
         )
+
+    # --- what is read ----------------------------------------------------------------
+
+    def assign(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """Read these partitions and no others; those that stay keep their place.
+
+        Args:
+            partitions: One partition, or several; of none it is `unsubscribe`.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("assign"):
+            self._subscription.assign(wanted)
+
+    def assignment(self) -> frozenset[TopicPartition]:
+        """What is assigned."""
+        with self._caller.inside("assignment"):
+            return self._subscription.assigned()
+
+    def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+        """Read on from an offset.
+
+        Args:
+            partition: An assigned one.
+            offset: The next offset to read; with its leader epoch, if that is known.
+
+        Raises:
+            IllegalStateException: The partition is not assigned.
+        """
+        tp = partition_in(partition)
+        to = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+        with self._caller.inside("seek"):
+            self._subscription.seek(tp, Position(to.offset, to.leader_epoch))
+
+    def seek_to_beginning(
+        self, partitions: TopicPartition | Iterable[TopicPartition] = ()
+    ) -> None:
+        """Read on from the beginning of each log; it is looked up when it is needed.
+
+        Args:
+            partitions: Assigned ones; of none, all that are assigned.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        self._seek_by("seek_to_beginning", partitions, EARLIEST)
+
+    def seek_to_end(self, partitions: TopicPartition | Iterable[TopicPartition] = ()) -> None:
+        """Read on from the end of each log; it is looked up when it is needed.
+
+        Args:
+            partitions: Assigned ones; of none, all that are assigned.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        self._seek_by("seek_to_end", partitions, LATEST)
+
+    def _seek_by(
+        self,
+        operation: str,
+        partitions: TopicPartition | Iterable[TopicPartition],
+        reset: OffsetReset,
+    ) -> None:
+        wanted = partitions_in(partitions)
+        with self._caller.inside(operation):
+            self._subscription.seek_by(wanted or self._subscription.assigned(), reset)
+
+    def pause(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """Want no records of these partitions for now.
+
+        Args:
+            partitions: Assigned ones.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("pause"):
+            self._subscription.pause(wanted, paused=True)
+
+    def resume(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """Want records of these partitions again.
+
+        Args:
+            partitions: Assigned ones.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("resume"):
+            self._subscription.pause(wanted, paused=False)
+
+    def paused(self) -> frozenset[TopicPartition]:
+        """What is paused."""
+        with self._caller.inside("paused"):
+            return self._subscription.paused()
 
     # --- commits ---------------------------------------------------------------------
 
     def commit_sync(
         self,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         timeout: float | timedelta | None = None,
     ) -> None:
         """Commit offsets, and return when the coordinator has them.
 
         Args:
-            offsets: For each partition the next offset to read.
+            offsets: For each partition the next offset to read; None for the
+                present place of all that are assigned.
             timeout: Seconds; None for `default.api.timeout.ms`.
 
         Raises:
@@ -127,8 +231,9 @@ class KafkaConsumer:
             TopicAuthorizationException: Not allowed on some topics: all of them.
             WakeupException: `wakeup` was called.
         """
-        wanted = offsets_in(offsets)
+        given = None if offsets is None else offsets_in(offsets)
         with self._caller.inside("commit_sync"):
+            wanted = self._subscription.returned() if given is None else given
             call = self._caller.call("commit_sync", timeout, partitions=tuple(wanted))
             if wanted:
                 self._caller.ask(call, Commit(call, wanted))
