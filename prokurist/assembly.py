@@ -18,6 +18,7 @@ from prokurist.events.application_events import (
     ApplicationEvent,
     Close,
     Commit,
+    CommitOnce,
     LookUpCommitted,
     Withdraw,
 )
@@ -168,6 +169,8 @@ def with_group(calls: Calls, commits: CommitManager) -> Callable[[ApplicationEve
         match event:
             case Commit(call, offsets):
                 calls.start(call, commits.commit(call, offsets))
+            case CommitOnce(call, offsets):
+                calls.start(call, commits.commit_once(call, offsets))
             case LookUpCommitted(call, partitions):
                 calls.start(call, commits.committed(call, partitions))
             case Withdraw(call):
@@ -183,7 +186,7 @@ def without_group(calls: Calls) -> Callable[[ApplicationEvent], None]:
 
     def take(event: ApplicationEvent) -> None:
         match event:
-            case Commit(call) | LookUpCommitted(call):
+            case Commit(call) | CommitOnce(call) | LookUpCommitted(call):
                 call.fail(
                     InvalidGroupIdException(
                         f"{call.operation} needs a group: set group.id in the configuration"

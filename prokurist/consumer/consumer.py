@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final, Self
 
 from prokurist.assembly import Machinery, system_machinery
 from prokurist.config import ConsumerConfig, OffsetReset
+from prokurist.consumer import closing
 from prokurist.consumer.arguments import offsets_in, partition_in, partitions_in
 from prokurist.consumer.calling import Caller
-from prokurist.errors import KafkaException
-from prokurist.events.application_events import Close, Commit, LookUpCommitted
-from prokurist.events.call import Call
+from prokurist.consumer.commits import CommitCallback, Commits
+from prokurist.events.application_events import LookUpCommitted
 from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
@@ -110,6 +110,7 @@ class KafkaConsumer:
         self._caller = Caller(
             clock, machinery.thread.mailbox, config.default_api_timeout_ms / 1000
         )
+        self._commits = Commits(self._caller)
 
     # --- what is read ----------------------------------------------------------------
 
@@ -234,9 +235,30 @@ class KafkaConsumer:
         given = None if offsets is None else offsets_in(offsets)
         with self._caller.inside("commit_sync"):
             wanted = self._subscription.returned() if given is None else given
-            call = self._caller.call("commit_sync", timeout, partitions=tuple(wanted))
-            if wanted:
-                self._caller.ask(call, Commit(call, wanted))
+            self._commits.sync(wanted, timeout)
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        callback: CommitCallback | None = None,
+    ) -> None:
+        """Have offsets committed, once, and do not wait for it.
+
+        Args:
+            offsets: For each partition the next offset to read; None for the
+                present place of all that are assigned.
+            callback: Called with the offsets, and with None or the error, on this
+                thread inside a later `poll`, `commit_sync`, `commit_async` or
+                `close`; in the order of the commits. A passing failure comes as
+                RetriableCommitFailedException. Without one it is logged.
+        """
+        given = None if offsets is None else offsets_in(offsets)
+        if callback is not None and not callable(callback):
+            raise TypeError(f"a commit callback is callable, not {callback!r}")
+        with self._caller.inside("commit_async"):
+            wanted = self._subscription.returned() if given is None else given
+            self._commits.later(wanted, callback)
+            self._commits.run_callbacks()
 
     def committed(
         self,
@@ -297,12 +319,17 @@ class KafkaConsumer:
     # --- the end ---------------------------------------------------------------------
 
     def close(self, timeout: float | timedelta | None = None) -> None:
-        """Close the consumer; it ends by min(timeout, `request.timeout.ms`), and never late.
+        """Close the consumer, by min(timeout, `request.timeout.ms`), and never late.
 
-        A second time does nothing.
+        Asynchronous commits are waited for, and all their callbacks run. A second
+        time does nothing.
 
         Args:
             timeout: Seconds; None for 30.
+
+        Raises:
+            KafkaException: The first failure on the way, as its cause; never a
+                TimeoutException. Everything is closed all the same.
         """
         if self._caller.closed:
             return
@@ -311,18 +338,7 @@ class KafkaConsumer:
                 Deadline.after(0.0, CLOSE if timeout is None else timeout).at,
                 self._config.request_timeout_ms / 1000,
             )
-            call = self._caller.call("close", budget)
-            self._caller.closed = True
-            self._end(call)
-
-    def _end(self, call: Call) -> None:
-        thread = self._built().thread
-        try:
-            self._caller.wait_for_end(call, Close(call))
-        except KafkaException:
-            # The thread is dead: its calls have heard so, and nothing is left to close.
-            return
-        thread.join(call.deadline.remaining(self._caller.now()))
+            closing.close(self._caller, self._commits, self._built().thread, budget)
 
     def _built(self) -> Machinery:
         if self._machinery is None:

@@ -21,6 +21,14 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitOnce:
+    """Commit these offsets in one attempt, as soon as the coordinator is known."""
+
+    call: Call
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+
+
+@dataclass(frozen=True, slots=True)
 class LookUpCommitted:
     """What has the group committed? The answer is `{partition: OffsetAndMetadata | None}`."""
 
@@ -42,4 +50,4 @@ class Close:
     call: Call
 
 
-ApplicationEvent: TypeAlias = Commit | LookUpCommitted | Withdraw | Close
+ApplicationEvent: TypeAlias = Commit | CommitOnce | LookUpCommitted | Withdraw | Close

@@ -203,6 +203,19 @@ class Call:
 
     # --- the caller ----------------------------------------------------------------
 
+    def watch(self) -> Gate:
+        """A fresh gate for one wait, which opens when the call ends.
+
+        Fresh, because a wake-up opens it too, and a gate stays open: a call that
+        is waited for twice must not find the gate of its first wait.
+        """
+        with self._lock:
+            self.gate = Gate()
+            if self._stand is not Stand.OPEN:
+                # It ended before we came; whoever ended it opened another gate.
+                self.gate.open()
+            return self.gate
+
     def leave(self, now: float, why: BaseException | None = None) -> bool:
         """End the call from the caller's side.
 

@@ -101,9 +101,7 @@ class Subscription:
             IllegalStateException: A partition is not assigned; nothing has changed then.
         """
         with self._lock:
-            states = [
-                self._assigned(tp, "pause" if paused else "resume") for tp in partitions
-            ]
+            states = [self._assigned(tp, "pause" if paused else "resume") for tp in partitions]
             for state in states:
                 state.paused = paused
 
@@ -187,7 +185,5 @@ class Subscription:
 
     def __repr__(self) -> str:
         with self._lock:
-            valid = sum(
-                state.standing is Standing.VALID for state in self._partitions.values()
-            )
+            valid = sum(state.standing is Standing.VALID for state in self._partitions.values())
             return f"Subscription({len(self._partitions)} assigned, {valid} with a position)"

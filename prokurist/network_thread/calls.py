@@ -44,9 +44,7 @@ class Calls:
         if not operation.ended:
             self._running[call] = operation
 
-    def _ended(
-        self, call: Call, due: Due, answer: Any, error: KafkaException | None
-    ) -> None:
+    def _ended(self, call: Call, due: Due, answer: Any, error: KafkaException | None) -> None:
         self._timer.cancel(due)
         self._running.pop(call, None)
         if error is None:

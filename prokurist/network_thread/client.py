@@ -30,7 +30,6 @@ from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node
 
-
 Response = TypeVar("Response")
 
 

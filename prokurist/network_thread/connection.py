@@ -29,7 +29,6 @@ from prokurist.network_thread.wire.apis import API_VERSIONS
 from prokurist.network_thread.wire.versions import Range, Versions, negotiate
 from prokurist.types import Node
 
-
 UNSUPPORTED_VERSION: Final = 35
 
 
@@ -209,7 +208,10 @@ class Connection:
         except KafkaException as error:
             self.failed(as_disconnect(self.node, error))
             return
-        if self.state is ConnectionState.READY and self.pipeline.throttled_until > self._timer.now:
+        if (
+            self.state is ConnectionState.READY
+            and self.pipeline.throttled_until > self._timer.now
+        ):
             self._wait_for_throttle()
 
     def _wait_for_throttle(self) -> None:

@@ -34,7 +34,9 @@ class ConnectionState(Enum):
 MOVES: Final[Mapping[ConnectionState, frozenset[ConnectionState]]] = MappingProxyType(
     {
         ConnectionState.DOWN: frozenset({ConnectionState.RESOLVING}),
-        ConnectionState.RESOLVING: frozenset({ConnectionState.CONNECTING, ConnectionState.DOWN}),
+        ConnectionState.RESOLVING: frozenset(
+            {ConnectionState.CONNECTING, ConnectionState.DOWN}
+        ),
         ConnectionState.CONNECTING: frozenset(
             {ConnectionState.CONNECTING, ConnectionState.GREETING, ConnectionState.DOWN}
         ),

@@ -125,7 +125,9 @@ class MetadataManager:
             self._begin_again = True
             return False
         if answer.error or not answer.brokers:
-            self.last_error = KafkaException("the broker answered with an empty list of brokers")
+            self.last_error = KafkaException(
+                "the broker answered with an empty list of brokers"
+            )
             return False
         self._begin_again = False
         self.last_error = None
@@ -146,9 +148,7 @@ class MetadataManager:
     def _watch_age(self) -> None:
         if self._age is not None:
             self._timer.cancel(self._age)
-        self._age = self._timer.after(
-            self._max_age, "metadata.max.age.ms", self.request_update
-        )
+        self._age = self._timer.after(self._max_age, "metadata.max.age.ms", self.request_update)
 
     def _asked(self, _nothing: None, error: KafkaException | None) -> None:
         self._asking = None

@@ -85,7 +85,9 @@ class Pipeline:
         self._correlation += 1
         return self._correlation
 
-    def flush(self, offered: Versions, writable: Callable[[], bool], write: Callable[[bytes], None]) -> None:
+    def flush(
+        self, offered: Versions, writable: Callable[[], bool], write: Callable[[bytes], None]
+    ) -> None:
         """Write what can be written to a connection that is ready."""
         while (
             self._unsent
@@ -234,4 +236,6 @@ class Pipeline:
         return len(self._unsent)
 
     def __repr__(self) -> str:
-        return f"Pipeline({self._node}, {len(self._sent)} in flight, {len(self._unsent)} unsent)"
+        return (
+            f"Pipeline({self._node}, {len(self._sent)} in flight, {len(self._unsent)} unsent)"
+        )

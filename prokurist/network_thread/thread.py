@@ -205,7 +205,9 @@ class NetworkThread:
 
     def _move(self, life: Life) -> None:
         if life not in MOVES[self.life]:
-            raise AssertionError(f"the thread does not go from {self.life.value} to {life.value}")
+            raise AssertionError(
+                f"the thread does not go from {self.life.value} to {life.value}"
+            )
         self.life = life
 
     def __repr__(self) -> str:

@@ -63,8 +63,8 @@ class Verdicts:
             raise AssertionError("success has no exception")
         if self.of(code) is Verdict.COMMIT_FAILED:
             failed = CommitFailedException(
-                f"the group no longer counts this member ({type(error).__name__}: {error}); its "
-                f"partitions are another's by now, and the offsets were not committed"
+                f"the group no longer counts this member ({type(error).__name__}: {error}); "
+                f"its partitions are another's by now, and the offsets were not committed"
             )
             failed.__cause__ = error
             return failed
@@ -73,9 +73,7 @@ class Verdicts:
 
 def table(api: str, rows: Mapping[int, tuple[Verdict, str]]) -> Verdicts:
     """A table out of plain rows."""
-    return Verdicts(
-        api, MappingProxyType({code: Row(*row) for code, row in rows.items()})
-    )
+    return Verdicts(api, MappingProxyType({code: Row(*row) for code, row in rows.items()}))
 
 
 _RELOADING: Final = (Verdict.RETRY, "the coordinator is right, and reads its log yet")

@@ -353,4 +353,3 @@ def _classic_assignment(data: bytes) -> tuple[TopicPartition, ...]:
             for partition in topic.partitions
         )
     )
-

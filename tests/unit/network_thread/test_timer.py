@@ -133,7 +133,9 @@ def test_against_a_plain_list() -> None:
             timer.cancel(dues[victim])
         else:
             now += random.random() * 3
-            expected = sorted((key for key in alive if alive[key] <= now), key=lambda k: alive[k])
+            expected = sorted(
+                (key for key in alive if alive[key] <= now), key=lambda k: alive[k]
+            )
             fire(timer, now)
             assert seen == expected
             seen.clear()

@@ -82,7 +82,9 @@ def test_each_row_of_the_contract(table: Verdicts, name: str, verdict: Verdict) 
     assert table.of(code) is verdict
 
 
-@pytest.mark.parametrize("table", [table for table, _ in ROWS], ids=lambda table: str(table.api))
+@pytest.mark.parametrize(
+    "table", [table for table, _ in ROWS], ids=lambda table: str(table.api)
+)
 @pytest.mark.parametrize("code", sorted(by_code()))
 def test_a_code_outside_its_row_is_judged_by_its_class(table: Verdicts, code: int) -> None:
     """Retriable: again, with fresh metadata where the class says so; else fatal."""
@@ -96,7 +98,9 @@ def test_a_code_outside_its_row_is_judged_by_its_class(table: Verdicts, code: in
     assert isinstance(table.error(code), cls)
 
 
-@pytest.mark.parametrize("table", [table for table, _ in ROWS], ids=lambda table: str(table.api))
+@pytest.mark.parametrize(
+    "table", [table for table, _ in ROWS], ids=lambda table: str(table.api)
+)
 def test_a_code_that_nobody_knows_is_fatal_with_its_number(table: Verdicts) -> None:
     """A broker newer than we are never makes a loop."""
     assert table.of(32000) is Verdict.FATAL
