@@ -156,7 +156,7 @@ def test_a_loading_coordinator_asks_for_patience(lab: "Lab") -> None:
         (8, False, {"generation_id_or_member_epoch": 3, "member_id": "m"}, 22),
         (9, False, {"generation_id_or_member_epoch": 3, "member_id": "m"}, 69),
         (9, True, {"generation_id_or_member_epoch": 3, "member_id": "m"}, 25),
-        (9, True, {"member_id": "m"}, 25),
+        (9, True, {"member_id": "m"}, 0),
     ],
 )
 def test_who_claims_to_be_a_member_is_not_known(

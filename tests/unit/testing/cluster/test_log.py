@@ -129,6 +129,16 @@ def test_epochs_end_where_the_next_one_begins() -> None:
     }
 
 
+def test_an_older_epoch_overrules_newer_ones() -> None:
+    """Epochs stay in order, so that an end can be found at all."""
+    log = logged([1])
+    log.begin_epoch(4)
+    log.append(make_batch([Record(b"v")]), 4)
+    log.begin_epoch(2)
+    assert log.epochs == [(0, 0), (2, 2)]
+    assert tuple(log.epoch_end(0)) == (0, 2)
+
+
 def test_a_log_is_cut_back_with_its_epochs() -> None:
     """What is written afterwards takes the offsets that were given out before."""
     log = logged([1, 2, 3])
