@@ -18,16 +18,15 @@ import socket
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from enum import StrEnum
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from prokurist.events.clock import Clock, MonotonicClock
+from prokurist.testing.proxy_faults import Fault, FaultKind, directions_of, with_fault
 from prokurist.testing.proxy_links import (
     BUFFER_BYTES,
     NO_EFFECT,
     Direction,
-    Effect,
     Link,
 )
 
@@ -37,55 +36,6 @@ _ANSWER_WITHIN: Final = 10.0
 _LOOPBACK: Final = "127.0.0.1"
 
 T = TypeVar("T")
-
-
-class _Kind(StrEnum):
-    DELAY = "delay"
-    SWALLOW = "swallow"
-    THROTTLE = "throttle"
-    CUT = "cut"
-    RESET = "reset"
-    REFUSE = "refuse"
-
-
-class Fault:
-    """One fault that is in effect until it is healed; a context manager that heals it."""
-
-    def __init__(
-        self,
-        proxy: "FaultProxy",
-        kind: _Kind,
-        directions: Iterable[Direction],
-        *,
-        amount: float = 0.0,
-        since: int = 0,
-        kept: bool = False,
-    ) -> None:
-        self._proxy = proxy
-        self.kind = kind
-        self.directions = frozenset(directions)
-        self.amount = amount
-        self.since = since
-        self.kept = kept
-
-    def __repr__(self) -> str:
-        to = ",".join(sorted(self.directions)) if self.directions else "-"
-        return f"Fault({self.kind}, {to}, amount={self.amount}, since={self.since})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.heal()
-
-    def heal(self) -> None:
-        """End this fault, and no other; may be called twice."""
-        self._proxy.end(self)
 
 
 class FaultProxy:
@@ -176,7 +126,7 @@ class FaultProxy:
         """
         if not seconds >= 0:
             raise ValueError(f"a delay is not negative: {seconds!r}")
-        return self._add(_Kind.DELAY, direction, amount=seconds, new_only=new_only)
+        return self._add(FaultKind.DELAY, direction, amount=seconds, new_only=new_only)
 
     def swallow(self, direction: str | None = None, *, new_only: bool = False) -> Fault:
         """Take every byte and pass none on, nor the end of the stream.
@@ -187,7 +137,7 @@ class FaultProxy:
             direction: `to_broker` or `to_client`; both if None.
             new_only: Spare the connections that are there already.
         """
-        return self._add(_Kind.SWALLOW, direction, new_only=new_only)
+        return self._add(FaultKind.SWALLOW, direction, new_only=new_only)
 
     def throttle(
         self,
@@ -208,7 +158,9 @@ class FaultProxy:
         """
         if not bytes_per_second > 0:
             raise ValueError(f"a rate is above zero: {bytes_per_second!r}; see swallow()")
-        return self._add(_Kind.THROTTLE, direction, amount=bytes_per_second, new_only=new_only)
+        return self._add(
+            FaultKind.THROTTLE, direction, amount=bytes_per_second, new_only=new_only
+        )
 
     def cut(self, direction: str | None = None, *, new_only: bool = False) -> Fault:
         """Close connections in order (FIN), with what they still held thrown away.
@@ -220,7 +172,7 @@ class FaultProxy:
                 soon as it is made, until this is healed. Otherwise cut those that
                 are there, once.
         """
-        return self._end_links(_Kind.CUT, direction, new_only=new_only)
+        return self._end_links(FaultKind.CUT, direction, new_only=new_only)
 
     def reset(self, direction: str | None = None, *, new_only: bool = False) -> Fault:
         """Close connections with a reset (RST).
@@ -230,7 +182,7 @@ class FaultProxy:
                 both if None.
             new_only: As for `cut`.
         """
-        return self._end_links(_Kind.RESET, direction, new_only=new_only)
+        return self._end_links(FaultKind.RESET, direction, new_only=new_only)
 
     def refuse(self) -> Fault:
         """Refuse new connections, as a port where nobody listens does."""
@@ -264,19 +216,19 @@ class FaultProxy:
         return self._refuse(kept=True)
 
     def _refuse(self, *, kept: bool) -> Fault:
-        fault = Fault(self, _Kind.REFUSE, (), kept=kept)
+        fault = Fault(self.end, FaultKind.REFUSE, (), kept=kept)
         self._do(lambda: self._put(fault))
         return fault
 
     def _add(
-        self, kind: _Kind, direction: str | None, *, amount: float = 0.0, new_only: bool
+        self, kind: FaultKind, direction: str | None, *, amount: float = 0.0, new_only: bool
     ) -> Fault:
-        fault = Fault(self, kind, _directions(direction), amount=amount)
+        fault = Fault(self.end, kind, directions_of(direction), amount=amount)
         self._do(lambda: self._put(fault, new_only=new_only))
         return fault
 
-    def _end_links(self, kind: _Kind, direction: str | None, *, new_only: bool) -> Fault:
-        fault = Fault(self, kind, _directions(direction))
+    def _end_links(self, kind: FaultKind, direction: str | None, *, new_only: bool) -> Fault:
+        fault = Fault(self.end, kind, directions_of(direction))
         if new_only:
             self._do(lambda: self._put(fault, new_only=True))
         else:
@@ -357,14 +309,14 @@ class FaultProxy:
             self._links.add(link)
             self._apply(link)
             for fault in self._faults:
-                if fault.kind in (_Kind.CUT, _Kind.RESET) and not link.closed:
+                if fault.kind in (FaultKind.CUT, FaultKind.RESET) and not link.closed:
                     self._end_now(fault, [link])
 
     def _put(self, fault: Fault, *, new_only: bool = False) -> None:
         # What was accepted so far is there already; whoever waits in the backlog is new.
         fault.since = self._accepted if new_only else 0
         self._faults.append(fault)
-        if fault.kind is _Kind.REFUSE and self._listener is not None:
+        if fault.kind is FaultKind.REFUSE and self._listener is not None:
             self._selector.unregister(self._listener)
             self._listener.close()
             # Bound without listening: the kernel refuses, and nobody else gets the port.
@@ -376,7 +328,7 @@ class FaultProxy:
         for fault in faults:
             with contextlib.suppress(ValueError):
                 self._faults.remove(fault)
-        refused = any(fault.kind is _Kind.REFUSE for fault in self._faults)
+        refused = any(fault.kind is FaultKind.REFUSE for fault in self._faults)
         if self._bound is not None and not refused:
             self._bound.listen(128)
             self._listener, self._bound = self._bound, None
@@ -390,40 +342,17 @@ class FaultProxy:
             effect = NO_EFFECT
             for fault in self._faults:
                 if direction in fault.directions and link.number > fault.since:
-                    effect = _with(effect, fault)
+                    effect = with_fault(effect, fault)
             link.set_effect(direction, effect)
 
     def _end_now(self, fault: Fault, links: Iterable[Link]) -> None:
         for link in links:
             if link.number <= fault.since:
                 continue
-            if fault.kind is _Kind.RESET:
+            if fault.kind is FaultKind.RESET:
                 link.reset(fault.directions)
             else:
                 link.cut(fault.directions)
-
-
-def _with(effect: Effect, fault: Fault) -> Effect:
-    match fault.kind:
-        case _Kind.DELAY:
-            return effect._replace(delay=effect.delay + fault.amount)
-        case _Kind.THROTTLE:
-            return effect._replace(rate=min(effect.rate, fault.amount))
-        case _Kind.SWALLOW:
-            return effect._replace(swallow=True)
-        case _:
-            return effect
-
-
-def _directions(direction: str | None) -> tuple[Direction, ...]:
-    if direction is None:
-        return tuple(Direction)
-    try:
-        return (Direction(direction),)
-    except ValueError:
-        raise ValueError(
-            f"direction is 'to_broker' or 'to_client', or None for both: {direction!r}"
-        ) from None
 
 
 def _bound(port: int) -> socket.socket:

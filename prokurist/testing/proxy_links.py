@@ -216,8 +216,6 @@ class Link:
                 self._sink_full.discard(pipe.sink)
             if pipe.source is fileobj and mask & selectors.EVENT_READ:
                 self._read(direction, pipe, now)
-                if self.closed:
-                    return
 
     def advance(self, now: float) -> None:
         """Pass on what is due, close what is over, and register for what comes next."""
@@ -283,7 +281,7 @@ class Link:
                 close_in_order(one)
 
     def _read(self, direction: Direction, pipe: Pipe, now: float) -> None:
-        if not pipe.wants_to_read:
+        if self.closed or not pipe.wants_to_read:
             return
         try:
             pipe.read(now)

@@ -8,9 +8,11 @@
 Thread: any; no state.
 """
 
+import gc
 import importlib
 import importlib.util
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -86,21 +88,14 @@ def ask_docker(timeout: int = _ENGINE_ANSWERS_WITHIN) -> str:
         raise DockerUnavailable(
             "testcontainers is not installed", way_out="pip install 'prokurist[testing]'"
         )
-    try:
-        docker = importlib.import_module("docker")
-        client = docker.from_env(timeout=timeout)
-        try:
-            client.ping()
-            return str(client.version()["Version"])
-        finally:
-            client.close()
-    except Exception as error:
-        # docker-py lets errors of requests and urllib3 through besides its own.
-        raise DockerUnavailable(
-            f"no Docker engine answers ({type(error).__name__})",
-            way_out="start one, or point DOCKER_HOST at one",
-            detail=f"    {error}",
-        ) from error
+    version, why = _ping(timeout)
+    if version:
+        return version
+    raise DockerUnavailable(
+        f"no Docker engine answers ({why.partition(':')[0]})",
+        way_out="start one, or point DOCKER_HOST at one",
+        detail=f"    {why}",
+    )
 
 
 def docker_rung(wish: Wish, clock: Clock) -> Nodes:
@@ -113,7 +108,12 @@ def docker_rung(wish: Wish, clock: Clock) -> Nodes:
     from prokurist.testing.kafka.container_nodes import ContainerNodes  # noqa: PLC0415
 
     return ContainerNodes(
-        wish.nodes, wish.version, wish.properties, clock=clock, port=wish.port
+        wish.nodes,
+        wish.version,
+        wish.properties,
+        clock=clock,
+        port=wish.port,
+        java_options=wish.java_options,
     )
 
 
@@ -135,6 +135,30 @@ def jars_rung(wish: Wish, deadline: Deadline, clock: Clock) -> Nodes:
         port=wish.port,
         java_options=wish.java_options,
     )
+
+
+def _ping(timeout: int) -> tuple[str, str]:
+    """The engine's version, or nothing and why."""
+    tc = importlib.import_module("testcontainers.core.docker_client")
+    docker = importlib.import_module("docker")
+    host = tc.get_docker_host()
+    environment = {**os.environ, "DOCKER_HOST": host} if host else dict(os.environ)
+    with warnings.catch_warnings():
+        # docker-py leaves the socket of a failed connect to the garbage collector; in a
+        # run whose warnings are errors that would fail somebody's test, so it is
+        # collected here, with the traceback that holds it.
+        warnings.simplefilter("ignore", ResourceWarning)
+        try:
+            client = docker.from_env(timeout=timeout, environment=environment)
+            try:
+                client.ping()
+                return str(client.version()["Version"]), ""
+            finally:
+                client.close()
+        except Exception as error:  # noqa: BLE001 - requests' and urllib3's come through
+            why = f"{type(error).__name__}: {error}"
+        gc.collect()
+    return "", why
 
 
 def survey(version: str = DEFAULT_VERSION) -> str:

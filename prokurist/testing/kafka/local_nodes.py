@@ -9,8 +9,6 @@ folder. A node comes back to the ports and the folder it had.
 import os
 import signal
 import tempfile
-import uuid
-from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -19,16 +17,15 @@ from prokurist.events.clock import Clock, Deadline
 from prokurist.testing.kafka.errors import BrokerDied, KafkaFailed, PortTaken, tail
 from prokurist.testing.kafka.guarded_process import GuardedProcess
 from prokurist.testing.kafka.java import Java
-from prokurist.testing.kafka.ports import LOOPBACK, Address, free_ports, is_free
+from prokurist.testing.kafka.ports import LOOPBACK, Address, check_free, free_ports
 from prokurist.testing.kafka.properties import (
+    QUICK_JAVA,
+    heap_option,
     listener_properties,
+    new_cluster_id,
     properties_file,
-    test_properties,
+    quick_properties,
 )
-
-# C1 only and one collector thread: a broker that lives for a minute on two cores
-# never wins back what the second compiler costs at its start.
-QUICK_JAVA: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 
 _LOG4J2: Final = """\
 Configuration:
@@ -105,11 +102,7 @@ class LocalNodes:
         Raises:
             PortTaken: The user's port is in use.
         """
-        if port is not None and not is_free(port):
-            raise PortTaken(
-                f"port {port} is taken",
-                way_out="end whoever listens there, choose another, or leave it out",
-            )
+        check_free(port)
         self._count = nodes
         self._version = version
         self._properties = dict(properties)
@@ -117,9 +110,10 @@ class LocalNodes:
         self._jars = jars
         self._clock = clock
         self._port = port
-        heap = "-Xmx512m" if nodes == 1 else "-Xmx384m"
-        self._java_options = [heap, *QUICK_JAVA] if java_options is None else list(java_options)
-        ports = free_ports(3 * nodes)
+        self._java_options = (
+            [heap_option(nodes), *QUICK_JAVA] if java_options is None else list(java_options)
+        )
+        ports = free_ports(3 * nodes, but=port)
         direct, proxied, control = (ports[i * nodes : (i + 1) * nodes] for i in range(3))
         if port is not None:
             direct[0] = port
@@ -139,9 +133,7 @@ class LocalNodes:
     def launch(self, advertised: tuple[Address, ...], deadline: Deadline) -> None:
         """Format every node's folder, all at once, and start the brokers."""
         base = Path(tempfile.mkdtemp(prefix="prokurist-kafka-"))
-        cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
-        # An id that begins with a hyphen would be read as an option.
-        cluster_id = "k" + cluster_id[1:]
+        cluster_id = new_cluster_id()
         for number in range(self._count):
             folder = base / f"node-{number}"
             folder.mkdir()
@@ -250,7 +242,7 @@ class LocalNodes:
         number, folder = node.number, node.folder
         direct = self.direct[number]
         properties = (
-            test_properties(self._count, self._version)
+            quick_properties(self._count, self._version)
             | {"log.dirs": str(folder / "data")}
             | self._properties
             | listener_properties(

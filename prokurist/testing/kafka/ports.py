@@ -9,6 +9,8 @@ import secrets
 import socket
 from typing import Final, NamedTuple
 
+from prokurist.testing.kafka.errors import PortTaken
+
 LOOPBACK: Final = "127.0.0.1"
 
 # Below the range from which systems take the ports of outgoing connections: a node
@@ -53,8 +55,25 @@ def is_free(port: int) -> bool:
     return True
 
 
-def free_ports(count: int) -> list[int]:
+def check_free(port: int | None) -> None:
+    """Look at a port that the user chose; None is no choice.
+
+    Raises:
+        PortTaken: Somebody listens there.
+    """
+    if port is not None and not is_free(port):
+        raise PortTaken(
+            f"port {port} is taken",
+            way_out="end whoever listens there, choose another, or leave it out",
+        )
+
+
+def free_ports(count: int, *, but: int | None = None) -> list[int]:
     """Different ports, each of them free a moment ago.
+
+    Args:
+        count: How many.
+        but: One that must not be among them.
 
     Raises:
         OSError: The system gives none at all.
@@ -68,6 +87,8 @@ def free_ports(count: int) -> list[int]:
             port = _LOWEST + secrets.randbelow(_HIGHEST - _LOWEST)
             with contextlib.suppress(OSError):
                 probe.bind((LOOPBACK, port))
+                if port == but:
+                    continue
                 found.append(port)
         if len(found) < count:
             raise OSError(f"no {count} free ports between {_LOWEST} and {_HIGHEST}")

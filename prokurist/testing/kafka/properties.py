@@ -5,10 +5,16 @@ Invariants: what the user gives wins over what stands here, except for the
 addresses and identities of the nodes, which the harness needs to know.
 """
 
+import uuid
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 Properties = dict[str, str]
+
+# C1 only and one collector thread: a broker that lives for a minute on two cores
+# never wins back what the second compiler costs at its start.
+QUICK_JAVA: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 
 # The harness would not find its own nodes again if these were somebody else's.
 _OURS: Final = frozenset(
@@ -64,7 +70,19 @@ def user_properties(
     return {name: property_text(value) for name, value in merged.items()}
 
 
-def test_properties(nodes: int, version: str) -> Properties:
+def heap_option(nodes: int) -> str:
+    """The heap of each node: three share a machine that is one's alone otherwise."""
+    return "-Xmx512m" if nodes == 1 else "-Xmx384m"
+
+
+def new_cluster_id() -> str:
+    """An id that Kafka's tools accept."""
+    encoded = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+    # One that begins with a hyphen would be read as an option.
+    return "k" + encoded[1:]
+
+
+def quick_properties(nodes: int, version: str) -> Properties:
     """Properties that make a broker quick and small, without changing what clients see.
 
     Args:

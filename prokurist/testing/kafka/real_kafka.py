@@ -26,7 +26,6 @@ from prokurist.testing.kafka.errors import (
     HarnessError,
     KafkaFailed,
     KafkaUnavailable,
-    NotReady,
     PortTaken,
 )
 from prokurist.testing.kafka.given import VARIABLE
@@ -35,11 +34,12 @@ from prokurist.testing.kafka.ladder import DEFAULT_VERSION, Wish
 from prokurist.testing.kafka.nodes import Nodes
 from prokurist.testing.kafka.ports import Address
 from prokurist.testing.kafka.properties import user_properties
+from prokurist.testing.kafka.ready import wait_until_answered, wait_until_ready
 from prokurist.testing.proxy import Fault, FaultProxy
 
 _PORT_ATTEMPTS: Final = 3
-_PAUSE: Final = 0.05
-_LOOK_WITHIN: Final = 2.0
+_END_WITHIN: Final = 5.0
+_GIVEN_ANSWERS_WITHIN: Final = 10.0
 _CALL_TIMEOUT: Final = 20.0
 
 
@@ -144,8 +144,8 @@ class RealKafka:
         except KafkaUnavailable as error:
             said.append(("given", error))
         else:
-            self._rung = "given"
             self._wait_for_given(deadline)
+            self._rung = "given"
             return
         for rung, climb in (("docker", self._start_docker), ("jars", self._start_jars)):
             try:
@@ -244,29 +244,32 @@ class RealKafka:
         nodes.kill(node)
         self._frozen.discard(node)
 
-    def restart(self, node: int = 0, timeout: float = 60.0) -> None:
-        """Start a node again with its data and its ports; ends it first if need be.
+    def restart(self, *nodes: int, timeout: float = 60.0) -> None:
+        """Start nodes again with their data and their ports; ends them first if need be.
 
         Args:
-            node: The node, dead, frozen or well.
-            timeout: Seconds until it must be ready, and the cluster see it.
+            nodes: The nodes, dead, frozen or well; node 0 if none is named. Name all
+                that are dead at once if fewer than half are left: they need each other.
+            timeout: Seconds until they must be ready, and the cluster see them.
 
         Raises:
             ControlRefused: This Kafka was given.
-            KafkaFailed: It did not come back.
+            KafkaFailed: They did not come back.
         """
-        nodes = self._controlled(node, "restart it")
-        deadline = Deadline.after(self._clock.now(), timeout)
-        if node not in self._dead:
-            self._dead[node] = self._proxies[node].refuse_while_down()
-            nodes.end(node, Deadline.after(self._clock.now(), 5.0).earlier(deadline))
-        self._frozen.discard(node)
-        nodes.relaunch(node, deadline)
-        self._wait_until_ready(
-            [number for number in self._up(self._dead) if number not in self._frozen] + [node],
-            deadline,
-        )
-        self._dead.pop(node).heal()
+        which = nodes or (0,)
+        deadline = self._deadline(timeout)
+        for node in which:
+            own = self._controlled(node, "restart it")
+            if node not in self._dead:
+                self._dead[node] = self._proxies[node].refuse_while_down()
+                own.end(node, self._deadline(_END_WITHIN).earlier(deadline))
+            self._frozen.discard(node)
+        for node in which:
+            self._started().relaunch(node, deadline)
+        others = [node for node in self._up() if node not in which]
+        self._wait_until_ready([*others, *which], deadline)
+        for node in which:
+            self._dead.pop(node).heal()
 
     def heal(self) -> None:
         """Undo every fault: wires healed, frozen nodes thawed, dead ones restarted.
@@ -279,8 +282,8 @@ class RealKafka:
             proxy.heal()
         for node in sorted(self._frozen):
             self.thaw(node)
-        for node in sorted(self._dead):
-            self.restart(node)
+        if self._dead:
+            self.restart(*sorted(self._dead))
 
     def log_tail(self, node: int = 0, lines: int = 25) -> str:
         """The last lines of a node's log; empty for a Kafka that was given."""
@@ -374,7 +377,8 @@ class RealKafka:
             raise ValueError(f"node {node}: there are nodes 0 to {self._wish.nodes - 1}")
         return nodes
 
-    def _up(self, down: Mapping[int, Fault]) -> list[int]:
+    def _up(self) -> list[int]:
+        down = self._frozen | self._dead.keys()
         return [node for node in range(self._wish.nodes) if node not in down]
 
     def _addresses_up(self) -> tuple[Address, ...]:
@@ -382,7 +386,10 @@ class RealKafka:
         if self._given:
             return self._given
         direct = self._started().direct
-        return tuple(direct[node] for node in self._up(self._dead) if node not in self._frozen)
+        return tuple(direct[node] for node in self._up())
+
+    def _wait_until_ready(self, which: Sequence[int], deadline: Deadline) -> None:
+        wait_until_ready(self._started(), self._admin, which, deadline, self._clock)
 
     def _start_docker(self, deadline: Deadline) -> None:
         self._start_nodes(lambda: ladder.docker_rung(self._wish, self._clock), deadline)
@@ -416,54 +423,14 @@ class RealKafka:
                 raise
             return
 
-    def _wait_until_ready(self, which: Sequence[int], deadline: Deadline) -> None:
-        """Until each node answers on both listeners and sees all that are waited for.
-
-        Raises:
-            BrokerDied, PortTaken: A node's process ended.
-            NotReady: The deadline came first.
-        """
-        nodes = self._started()
-        missing = dict.fromkeys(which, "not asked")
-        while missing:
-            for node in list(missing):
-                nodes.check(node)
-                look = Deadline.after(self._clock.now(), _LOOK_WITHIN).earlier(deadline)
-                try:
-                    with self._admin.connect(nodes.upstream[node], look):
-                        seen = self._admin.brokers(nodes.direct[node], look)
-                except AdminFailed as error:
-                    missing[node] = error.reason
-                    continue
-                if unseen := sorted(set(which) - seen.keys()):
-                    missing[node] = f"answers, but does not see node {unseen} yet"
-                else:
-                    del missing[node]
-            if not missing:
-                return
-            if deadline.expired(self._clock.now()):
-                first = min(missing)
-                raise NotReady(
-                    f"Kafka {self.version} was not ready by the deadline: "
-                    + "; ".join(f"node {node}: {why}" for node, why in missing.items()),
-                    way_out="a busy machine needs a longer timeout; else the log says more",
-                    detail=nodes.log_tail(first),
-                )
-            self._clock.sleep(_PAUSE)
-
     def _wait_for_given(self, deadline: Deadline) -> None:
         """Until the Kafka that was given answers; briefly, for it should be there."""
-        soon = Deadline.after(self._clock.now(), 10.0).earlier(deadline)
-        while True:
-            try:
-                self._admin.brokers(self._given[0], soon)
-            except AdminFailed as error:
-                if soon.expired(self._clock.now() + _PAUSE):
-                    self._given, self._rung = (), ""
-                    raise KafkaFailed(
-                        f"{VARIABLE} is set, but {error.reason}",
-                        way_out="start that Kafka, or unset the variable",
-                    ) from error
-                self._clock.sleep(_PAUSE)
-            else:
-                return
+        soon = self._deadline(_GIVEN_ANSWERS_WITHIN).earlier(deadline)
+        try:
+            wait_until_answered(self._given, self._admin, soon, self._clock)
+        except AdminFailed as error:
+            self._given = ()
+            raise KafkaFailed(
+                f"{VARIABLE} is set, but {error.reason}",
+                way_out="start that Kafka, or unset the variable",
+            ) from error

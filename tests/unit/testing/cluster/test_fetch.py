@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prokurist.testing.cluster import Record
+from prokurist.testing.cluster.batches import make_batch
 from prokurist.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -78,6 +80,16 @@ def test_a_fetch_waits_for_records(lab: "Lab") -> None:
     [(at, delivery)] = lab.pass_by(100)
     assert at == 102.0
     assert len(lab.read(delivery).body.responses[0].partitions[0].records) > 300
+
+
+def test_what_another_client_produces_wakes_a_fetch(lab: "Lab") -> None:
+    """At once, over the wire."""
+    parked(lab)
+    part = {"index": 0, "records": make_batch([Record(b"x")]).data}
+    topics = [{"name": "orders", "partition_data": [part]}]
+    producer = lab.connect(1)
+    lab.send(producer, "Produce", 9, acks=1, topic_data=topics, transactional_id=None)
+    assert [at for at, _ in lab.pass_by(100)] == [101.0, 101.0]
 
 
 def test_a_fetch_waits_no_longer_than_it_said(lab: "Lab") -> None:
@@ -165,6 +177,16 @@ def test_a_log_that_was_cut_back_is_told_to_who_says_what_he_has(lab: "Lab") -> 
     part = fetch(lab, 3, last_fetched_epoch=0)
     assert (part.error_code, part.records) == (0, b"")
     assert (part.diverging_epoch.epoch, part.diverging_epoch.end_offset) == (0, 0)
+    assert fetch(lab, 0, last_fetched_epoch=9).error_code == 1
+    assert fetch(lab, 1, last_fetched_epoch=1).error_code == 0
+
+
+@pytest.mark.parametrize(("isolation", "aborted"), [(0, None), (1, ())])
+def test_only_who_reads_committed_records_hears_of_aborted_ones(
+    lab: "Lab", isolation: int, aborted: tuple[()] | None
+) -> None:
+    """There are none, so far."""
+    assert fetch(lab, isolation_level=isolation).aborted_transactions == aborted
 
 
 def test_there_are_no_fetch_sessions(lab: "Lab") -> None:

@@ -74,9 +74,9 @@ def test_several_groups_are_looked_up_at_once(lab: "Lab") -> None:
     ]
 
 
-@pytest.mark.parametrize(("key_type", "key", "code"), [(1, "t", 0), (1, "", 42), (9, "x", 42)])
+@pytest.mark.parametrize(("key_type", "key", "code"), [(1, "t", 0), (9, "x", 42)])
 def test_kinds_of_coordinators(lab: "Lab", key_type: int, key: str, code: int) -> None:
-    """Groups and transactions have one; a transaction has a name."""
+    """Groups and transactions have one."""
     assert lab.ask("FindCoordinator", 3, key=key, key_type=key_type).error_code == code
 
 
@@ -156,7 +156,7 @@ def test_a_loading_coordinator_asks_for_patience(lab: "Lab") -> None:
         (8, False, {"generation_id_or_member_epoch": 3, "member_id": "m"}, 22),
         (9, False, {"generation_id_or_member_epoch": 3, "member_id": "m"}, 69),
         (9, True, {"generation_id_or_member_epoch": 3, "member_id": "m"}, 25),
-        (9, True, {"member_id": "m"}, 25),
+        (9, True, {"member_id": "m"}, 0),
     ],
 )
 def test_who_claims_to_be_a_member_is_not_known(
@@ -238,6 +238,16 @@ def test_one_partition_can_be_refused(lab: "Lab") -> None:
     asked = [{"name": "orders", "partition_indexes": [0, 1]}]
     codes = [each.error_code for each in fetch(lab, 8, asked).topics[0].partitions]
     assert codes == [88, 0]
+
+
+def test_a_topic_takes_its_offsets_along(lab: "Lab") -> None:
+    """Deleted and made again it has none."""
+    commit(lab)
+    lab.control.recreate_topic("orders")
+    assert lab.control.committed("billing") == {}
+    commit(lab)
+    lab.control.delete_topic("orders")
+    assert lab.control.committed("billing") == {}
 
 
 def test_a_loading_without_end_is_one(lab: "Lab") -> None:

@@ -66,6 +66,7 @@ def test_a_special_timestamp_that_the_version_does_not_know_is_refused(lab: "Lab
     """The maximum timestamp came in version 7."""
     assert offset(lab, -3, version=6).error_code == 35
     assert offset(lab, -3, version=7).error_code == 0
+    assert offset(lab, -7, version=11).error_code == 35
 
 
 def test_only_the_leader_answers_and_epochs_are_compared(filled: "Lab") -> None:

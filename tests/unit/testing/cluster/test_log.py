@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from prokurist.testing.cluster.batches import (
     CorruptBatch,
+    InvalidBatch,
     Record,
-    UnsupportedBatch,
     make_batch,
     parse,
 )
@@ -52,18 +52,16 @@ def test_a_batch_that_was_changed_is_refused(position: int) -> None:
     """In its format, its checksum, its header or its records."""
     data = bytearray(make_batch([Record(b"value")]).data)
     data[position] ^= 0xFF
-    with pytest.raises((CorruptBatch, UnsupportedBatch)):
+    with pytest.raises((CorruptBatch, InvalidBatch)):
         parse(bytes(data))
 
 
 def test_a_batch_that_is_cut_off_or_old_is_refused() -> None:
-    """Each with a reason of its own."""
+    """It is not one batch in format 2, whatever its checksum says."""
     data = make_batch([Record(b"value")]).data
-    for wrong in (b"", data[:-1], data + b"\0"):
-        with pytest.raises(CorruptBatch):
+    for wrong in (b"", data[:-1], data + b"\0", data + data, data[:16] + b"\1" + data[17:]):
+        with pytest.raises(InvalidBatch):
             parse(wrong)
-    with pytest.raises(UnsupportedBatch):
-        parse(data[:16] + b"\1" + data[17:])
     with pytest.raises(ValueError, match="at least one"):
         make_batch([])
 
@@ -127,6 +125,16 @@ def test_epochs_end_where_the_next_one_begins() -> None:
         5: (5, 4),
         6: (-1, -1),
     }
+
+
+def test_an_older_epoch_overrules_newer_ones() -> None:
+    """Epochs stay in order, so that an end can be found at all."""
+    log = logged([1])
+    log.begin_epoch(4)
+    log.append(make_batch([Record(b"v")]), 4)
+    log.begin_epoch(2)
+    assert log.epochs == [(0, 0), (2, 2)]
+    assert tuple(log.epoch_end(0)) == (0, 2)
 
 
 def test_a_log_is_cut_back_with_its_epochs() -> None:

@@ -62,10 +62,10 @@ def test_batches_get_the_next_offsets_and_the_leaders_epoch(lab: "Lab") -> None:
         ({"node": 2}, 6),
         ({"acks": 2}, 21),
         ({"transactional_id": "t"}, 53),
-        ({"records": b""}, 2),
+        ({"records": b""}, 87),
         ({"records": batch()[:-1] + b"x"}, 2),
-        ({"records": batch() + batch()}, 2),
-        ({"records": batch()[:16] + b"\1" + batch()[17:]}, 43),
+        ({"records": batch() + batch()}, 87),
+        ({"records": batch()[:16] + b"\1" + batch()[17:]}, 87),
         ({"records": make_batch([Record(b"x" * 1_100_000)]).data}, 10),
     ],
 )
@@ -119,7 +119,7 @@ def test_gaps_and_bygone_epochs_are_refused(lab: "Lab") -> None:
     for sequence in range(7):
         assert produce(lab, batch(producer=(7, 1, sequence)))[0] == 0
     assert produce(lab, batch(producer=(7, 1, 8)))[0] == 45
-    assert produce(lab, batch(producer=(7, 1, 0)))[0] == 46
+    assert produce(lab, batch(producer=(7, 1, 0)))[0] == 45
     assert produce(lab, batch(producer=(7, 0, 7)))[0] == 47
     assert produce(lab, batch(producer=(7, 2, 7)))[0] == 45
     assert produce(lab, batch(producer=(7, 2, 0)))[0] == 0
@@ -130,6 +130,8 @@ def test_sequences_go_round(lab: "Lab") -> None:
     """After the largest comes 0."""
     assert produce(lab, batch(2, producer=(7, 0, 0x7FFFFFFE)))[0] == 0
     assert produce(lab, batch(producer=(7, 0, 0)))[0] == 0
+    assert produce(lab, batch(3, producer=(8, 0, 0x7FFFFFFE)))[0] == 0
+    assert produce(lab, batch(producer=(8, 0, 1)))[0] == 0
 
 
 def test_producer_ids_are_given_out_once(lab: "Lab") -> None:
@@ -159,6 +161,13 @@ def test_topics_are_made_on_request(lab: "Lab", values: dict[str, Any], code: in
     if code == 0:
         [made] = lab.ask("Metadata", 12, topics=[{"name": "made"}]).topics
         assert (made.topic_id, len(made.partitions)) == (topic.topic_id, 2)
+
+
+def test_a_topic_named_twice_is_made_not_at_all(lab: "Lab") -> None:
+    """And answered once."""
+    asked = {"name": "made", "num_partitions": 1, "replication_factor": 1}
+    body = lab.ask("CreateTopics", 7, topics=[asked, asked])
+    assert [(each.name, each.error_code) for each in body.topics] == [("made", 42)]
 
 
 def test_what_is_not_said_of_a_new_topic_is_as_usual(lab: "Lab") -> None:

@@ -85,6 +85,31 @@ def test_a_commit_in_hand_happens_though_the_client_has_gone(lab: "Lab") -> None
     assert lab.control.sessions() == 0
 
 
+def test_a_frozen_broker_still_reads_what_a_client_left_behind(lab: "Lab") -> None:
+    """The first request: it lies in the socket until the thaw."""
+    node = lab.control.coordinator("billing") or 0
+    session = lab.connect(node)
+    with lab.control.freeze(node):
+        lab.send(session, "OffsetCommit", 8, **COMMIT)
+        lab.send(session, "OffsetCommit", 8, **{**COMMIT, "group_id": "behind"})
+        session.close(lab.time.at)
+        assert lab.pass_by(10) == []
+        assert lab.control.committed("billing") == {}
+    assert lab.pass_by(10) == []
+    assert lab.control.committed("billing")[ORDERS].offset == 5
+    assert lab.control.committed("behind") == {}
+    assert lab.control.sessions() == 0
+
+
+def test_nothing_happens_before_its_time(lab: "Lab") -> None:
+    """A driver that asks early gets nothing."""
+    lab.control.delay("Metadata", 2.0)
+    lab.send(lab.connect(), "Metadata", 12)
+    assert lab.cluster.advance(101.999) == []
+    assert lab.cluster.next_due() == 102.0
+    assert len(lab.cluster.advance(102.0)) == 1
+
+
 def test_a_broker_that_was_killed_finishes_nothing(lab: "Lab") -> None:
     """What it had in hand has no effect, and every connection is reset."""
     node = lab.control.coordinator("billing") or 0
