@@ -220,11 +220,22 @@ def test_a_broker_is_used_once_and_while_it_runs() -> None:
 
 
 def test_a_port_that_is_taken_is_an_error_and_leaves_nothing() -> None:
-    """And the command line says so in one line."""
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        with pytest.raises(OSError, match="in use"):
-            EmbeddedBroker(ports=[port]).start()
+    """Whoever has it: another broker of this kind does not share it either."""
+    with socket.create_server(("127.0.0.1", 0)) as other, EmbeddedBroker() as broker:
+        for port in (other.getsockname()[1], *broker.ports):
+            with pytest.raises(OSError, match="in use"):
+                EmbeddedBroker(ports=[port]).start()
+
+
+def test_a_port_can_be_asked_for() -> None:
+    """It is listened at, and advertised."""
+    with EmbeddedBroker() as broker:
+        ports = broker.ports
+    with EmbeddedBroker(ports=ports) as broker:
+        assert broker.ports == ports
+        with socket.create_connection(("127.0.0.1", ports[0]), timeout=5) as client:
+            client.sendall(API_VERSIONS)
+            assert answer(client) == 7
 
 
 def test_a_port_that_is_taken_is_one_line_on_the_command_line(

@@ -75,6 +75,12 @@ class ProducerNumbers:
             return WELCOME
         return Verdict(ErrorCode.out_of_order_sequence_number)
 
+    def truncate(self, end: int) -> None:
+        """Forget the batches that a log which was cut back has no longer."""
+        for producer_id, recent in list(self._recent.items()):
+            kept = [each for each in recent if each.base_offset < end]
+            self._recent[producer_id] = deque(kept, REMEMBERED)
+
     def remember(self, batch: Batch) -> None:
         """Note a batch that was appended."""
         if batch.producer_id == NO_PRODUCER:

@@ -20,7 +20,7 @@ from prokurist.testing.kafka.errors import (
     PortTaken,
 )
 from prokurist.testing.kafka.groups import GroupDescription, GroupMember
-from prokurist.testing.kafka.ladder import DEFAULT_VERSION, survey
+from prokurist.testing.kafka.ladder import DEFAULT_VERSION, is_required, survey
 from prokurist.testing.kafka.real_kafka import RealKafka
 
 __all__ = [
@@ -41,5 +41,6 @@ __all__ = [
     "NotReady",
     "PortTaken",
     "RealKafka",
+    "is_required",
     "survey",
 ]

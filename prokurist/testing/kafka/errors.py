@@ -51,8 +51,10 @@ class KafkaUnavailable(HarnessError):
             An error whose `reason` is one line and whose text has a line for each rung.
         """
         lines = (f"  {name}: {error}" for name, error in rungs)
+        # That no Kafka was given is the usual state of things, and no reason.
+        reasons = [error.reason for name, error in rungs if name != "given"]
         return cls(
-            "no Kafka: " + "; ".join(f"{name}: {error.reason}" for name, error in rungs),
+            "no Kafka: " + "; ".join(reasons),
             detail="Each rung of the ladder, from the top:\n" + "\n".join(lines),
         )
 

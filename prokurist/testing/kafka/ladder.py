@@ -187,6 +187,6 @@ def survey(version: str = DEFAULT_VERSION) -> str:
     )
 
 
-def required() -> bool:
+def is_required() -> bool:
     """Whether a missing Kafka is a failure rather than a skip."""
     return os.environ.get("PROKURIST_REQUIRE_KAFKA", "") not in {"", "0"}

@@ -6,6 +6,7 @@ guard, so that none outlives the test process; the guard also owns the node's
 folder. A node comes back to the ports and the folder it had.
 """
 
+import contextlib
 import os
 import signal
 import tempfile
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from prokurist.events.clock import Clock, Deadline
-from prokurist.testing.kafka.errors import BrokerDied, KafkaFailed, PortTaken, tail
+from prokurist.testing.kafka.errors import BrokerDied, NotReady, PortTaken, tail
 from prokurist.testing.kafka.guarded_process import GuardedProcess
 from prokurist.testing.kafka.java import Java
 from prokurist.testing.kafka.ports import LOOPBACK, Address, check_free, free_ports
@@ -26,6 +27,9 @@ from prokurist.testing.kafka.properties import (
     properties_file,
     quick_properties,
 )
+
+OUTPUT: Final = "output.log"
+FORMAT_OUTPUT: Final = "format.log"
 
 _LOG4J2: Final = """\
 Configuration:
@@ -64,12 +68,14 @@ class LocalNode:
     def __repr__(self) -> str:
         return f"LocalNode({self.number}, {self.process!r})"
 
-    def log_lines(self) -> list[str]:
-        """What the broker logged; what went to its output instead, before it could log."""
-        for path in (self.log, self.folder / "output.log"):
-            if path.is_file() and path.stat().st_size:
-                return path.read_text(encoding="utf-8", errors="replace").splitlines()
-        return []
+    def log_lines(self, *names: str) -> list[str]:
+        """What was logged, then what was written past the log, by the JVM for one."""
+        lines: list[str] = []
+        for name in names or (self.log.name, OUTPUT):
+            with contextlib.suppress(FileNotFoundError):
+                text = (self.folder / name).read_text(encoding="utf-8", errors="replace")
+                lines += text.splitlines()
+        return lines
 
 
 class LocalNodes:
@@ -144,16 +150,20 @@ class LocalNodes:
                 self._java_command(
                     node, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c"
                 ),
-                folder / "output.log",
+                folder / FORMAT_OUTPUT,
             )
         for node in self._nodes:
-            code = node.process.wait(deadline)
+            if (code := node.process.wait(deadline)) is None:
+                raise NotReady(
+                    f"node {node.number}: its folder was not formatted by the deadline",
+                    way_out="a busy machine needs a longer timeout",
+                )
             if code != 0:
-                raise KafkaFailed(
-                    f"node {node.number}: formatting its folder "
-                    + ("was not done in time" if code is None else f"failed, exit code {code}"),
+                raise BrokerDied(
+                    f"node {node.number} of Kafka {self._version}: formatting its folder "
+                    f"failed, exit code {code}",
                     way_out="a broker property that this Kafka refuses is the usual cause",
-                    detail=tail(node.log_lines()),
+                    detail=tail(node.log_lines(FORMAT_OUTPUT)),
                 )
         for node in self._nodes:
             self._run_broker(node)
@@ -220,7 +230,7 @@ class LocalNodes:
                 node.process.signal(signal.SIGKILL)
 
     def _run_broker(self, node: LocalNode) -> None:
-        node.process.run(self._java_command(node, "kafka.Kafka"), node.folder / "output.log")
+        node.process.run(self._java_command(node, "kafka.Kafka"), node.folder / OUTPUT)
 
     def _java_command(self, node: LocalNode, main_class: str, *arguments: str) -> list[str]:
         logging = (

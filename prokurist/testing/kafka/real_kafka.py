@@ -285,6 +285,16 @@ class RealKafka:
         if self._dead:
             self.restart(*sorted(self._dead))
 
+    def check(self) -> None:
+        """See whether every node that should run does.
+
+        Raises:
+            KafkaFailed: One has ended by itself.
+        """
+        if self._nodes is not None:
+            for node in self._up():
+                self._nodes.check(node)
+
     def log_tail(self, node: int = 0, lines: int = 25) -> str:
         """The last lines of a node's log; empty for a Kafka that was given."""
         return "" if self._nodes is None else self._nodes.log_tail(node, lines)

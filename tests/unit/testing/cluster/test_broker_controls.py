@@ -81,6 +81,9 @@ def test_a_killed_broker_that_is_not_missed_yet_is_still_named(lab: "Lab") -> No
     body = lab.ask("Metadata", 12, node=2, topics=None)
     assert [each.node_id for each in body.brokers] == [1, 2, 3]
     assert body.topics[0].partitions[0].leader_id == 1
+    lab.control.miss(1)
+    body = lab.ask("Metadata", 12, node=2, topics=None)
+    assert [each.node_id for each in body.brokers] == [2, 3]
 
 
 def test_a_partition_without_copies_elsewhere_has_no_leader(

@@ -126,6 +126,16 @@ def test_gaps_and_bygone_epochs_are_refused(lab: "Lab") -> None:
     assert produce(lab, batch(producer=(8, 0, 99)))[0] == 0
 
 
+def test_what_was_cut_off_is_no_repetition(lab: "Lab") -> None:
+    """The producer may send it again, and it is kept again."""
+    for sequence in range(3):
+        assert produce(lab, batch(producer=(7, 0, sequence))) == (0, sequence)
+    lab.control.truncate(ORDERS, 1)
+    assert produce(lab, batch(producer=(7, 0, 2)))[0] == 45
+    assert produce(lab, batch(producer=(7, 0, 1))) == (0, 1)
+    assert lab.control.offsets(ORDERS) == (0, 2)
+
+
 def test_sequences_go_round(lab: "Lab") -> None:
     """After the largest comes 0."""
     assert produce(lab, batch(2, producer=(7, 0, 0x7FFFFFFE)))[0] == 0

@@ -149,6 +149,13 @@ def test_a_failure_can_bear_a_code_that_nobody_knows(
     assert delivery.frame.count(struct.pack(">h", 32000)) == 1
 
 
+@pytest.mark.parametrize("code", [0, 32768, -32769])
+def test_a_code_that_is_none_is_refused(lab: "Lab", code: int) -> None:
+    """Here, and not when a request comes."""
+    with pytest.raises(ValueError, match="16 bits"):
+        lab.control.fail("Metadata", code)
+
+
 def test_a_parked_request_is_refused_at_once(lab: "Lab") -> None:
     """A failure does not wait until the fetch's patience is over."""
     session = lab.connect(1)
