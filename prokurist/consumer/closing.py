@@ -5,12 +5,17 @@ phase is left out because an earlier one failed or was late: the first failure i
 raised at the end, wrapped, when everything is closed.
 """
 
-from typing import Protocol
+from typing import Final, Protocol
 
-from prokurist.consumer.calling import Caller
+from prokurist.consumer.calling import TURN, Caller
 from prokurist.consumer.commits import Commits
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import Close
+from prokurist.events.clock import Deadline
+
+MOST_RESERVED: Final = 1.0
+SHARE_RESERVED: Final = 0.25
+"""What of the budget is kept for the end itself: a quarter, and a second at most."""
 
 
 class Thread(Protocol):
@@ -30,18 +35,23 @@ def close(caller: Caller, commits: Commits, thread: Thread, budget: float) -> No
     call = caller.call("close", budget)
     raised: BaseException | None = None
     try:
-        raised = commits.close(call.deadline)
+        # Commits that nobody answers must not take the time that the end itself needs.
+        reserved = min(MOST_RESERVED, budget * SHARE_RESERVED)
+        raised = commits.close(Deadline(call.deadline.at - reserved))
     except BaseException as interrupt:  # noqa: BLE001 - an interrupt does not stop closing
         raised = interrupt
     caller.closed = True
+    # The thread needs one turn to close everything. It is given that turn even if
+    # the budget is used up, or was nothing; it takes about a millisecond.
+    last = Deadline(max(call.deadline.at, caller.now() + TURN))
     try:
         caller.post(Close(call))
-        caller.wait_for_end(call, call.deadline)
+        caller.wait_for_end(call, last)
     except KafkaException:
         pass  # The thread has ended by itself: its calls have heard so.
     except BaseException as interrupt:  # noqa: BLE001 - as above; it is raised at the end
         raised = raised or interrupt
-    thread.join(call.deadline.remaining(caller.now()))
+    thread.join(last.remaining(caller.now()))
     if raised is None:
         return
     if not isinstance(raised, Exception):
