@@ -7,6 +7,7 @@ that promise is settled here and in the connections: opening, queueing, writing,
 matching answers, and telling every promise that is left when a connection goes.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -71,7 +72,12 @@ class NetworkClient:
         self._connections: dict[tuple[int, Lane], Connection] = {}
         self._by_number: dict[int, Connection] = {}
         self._lookups: dict[Lookup, Connection] = {}
+        self._lookup_of: dict[Connection, Lookup] = {}
+        # Those with something unsent, in the order in which they got it; a turn
+        # looks at no other.
+        self._pressing: dict[Connection, None] = {}
         self._numbers = 0
+        self._closed: KafkaException | None = None
 
     def send(
         self,
@@ -96,37 +102,46 @@ class NetworkClient:
             unwritten request back and abandons a written one.
         """
         unsent = Unsent(request, call, effect=effect)
-        self._connection(node, lane).submit(unsent)
+        if self._closed is not None:
+            # An operation that close has failed may well try again before its end.
+            unsent.promise.break_(self._closed)
+            return unsent.promise
+        key = (node.id, lane)
+        former = self._connections.get(key)
+        if former is not None and same_address(former.node, node):
+            connection = former
+        else:
+            connection = self._connections[key] = self._new(node, lane)
+        self._pressing[connection] = None
+        connection.submit(unsent)
+        if former is not None and former is not connection:
+            # The broker has moved house; what still waits at the old address fails
+            # and comes again. The new connection has taken the place before that:
+            # operations that fail now may send at once, and have to find it.
+            former.close(
+                DisconnectException(f"{former.node} is {node} by now: its address changed")
+            )
         return unsent.promise
 
-    def _connection(self, node: Node, lane: Lane) -> Connection:
-        key = (node.id, lane)
-        connection = self._connections.get(key)
-        if connection is not None and connection.node != node:
-            # The broker has moved house; what still waits for the old address
-            # fails and comes again.
-            connection.close(
-                DisconnectException(f"{connection.node} is {node} by now: its address changed")
-            )
-            connection = None
-        if connection is None:
-            connection = self._connections[key] = Connection(
-                node,
-                lane,
-                owner=self,
-                network=self._network,
-                timer=self._timer,
-                limits=self._limits,
-                greeting=self._greeting,
-                client_id=self._client_id,
-                cap=self._cap,
-            )
-        return connection
+    def _new(self, node: Node, lane: Lane) -> Connection:
+        return Connection(
+            node,
+            lane,
+            owner=self,
+            network=self._network,
+            timer=self._timer,
+            limits=self._limits,
+            greeting=self._greeting,
+            client_id=self._client_id,
+            cap=self._cap,
+        )
 
     def flush(self) -> None:
         """Write what can be written."""
-        for connection in tuple(self._connections.values()):
+        for connection in tuple(self._pressing):
             connection.flush()
+            if not connection.pipeline.waiting:
+                self._pressing.pop(connection, None)
 
     def handle(self, happenings: Iterable[Happening]) -> None:
         """Take in what the network says has happened."""
@@ -145,6 +160,7 @@ class NetworkClient:
         for lookup in self._resolver.collect():
             waiting = self._lookups.pop(lookup, None)
             if waiting is not None:
+                del self._lookup_of[waiting]
                 answer(lookup, waiting)
 
     # --- what connections ask of their owner -----------------------------------------
@@ -163,6 +179,7 @@ class NetworkClient:
             answer(lookup, connection)
         else:
             self._lookups[lookup] = connection
+            self._lookup_of[connection] = lookup
 
     def ended(self, connection: Connection) -> None:
         """See `connection.Owner`."""
@@ -173,11 +190,11 @@ class NetworkClient:
         self.on_disconnect(connection.node, connection.lane, error)
 
     def _forget(self, connection: Connection) -> None:
-        for number in [n for n, each in self._by_number.items() if each is connection]:
-            del self._by_number[number]
-        for lookup in [each for each, waits in self._lookups.items() if waits is connection]:
-            self._resolver.abandon(lookup)
+        self._by_number.pop(connection.number, None)
+        lookup = self._lookup_of.pop(connection, None)
+        if lookup is not None:
             del self._lookups[lookup]
+            self._resolver.abandon(lookup)
 
     # --- what managers ask -----------------------------------------------------------
 
@@ -185,17 +202,21 @@ class NetworkClient:
         """The node that a request to anybody goes to.
 
         The ready one with the fewest requests in flight; else one that is coming
-        up; else one that may be tried. None while all of them are in a backoff or
-        have asked for silence.
+        up; else of those that may be tried the one whose last try is the longest
+        ago, so that one that refuses is followed by the next. None while all of them
+        are in a backoff or have asked for silence.
         """
-        best: tuple[int, int] | None = None
+        best: tuple[int, float] | None = None
         chosen: Node | None = None
         for node in nodes:
-            connection = self._connections.get((node.id, Lane.GENERAL))
+            connection = self._general(node)
             if connection is not None and (connection.backing_off or connection.throttled):
                 continue
-            if connection is None or connection.state is ConnectionState.DOWN:
-                rank = (2, 0)
+            rank: tuple[int, float]
+            if connection is None:
+                rank = (2, -math.inf)
+            elif connection.state is ConnectionState.DOWN:
+                rank = (2, connection.tried_at)
             elif connection.state is ConnectionState.READY:
                 rank = (0, connection.pipeline.in_flight + connection.pipeline.waiting)
             else:
@@ -209,15 +230,27 @@ class NetworkClient:
         moments = [
             connection.ready_at
             for node in nodes
-            if (connection := self._connections.get((node.id, Lane.GENERAL))) is not None
+            if (connection := self._general(node)) is not None
         ]
         return min(moments, default=self._timer.now)
 
+    def _general(self, node: Node) -> Connection | None:
+        """The connection to this very address: what befell another says nothing of it."""
+        connection = self._connections.get((node.id, Lane.GENERAL))
+        if connection is not None and same_address(connection.node, node):
+            return connection
+        return None
+
     def close(self, why: KafkaException) -> None:
-        """Close every connection; whoever still waits hears why."""
-        for connection in tuple(self._connections.values()):
-            connection.close(why)
-        self._connections.clear()
+        """Close every connection; whoever still waits hears why, and whoever comes later."""
+        self._closed = why
+        try:
+            for connection in tuple(self._connections.values()):
+                connection.close(why)
+        finally:
+            self._connections.clear()
+            self._pressing.clear()
+            self._resolver.close()
 
     @property
     def in_flight(self) -> int:
@@ -242,6 +275,11 @@ def answer(lookup: Lookup, connection: Connection) -> None:
         connection.unresolved(lookup.error)
     else:
         connection.resolved(lookup.addresses)
+
+
+def same_address(one: Node, other: Node) -> bool:
+    """Whether a connection to the one is a connection to the other; racks may differ."""
+    return (one.host, one.port) == (other.host, other.port)
 
 
 def ignore(node: Node, lane: Lane, error: KafkaException) -> None:

@@ -13,6 +13,8 @@ Thread: the network thread alone.
   something to send.
 """
 
+import logging
+import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -29,7 +31,12 @@ from prokurist.network_thread.wire.apis import API_VERSIONS
 from prokurist.network_thread.wire.versions import Range, Versions, negotiate
 from prokurist.types import Node
 
+LOG: Final = logging.getLogger("prokurist.network_thread")
+
 UNSUPPORTED_VERSION: Final = 35
+
+LOOK_AGAIN: Final = 1.0
+"""How soon at the soonest to look again whether a busy connection has become idle."""
 
 
 class Owner(Protocol):
@@ -40,7 +47,7 @@ class Owner(Protocol):
         ...
 
     def resolve(self, connection: "Connection") -> None:
-        """Look its host up; `resolved` or `failed` is called when that is done."""
+        """Look its host up; `resolved` or `unresolved` is called when that is done."""
         ...
 
     def ended(self, connection: "Connection") -> None:
@@ -53,7 +60,16 @@ class Owner(Protocol):
 
 
 class Connection:
-    """See the module."""
+    """See the module.
+
+    Attributes:
+        node: The broker.
+        lane: Which kind of traffic.
+        state: Where it stands.
+        number: Of the present try's socket; -1 where there is none.
+        pipeline: What is said on it.
+        tried_at: When the last try to connect began.
+    """
 
     def __init__(
         self,
@@ -71,7 +87,10 @@ class Connection:
         self.node = node
         self.lane = lane
         self.state = ConnectionState.DOWN
-        self.pipeline = Pipeline(node, timer, limits, client_id, cap, self.failed)
+        self.number = -1
+        self.pipeline = Pipeline(
+            node, timer=timer, limits=limits, client_id=client_id, cap=cap, suspect=self.failed
+        )
         self._owner = owner
         self._network = network
         self._timer = timer
@@ -80,9 +99,10 @@ class Connection:
         self._greeting = greeting
         self._cap = cap
         self._offered: Versions | None = None
-        self._number = -1
         self._addresses: deque[SocketAddress] = deque()
+        self.tried_at = -math.inf
         self._failures = 0
+        self._setup_failures = 0
         self._retry_at = -1.0
         self._asked = (0, 0)
         self._setup: Due | None = None
@@ -99,7 +119,7 @@ class Connection:
     def flush(self) -> None:
         """Write what can be written."""
         if self._offered is not None:
-            number, network = self._number, self._network
+            number, network = self.number, self._network
             self.pipeline.flush(
                 self._offered,
                 lambda: network.writable(number),
@@ -119,9 +139,11 @@ class Connection:
     def _open_again(self) -> None:
         self._retry = None
         if self.pipeline.waiting and self.state is ConnectionState.DOWN:
-            self._open()
+            self._open_when_allowed()
 
     def _open(self) -> None:
+        self._cancel_retry()
+        self.tried_at = self._timer.now
         self._move(ConnectionState.RESOLVING)
         self._limit_setup()
         self._owner.resolve(self)
@@ -140,14 +162,14 @@ class Connection:
     def _next_address(self) -> None:
         self._move(ConnectionState.CONNECTING)
         self._limit_setup()
-        self._number = self._owner.number(self)
-        self._network.connect(self._number, self._addresses.popleft())
+        self.number = self._owner.number(self)
+        self._network.connect(self.number, self._addresses.popleft())
 
     def _limit_setup(self) -> None:
         self._cancel_setup()
         # Grows like a backoff: a broker that is slow to greet gets longer each time.
         self._setup = self._timer.after(
-            self._limits.setup.pause(self._failures + 1),
+            self._limits.setup.pause(self._setup_failures + 1),
             f"socket.connection.setup.timeout.ms of {self.node}",
             self._setup_over,
         )
@@ -156,6 +178,11 @@ class Connection:
         if self._setup is not None:
             self._timer.cancel(self._setup)
             self._setup = None
+
+    def _cancel_retry(self) -> None:
+        if self._retry is not None:
+            self._timer.cancel(self._retry)
+            self._retry = None
 
     def _setup_over(self) -> None:
         self._setup = None
@@ -170,13 +197,18 @@ class Connection:
         """The socket is there: greet."""
         self._move(ConnectionState.GREETING)
         ours = Versions({API_VERSIONS.key: Range(0, API_VERSIONS.newest)})
-        self._greet(negotiate(API_VERSIONS, ours, self._cap))
+        try:
+            self._greet(negotiate(API_VERSIONS, ours, self._cap))
+        except KafkaException as error:
+            # Our own greeting cannot be written, as with a client.id that the
+            # protocol has no room for: no other address will mend that.
+            self.failed(error)
 
     def _greet(self, version: int) -> None:
         correlation = self.pipeline.correlate()
         self._asked = (correlation, version)
         frame = codec.encode(self._greeting, version, correlation, self._client_id)
-        self._network.write(self._number, frame)
+        self._network.write(self.number, frame)
 
     def _greeted(self, frame: memoryview) -> None:
         correlation, version = self._asked
@@ -188,30 +220,40 @@ class Connection:
             return
         refused = error_for(answer.error)
         if refused is not None:
-            raise refused
+            raise DisconnectException(
+                f"{self.node} refused our greeting: {refused}"
+            ) from refused
         self._offered = answer.offered
         self._cancel_setup()
         self._move(ConnectionState.READY)
-        self._failures = 0
+        self._failures = self._setup_failures = 0
         self.pipeline.used_at = self._timer.now
-        self._watch_idleness()
+        self.pipeline.throttle(answer.throttle)
+        self._watch_idleness(self._limits.idle)
 
     # --- what happens to the socket ------------------------------------------------
 
     def arrived(self, frame: memoryview) -> None:
-        """A whole answer."""
+        """A whole answer.
+
+        Only reading it is a stranger's word and may fail; what operations do with
+        it afterwards is ours, and an exception there is a bug.
+        """
         try:
             if self.state is ConnectionState.GREETING:
                 self._greeted(frame)
+                arrival = None
             else:
-                self.pipeline.arrived(frame)
+                arrival = self.pipeline.match(frame)
         except KafkaException as error:
-            self.failed(as_disconnect(self.node, error))
+            untrusted = as_disconnect(self.node, error)
+            LOG.error("%s", untrusted)  # noqa: TRY400 - its traceback says nothing
+            # Whoever greets like that may be a stranger at one of several addresses.
+            self.lost(untrusted)
             return
-        if (
-            self.state is ConnectionState.READY
-            and self.pipeline.throttled_until > self._timer.now
-        ):
+        if arrival is not None:
+            self.pipeline.settle(*arrival)
+        if self.state is ConnectionState.READY and self.throttled:
             self._wait_for_throttle()
 
     def _wait_for_throttle(self) -> None:
@@ -225,13 +267,16 @@ class Connection:
     def lost(self, error: KafkaException) -> None:
         """The socket is gone; another address of the host may still do."""
         if self._addresses and self.state in COMING_UP:
-            self._network.close(self._number)
+            self._network.close(self.number)
             self._next_address()
         else:
             self.failed(error)
 
     def failed(self, error: KafkaException) -> None:
         """Down, against our wish."""
+        if self.state is not ConnectionState.READY:
+            # A live connection that drops says nothing of how long a setup takes.
+            self._setup_failures += 1
         self._down()
         self._failures += 1
         self._retry_at = self._timer.now + self._limits.reconnect.pause(self._failures)
@@ -240,19 +285,21 @@ class Connection:
 
     # --- the way down --------------------------------------------------------------
 
-    def _watch_idleness(self) -> None:
-        self._idle = self._timer.at(
-            self.pipeline.used_at + self._limits.idle,
-            f"connections.max.idle.ms of {self.node}",
-            self._close_if_idle,
+    def _watch_idleness(self, seconds: float) -> None:
+        self._idle = self._timer.after(
+            seconds, f"connections.max.idle.ms of {self.node}", self._close_if_idle
         )
 
     def _close_if_idle(self) -> None:
         # A use is not worth a move of the entry: it looks when it comes up.
+        idle = self._limits.idle
         if self.pipeline.in_flight or self.pipeline.waiting:
             self.pipeline.used_at = self._timer.now
-        if self._timer.now < self.pipeline.used_at + self._limits.idle:
-            self._watch_idleness()
+            self._watch_idleness(max(idle, LOOK_AGAIN))
+            return
+        left = self.pipeline.used_at + idle - self._timer.now
+        if left > 0:
+            self._watch_idleness(left)
         else:
             self._down()
 
@@ -260,16 +307,14 @@ class Connection:
         """Down, by our wish: whoever still waits hears why."""
         if self.state is not ConnectionState.DOWN:
             self._down()
-        if self._retry is not None:
-            self._timer.cancel(self._retry)
-            self._retry = None
+        self._cancel_retry()
         self.pipeline.fail(why)
 
     def _down(self) -> None:
         self._move(ConnectionState.DOWN)
-        self._network.close(self._number)
+        self._network.close(self.number)
         self._owner.ended(self)
-        self._number = -1
+        self.number = -1
         self._addresses.clear()
         self._cancel_setup()
         for due in (self._idle, self._throttle):
@@ -309,10 +354,10 @@ class Connection:
 COMING_UP: Final = frozenset({ConnectionState.CONNECTING, ConnectionState.GREETING})
 
 
-def as_disconnect(node: Node, error: KafkaException) -> KafkaException:
+def as_disconnect(node: Node, error: KafkaException) -> DisconnectException:
     """What the operations hear when an answer could not be made sense of."""
     if isinstance(error, DisconnectException):
         return error
-    failure = DisconnectException(f"{node} sent what cannot be read: {error}")
+    failure = DisconnectException(f"no talking to {node}, the connection was closed: {error}")
     failure.__cause__ = error
     return failure

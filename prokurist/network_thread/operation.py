@@ -142,6 +142,11 @@ class Operation(Generic[Value]):
             self._end(stop.value, None)
         except KafkaException as error:
             self._end(None, error)
+        except BaseException:
+            # A bug goes through to the loop; the coroutine is over all the same,
+            # and whoever ends what is left must not throw at it.
+            self.ended = True
+            raise
         else:
             self._wait_for(awaited)
         finally:

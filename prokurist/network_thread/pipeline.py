@@ -13,7 +13,7 @@ Thread: the network thread alone.
 
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from prokurist.errors import (
     DisconnectException,
@@ -32,6 +32,8 @@ from prokurist.types import Node
 
 ANSWERED: Final = "answered"
 
+LARGEST_INT32: Final = 0x7FFF_FFFF
+
 
 class Pipeline:
     """See the module.
@@ -48,6 +50,7 @@ class Pipeline:
     def __init__(
         self,
         node: Node,
+        *,
         timer: Timer,
         limits: Limits,
         client_id: str,
@@ -81,12 +84,15 @@ class Pipeline:
         self._unsent.append(unsent)
 
     def correlate(self) -> int:
-        """The next correlation id."""
-        self._correlation += 1
+        """The next correlation id; after the largest there is comes 0 again."""
+        self._correlation = (self._correlation + 1) & LARGEST_INT32
         return self._correlation
 
     def flush(
-        self, offered: Versions, writable: Callable[[], bool], write: Callable[[bytes], None]
+        self,
+        offered: Versions,
+        writable: Callable[[], bool],
+        write: Callable[[bytes], None],
     ) -> None:
         """Write what can be written to a connection that is ready."""
         while (
@@ -157,12 +163,13 @@ class Pipeline:
     def _abandon(self, sent: Sent) -> None:
         sent.abandoned = True
 
-    def arrived(self, frame: memoryview) -> None:
-        """Take an answer.
+    def match(self, frame: memoryview) -> tuple[Sent, Any]:
+        """Take an answer: which request it belongs to, and what it says.
 
         Raises:
             KafkaException: It is not the answer that was due, or cannot be read:
-                the connection cannot be trusted any more.
+                the connection cannot be trusted any more. Its request is still in
+                flight then, and fails with the others, in its place.
         """
         correlation = codec.correlation_id(frame)
         if not self._sent or self._sent[0].correlation != correlation:
@@ -172,36 +179,39 @@ class Pipeline:
                 f"connection was closed"
             )
         sent = self._sent[0]
-        response = None
-        if sent.abandoned:
-            # Its caller has left; the place in the line was all it still had.
-            self.late_answers += 1
-        else:
-            # Where this raises, the request is still in flight and fails with the
-            # others, in its place.
-            response = codec.decode(sent.unsent.request, sent.version, frame)
+        # That of an abandoned request is read, too: it may ask for silence.
+        response = codec.decode(sent.unsent.request, sent.version, frame)
         self._sent.popleft()
         self.used_at = self._timer.now
         if sent.due is not None:
             self._timer.cancel(sent.due)
-        if response is None:
+        return sent, response
+
+    def settle(self, sent: Sent, response: Any) -> None:
+        """Tell whoever asked; operations run on."""
+        self.throttle(getattr(response, "throttle", 0.0))
+        if sent.abandoned:
+            # Its caller has left; the place in the line was all it still had.
+            self.late_answers += 1
             return
-        self._throttle(getattr(response, "throttle", 0.0))
         if sent.attempt is not None and sent.unsent.call is not None:
             sent.unsent.call.ended(sent.attempt, self._timer.now, ANSWERED)
         sent.unsent.promise.keep(Answer(response, sent.attempt, self._node))
 
-    def _throttle(self, seconds: float) -> None:
+    def throttle(self, seconds: float) -> None:
         """Send nothing for a while (KIP-219).
 
         The broker reads nothing from us meanwhile, so what is in flight has that
-        much more time before its connection is suspect.
+        much more time before its connection is suspect. Of a silence that was
+        asked for already only what goes beyond it counts.
         """
-        if seconds > 0:
-            self.throttled_until = max(self.throttled_until, self._timer.now + seconds)
+        until = self._timer.now + seconds
+        more = until - max(self.throttled_until, self._timer.now)
+        if more > 0:
+            self.throttled_until = until
             for sent in self._sent:
                 if sent.due is not None:
-                    self._limit(sent, sent.due.at + seconds)
+                    self._limit(sent, sent.due.at + more)
 
     def fail(self, error: KafkaException) -> None:
         """Everything in flight fails, in the order in which it was sent; then the queue.

@@ -5,13 +5,15 @@ Thread: the network thread alone.
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call, Try
 from prokurist.network_thread.operation import Promise
-from prokurist.network_thread.timer import Due
 from prokurist.types import Node
+
+if TYPE_CHECKING:
+    from prokurist.network_thread.timer import Due
 
 Response = TypeVar("Response")
 

@@ -11,6 +11,7 @@ keep promises it can no longer keep.
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Final, Protocol
@@ -40,7 +41,7 @@ class Life(Enum):
 
 
 MOVES: Final = {
-    Life.NEW: frozenset({Life.RUNNING, Life.ENDED}),
+    Life.NEW: frozenset({Life.RUNNING, Life.ENDED, Life.DEAD}),
     Life.RUNNING: frozenset({Life.ENDED, Life.DEAD}),
     Life.ENDED: frozenset[Life](),
     Life.DEAD: frozenset[Life](),
@@ -88,6 +89,7 @@ class NetworkThread:
         self._calls = calls
         self._take = take
         self._managers = tuple(managers)
+        self._taken: deque[ApplicationEvent] = deque()
         self._closing: list[Close] = []
         # A daemon, so that a client that nobody closed cannot keep a process alive.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -100,7 +102,9 @@ class NetworkThread:
         try:
             self._thread.start()
         except BaseException:
-            self.life = Life.NEW
+            # An interrupt may have come when the thread was there already.
+            if self._thread.ident is None:
+                self.life = Life.NEW
             raise
 
     def abandon(self) -> None:
@@ -123,7 +127,7 @@ class NetworkThread:
         """Wait for the end; False when it has not come in time."""
         if self._thread.ident is None:
             return True  # Its turns are run by somebody else: a simulation.
-        self._thread.join(seconds)
+        self._thread.join(min(seconds, threading.TIMEOUT_MAX))
         return not self._thread.is_alive()
 
     @property
@@ -143,17 +147,26 @@ class NetworkThread:
             self.turn()
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody may hang for it
             self._die(error)
+        except BaseException as error:
+            # Somebody wants this very thread to end: he gets it, after the others.
+            self._die(error)
+            raise
 
     def turn(self) -> None:
         """Drain, fire what is due, let the managers begin, write, and wait for the network."""
         self._timer.now = self._clock.now()
         self.turns += 1
         mark = self._timer.mark()
-        for event in self.mailbox.drain():
+        self._taken.extend(self.mailbox.drain())
+        while self._taken:
+            # It leaves the line when it has been taken up, and not before: should
+            # that meet a bug of ours, its caller and those behind him still hear.
+            event = self._taken[0]
             if isinstance(event, Close):
                 self._closing.append(event)
             else:
                 self._take(event)
+            self._taken.popleft()
         if self._closing:
             self._end()
             return
@@ -170,12 +183,15 @@ class NetworkThread:
 
     def _end(self) -> None:
         closed = IllegalStateException("the client is closed")
+        bug = self._shut_down(closed, lambda: IllegalStateException("the client is closed"))
+        if bug is not None:
+            self._die(bug)
+            return
         self._move(Life.ENDED)
-        self._shut_down(closed, lambda: IllegalStateException("the client is closed"))
         for event in self._closing:
             event.call.finish()
 
-    def _die(self, error: Exception) -> None:
+    def _die(self, error: BaseException) -> None:
         self.died_of = error
         self._move(Life.DEAD)
         LOG.critical("the network thread died of a bug in prokurist", exc_info=error)
@@ -188,20 +204,43 @@ class NetworkThread:
             death.__cause__ = error
             return death
 
-        self._shut_down(died(), died)
+        if (second := self._shut_down(died(), died)) is not None:
+            LOG.critical("and another bug while it was shut down", exc_info=second)
+            # The clean-up goes on behind it; what it meets then is known already.
+            self._shut_down(died(), died)
         for event in self._closing:
             event.call.fail(died())
 
-    def _shut_down(self, error: KafkaException, later: Callable[[], KafkaException]) -> None:
-        """Everything that waits fails, everything that comes is refused, all is closed."""
-        for event in self.mailbox.close(later):
-            if isinstance(event, Close):
-                self._closing.append(event)
-            else:
-                event.call.fail(error)
-        self._calls.fail(error)
-        self._client.close(error)
-        self._network.shutdown()
+    def _shut_down(
+        self, error: KafkaException, later: Callable[[], KafkaException]
+    ) -> Exception | None:
+        """Everything that waits fails, everything that comes is refused, all is closed.
+
+        Returns:
+            The first bug of ours that one of the steps met, if any: it ended that
+            step, and none of the others.
+        """
+
+        def refuse() -> None:
+            for event in (*self._taken, *self.mailbox.close(later)):
+                if isinstance(event, Close):
+                    self._closing.append(event)
+                else:
+                    event.call.fail(error)
+            self._taken.clear()
+
+        first: Exception | None = None
+        for step in (
+            refuse,
+            lambda: self._calls.fail(error),
+            lambda: self._client.close(error),
+            self._network.shutdown,
+        ):
+            try:
+                step()
+            except Exception as bug:  # noqa: BLE001 - nobody may hang for it
+                first = first or bug
+        return first
 
     def _move(self, life: Life) -> None:
         if life not in MOVES[self.life]:

@@ -7,7 +7,7 @@ error here.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
@@ -25,6 +25,7 @@ from prokurist.network_thread.io.network import (
     Happening,
     Lost,
     SocketAddress,
+    Written,
 )
 from prokurist.network_thread.thread import Life, NetworkThread
 from prokurist.network_thread.wire.versions import Versions
@@ -32,6 +33,7 @@ from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.control import Control
 from prokurist.testing.cluster.session import Session
 from prokurist.types import Node
+from tests.simulation.names import Names
 
 LATENCY = 0.001
 """From the client to a broker, and back."""
@@ -74,6 +76,8 @@ class SimulatedNetwork:
         self.woken = False
         self.told = False
         self.over = False
+        self.jammed = False
+        self._stuck: dict[int, bytes] = {}
         self._sessions: dict[int, Session] = {}
         self._connecting: set[int] = set()
         self._queue: list[tuple[float, int, Happening]] = []
@@ -86,8 +90,8 @@ class SimulatedNetwork:
         at = self.world.clock.time + LATENCY
         if address in self.unreachable:
             return  # Its packets are lost: nothing ever comes of it.
-        node = self.world.broker_at(address)
         try:
+            node = self.world.broker_at(address)
             session = self.world.cluster.connect(node, self.world.clock.time)
         except ConnectionRefusedError as error:
             lost = NetworkException(f"{address} refuses connections")
@@ -102,15 +106,23 @@ class SimulatedNetwork:
         assert self.writable(connection), f"{connection} is not writable"
         assert int.from_bytes(frame[:4]) == len(frame) - 4
         self.bytes_sent += len(frame)
+        if self.jammed:
+            self._stuck[connection] = frame
+            return
         self._outgoing.append((self.world.clock.time + LATENCY, connection, frame[4:]))
 
     def writable(self, connection: int) -> bool:
-        """Whether the connection stands."""
-        return connection in self._sessions and connection not in self._connecting
+        """Whether the connection stands, and nothing unwritten is left."""
+        return (
+            connection in self._sessions
+            and connection not in self._connecting
+            and connection not in self._stuck
+        )
 
     def close(self, connection: int) -> None:
         """End a connection; what was written is on its way all the same."""
         self._connecting.discard(connection)
+        self._stuck.pop(connection, None)
         session = self._sessions.pop(connection, None)
         if session is not None:
             for entry in [each for each in self._outgoing if each[1] == connection]:
@@ -134,6 +146,7 @@ class SimulatedNetwork:
                 self._connecting.discard(connection)
             elif isinstance(happening, Lost):
                 self._connecting.discard(connection)
+                self._stuck.pop(connection, None)
                 self._sessions.pop(connection, None)
         return [happening for _, _, happening in ready]
 
@@ -153,6 +166,19 @@ class SimulatedNetwork:
     def block(self, host: str, port: int) -> None:
         """From now on nothing reaches an address, and nobody says so."""
         self.unreachable.add(SocketAddress(host, port))
+
+    def jam(self) -> None:
+        """From now on the kernel takes one frame of each connection, and not the end of it."""
+        self.jammed = True
+
+    def unjam(self) -> None:
+        """What is stuck goes on its way."""
+        self.jammed = False
+        at = self.world.clock.time + LATENCY
+        stuck, self._stuck = self._stuck, {}
+        for connection, frame in stuck.items():
+            self._outgoing.append((at, connection, frame[4:]))
+            self._queue.append((at, connection, Written(connection)))
 
     def deliver(self, session: Session, happening_of: "DeliveryOf") -> None:
         """Something came from a broker."""
@@ -202,6 +228,7 @@ class Member:
     config: ConsumerConfig
     machinery: Machinery
     network: SimulatedNetwork
+    names: Names
 
     @property
     def thread(self) -> NetworkThread:
@@ -219,21 +246,33 @@ class Member:
         return math.inf if top is None else top.at
 
 
+BUILT: "list[World]" = []
+"""Those of the present test, for the fixture that looks after them at its end."""
+
+
 @dataclass
 class World:
-    """Brokers, clients and their time."""
+    """Brokers, clients and their time.
+
+    Attributes:
+        nodes: How many brokers.
+        topics: How many partitions each topic has.
+        seed: For the jitter of pauses, and whatever else is drawn by lot.
+        hosts: The addresses behind each broker's name, in the brokers' order; without
+            any, brokers advertise numbers, and nothing is looked up.
+    """
 
     nodes: int = 1
     topics: dict[str, int] = field(default_factory=lambda: {"orders": 3})
     seed: int = 1
+    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        BUILT.append(self)
         self.clock = Clock(self)
         self.random = Random(self.seed)  # noqa: S311 - a replayable seed
-        # Numeric hosts: no name is looked up, so there is no thread in this world.
-        brokers = [
-            Node(number + 1, f"10.0.0.{number + 1}", 9092) for number in range(self.nodes)
-        ]
+        hosts = list(self.hosts) or [f"10.0.0.{number + 1}" for number in range(self.nodes)]
+        brokers = [Node(number + 1, host, 9092) for number, host in enumerate(hosts)]
         self.cluster = Cluster(brokers, self.topics)
         self.control = Control(self.cluster, self.clock)
         self.members: list[Member] = []
@@ -248,11 +287,16 @@ class World:
         return f"{broker.node.host}:{broker.node.port}"
 
     def broker_at(self, address: SocketAddress) -> int:
-        """Which broker listens there."""
+        """Which broker listens there.
+
+        Raises:
+            ConnectionRefusedError: None does.
+        """
         for each in self.cluster.state.brokers.values():
-            if (each.node.host, each.node.port) == (address.host, address.port):
+            hosts = self.hosts.get(each.node.host, (each.node.host,))
+            if address.host in hosts and address.port == each.node.port:
                 return each.node.id
-        raise AssertionError(f"nobody listens at {address}")
+        raise ConnectionRefusedError(f"nobody listens at {address}")
 
     def client(self, cap: Versions | None = None, **keys: object) -> Member:
         """A consumer's network side, running."""
@@ -271,9 +315,12 @@ class World:
             software=("prokurist", "0"),
             cap=cap,
         )
-        # In virtual time nobody starts it: the world runs its turns.
+        # In virtual time nobody starts it: the world runs its turns. And nobody looks
+        # names up in a thread of its own.
         machinery.thread.life = Life.RUNNING
-        member = Member(config, machinery, network)
+        names = Names(self, network.wake)
+        machinery.client._resolver = names  # type: ignore[assignment]
+        member = Member(config, machinery, network, names)
         self.members.append(member)
         return member
 
