@@ -23,7 +23,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from prokurist.errors import InvalidTopicException, KafkaException, RetriableException
+from prokurist.errors import (
+    InvalidTopicException,
+    KafkaException,
+    NetworkException,
+    RetriableException,
+)
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster, PartitionView, TopicView
@@ -153,6 +158,10 @@ class MetadataManager:
             pause = self._client.next_chance(nodes) - self._timer.now
             await self._timer.sleep(max(pause, 0.0), "no broker may be asked yet")
 
+    def suspect(self, node: Node) -> None:
+        """Asking this one came to nothing: the next to be asked is another."""
+        self._suspects.add(node.id)
+
     def _candidates(self) -> list[Node]:
         """Whom to ask: brokers that are known, then bootstrap addresses; no suspects."""
         known = list(self.cluster.nodes.values())
@@ -181,19 +190,21 @@ class MetadataManager:
         failures = 0
         since = self._timer.now
         while True:
+            node = await self.somebody()
+            request = Metadata(tuple(sorted(self.interest)), (), self._create)
             try:
-                node = await self.somebody()
-                request = Metadata(tuple(sorted(self.interest)), (), self._create)
                 answer = (await self._client.send(node, request)).response
             except KafkaException as error:
                 if not error.retriable:
                     raise
+                self.suspect(node)
                 self._met(error)
             else:
                 fault = self.fault_of(answer)
                 if fault is None:
                     self.take(answer, keep=self.interest)
                     return
+                self.suspect(node)
                 self._met(fault)
             failures += 1
             if self._rebootstrap and self._timer.now - since >= self._trigger:
@@ -277,8 +288,9 @@ class MetadataManager:
 
     def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
         """A connection went down: its broker may be gone, and leaders have moved."""
-        if lane is Lane.GENERAL:
-            self._suspects.add(node.id)
+        if lane is Lane.GENERAL and isinstance(error, NetworkException):
+            # No connection came about. One that ended says less: it may have been idle.
+            self.suspect(node)
         self.last_error = error
         if self.cluster.version:
             self.request_update()

@@ -143,9 +143,9 @@ class TopicManager:
             raise Expired("there is no time to ask anybody")
         while True:
             call.wait_begins("a broker that may be asked", self._timer.now)
+            node = await self._metadata.somebody()
+            call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
-                node = await self._metadata.somebody()
-                call.wait_begins(f"a connection to {node}", self._timer.now)
                 answer = await self._client.send(node, request, call=call)
             except KafkaException as error:
                 if not error.retriable:
@@ -156,6 +156,7 @@ class TopicManager:
                 if fault is None:
                     return answer
                 self._note(call, answer, fault)
+            self._metadata.suspect(node)
             await retries.pause()
 
     def _note(self, call: Call, answer: Answer[MetadataAnswer], error: KafkaException) -> None:
