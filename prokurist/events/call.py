@@ -261,6 +261,12 @@ class Call:
         """Whether it has yet to end."""
         return self._stand is Stand.OPEN
 
+    @property
+    def on_the_wire(self) -> bool:
+        """Whether an attempt of it is written and has not ended."""
+        with self._lock:
+            return any(attempt.ended is None for attempt in self._tries)
+
     def _out_of_time(self, now: float) -> TimeoutException:
         """The ledger as it is now; the lock is held."""
         self._close_wait(now)

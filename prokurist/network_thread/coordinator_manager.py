@@ -96,14 +96,15 @@ class CoordinatorManager:
     async def _look_up(self) -> Node:
         failures = 0
         while True:
+            asked = await self._metadata.somebody()
             try:
-                asked = await self._metadata.somebody()
                 answer = await self._client.send(
                     asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP)
                 )
             except Withdrawn:
                 raise
             except KafkaException as error:
+                self._metadata.suspect(asked)
                 self._met(error)
             else:
                 response = answer.response

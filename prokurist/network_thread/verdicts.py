@@ -25,6 +25,8 @@ class Verdict(Enum):
     RETRY = "try again after the backoff"
     REFRESH = "fetch metadata, then try again"
     REDISCOVER = "find the coordinator anew, then try again"
+    REBOOTSTRAP = "begin again at the bootstrap addresses"
+    NOTHING = "there is no such thing: the answer is None"
     COMMIT_FAILED = "the group no longer counts the member: CommitFailedException"
     FATAL = "raise it"
 
@@ -122,5 +124,38 @@ OFFSET_FETCH: Final = table(
         29: (Verdict.FATAL, "no rights on the topic"),
         30: (Verdict.FATAL, "no rights on the group"),
         88: (Verdict.RETRY, "a transaction has yet to settle these offsets"),
+    },
+)
+
+_UNKNOWN: Final = (Verdict.RETRY, "not there, or not yet known to the broker that was asked")
+
+METADATA: Final = table(
+    "Metadata",
+    {
+        3: _UNKNOWN,
+        5: (Verdict.RETRY, "an election is on its way"),
+        100: _UNKNOWN,
+        129: (Verdict.REBOOTSTRAP, "the broker is not of our cluster any more (KIP-1102)"),
+        17: (Verdict.FATAL, "no topic can bear that name"),
+        29: (Verdict.FATAL, "no rights on the topic, for as long as nobody grants them"),
+    },
+)
+
+_MOVED_ON: Final = (Verdict.REFRESH, "another broker leads the partition by now")
+_OUT_OF_STEP: Final = (Verdict.REFRESH, "we and the leader know of different epochs")
+
+LIST_OFFSETS: Final = table(
+    "ListOffsets",
+    {
+        3: (Verdict.REFRESH, "not there, or not yet known to its leader"),
+        5: (Verdict.REFRESH, "an election is on its way"),
+        6: _MOVED_ON,
+        9: _MOVED_ON,
+        56: (Verdict.REFRESH, "the leader's disk has failed: another will lead"),
+        74: _OUT_OF_STEP,
+        75: _OUT_OF_STEP,
+        78: (Verdict.REFRESH, "a new leader does not know its high watermark yet"),
+        29: (Verdict.FATAL, "no rights on the topic"),
+        43: (Verdict.NOTHING, "records this old have no timestamps to be found by"),
     },
 )
