@@ -18,7 +18,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from prokurist.errors import (
     ConcurrentModificationException,
@@ -178,9 +178,7 @@ class Caller:
             WakeupException: `wakeup` was called.
             BaseException: What the call ended with.
         """
-        until = call.deadline.at
-        if until <= call.began:
-            until = call.began + TURN
+        until = call.began + TURN if call.without_time else call.deadline.at
         try:
             if not self._wait_until(call, until):
                 call.leave(self._clock.now())
@@ -192,6 +190,18 @@ class Caller:
                 return call.result()
             raise
         return call.result()
+
+    def refuse(self, call: Call) -> NoReturn:
+        """Leave a call that has no time, before anything is asked.
+
+        Raises:
+            WakeupException: `wakeup` was called before.
+            TimeoutException: Always.
+        """
+        self.raise_if_woken()
+        call.leave(self._clock.now())
+        call.result()
+        raise AssertionError("a call that was left has an error")
 
     def withdraw(self, call: Call, why: BaseException) -> bool:
         """Leave a call before its deadline, and have the work for it stopped.

@@ -19,7 +19,7 @@ from prokurist.consumer import closing
 from prokurist.consumer.arguments import offsets_in, partition_in, partitions_in
 from prokurist.consumer.calling import Caller
 from prokurist.consumer.commits import CommitCallback, Commits
-from prokurist.events.application_events import LookUpCommitted
+from prokurist.consumer.lookups import Lookups
 from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
@@ -62,11 +62,11 @@ class Health:
     died_of: str | None
 
 
-class KafkaConsumer:
+class KafkaConsumer(Lookups):
     """A consumer in which every call answers by its deadline.
 
-    This version has what needs neither an assignment nor a membership: explicit
-    commits and look-ups. One thread uses it at a time; `wakeup`, `health` and
+    This version commits, looks up, assigns and seeks; it does not read records
+    yet, and joins no group. One thread uses it at a time; `wakeup`, `health` and
     `repr` may come from any.
 
     Args:
@@ -259,35 +259,6 @@ class KafkaConsumer:
             wanted = self._subscription.returned() if given is None else given
             self._commits.later(wanted, callback)
             self._commits.run_callbacks()
-
-    def committed(
-        self,
-        partitions: TopicPartition | Iterable[TopicPartition],
-        timeout: float | timedelta | None = None,
-    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Look up what the group has committed.
-
-        Args:
-            partitions: One partition, or several.
-            timeout: Seconds; None for `default.api.timeout.ms`.
-
-        Returns:
-            For each partition what is committed, or None where nothing is.
-
-        Raises:
-            GroupAuthorizationException: Not allowed in the group.
-            InvalidGroupIdException: There is no `group.id`.
-            TimeoutException: The time is over.
-            TopicAuthorizationException: Not allowed on some topics.
-            WakeupException: `wakeup` was called.
-        """
-        wanted = partitions_in(partitions)
-        with self._caller.inside("committed"):
-            call = self._caller.call("committed", timeout, partitions=wanted)
-            found: dict[TopicPartition, OffsetAndMetadata | None] = {}
-            if wanted:
-                found = self._caller.ask(call, LookUpCommitted(call, wanted))
-            return found
 
     # --- from anywhere ---------------------------------------------------------------
 

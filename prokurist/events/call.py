@@ -267,6 +267,11 @@ class Call:
         with self._lock:
             return any(attempt.ended is None for attempt in self._tries)
 
+    @property
+    def without_time(self) -> bool:
+        """Whether it was given timeout 0: one turn, and no waiting."""
+        return self.deadline.at <= self.began
+
     def _out_of_time(self, now: float) -> TimeoutException:
         """The ledger as it is now; the lock is held."""
         self._close_wait(now)
