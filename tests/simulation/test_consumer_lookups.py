@@ -1,5 +1,7 @@
 """The public look-ups in virtual time; what the managers do is tested beside them."""
 
+from collections.abc import Callable
+
 import pytest
 
 from prokurist import errors
@@ -71,13 +73,13 @@ def test_silence_ends_at_the_deadline(operation: str) -> None:
         consumer.end_offsets([A, B])
         world.control.freeze()
         began = world.clock.time
-        call = {
+        calls: dict[str, Callable[[], object]] = {
             "end_offsets": lambda: consumer.end_offsets([A, B], timeout=0.3),
             "list_topics": lambda: consumer.list_topics(timeout=0.3),
             "partitions_for": lambda: consumer.partitions_for("elsewhere", timeout=0.3),
-        }[operation]
+        }
         with pytest.raises(errors.TimeoutException, match=operation):
-            call()
+            calls[operation]()
         assert world.clock.time == pytest.approx(began + 0.3)
 
 
