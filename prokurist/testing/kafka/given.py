@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from prokurist.testing.kafka.errors import KafkaUnavailable
+from prokurist.testing.kafka.errors import KafkaFailed
 from prokurist.testing.kafka.ports import Address
 
 VARIABLE: Final = "PROKURIST_TEST_BOOTSTRAP"
@@ -17,12 +17,12 @@ def given_bootstrap(environ: Mapping[str, str] | None = None) -> tuple[Address, 
     """The addresses that the environment gives; none if it gives nothing.
 
     Raises:
-        KafkaUnavailable: What it gives is not a list of `host:port`.
+        KafkaFailed: What it gives is not a list of `host:port`.
     """
     text = (os.environ if environ is None else environ).get(VARIABLE, "")
     try:
         return tuple(Address.parse(part) for part in text.split(",") if part.strip())
     except ValueError as error:
-        raise KafkaUnavailable(
+        raise KafkaFailed(
             f"{VARIABLE}={text!r} cannot be read: {error}", way_out="give host:port"
         ) from error

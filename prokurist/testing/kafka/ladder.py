@@ -18,7 +18,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from prokurist.events.clock import Clock, Deadline
-from prokurist.testing.kafka.errors import DockerUnavailable, HarnessError, KafkaUnavailable
+from prokurist.testing.kafka.errors import (
+    DockerUnavailable,
+    HarnessError,
+    KafkaFailed,
+    KafkaUnavailable,
+)
 from prokurist.testing.kafka.given import VARIABLE, given_bootstrap
 from prokurist.testing.kafka.jars import cached_jars, fetch_jars, find_maven
 from prokurist.testing.kafka.java import find_java
@@ -69,6 +74,8 @@ def given_rung(wish: Wish, environ: Mapping[str, str] | None = None) -> tuple[Ad
 
     Raises:
         KafkaUnavailable: None are given, or they will not do.
+        KafkaFailed: What is given is no address: another Kafka in its place would
+            hide the mistake.
     """
     addresses = given_bootstrap(environ)
     if not addresses:
@@ -167,8 +174,8 @@ def survey(version: str = DEFAULT_VERSION) -> str:
     try:
         if addresses := given_bootstrap():
             return f"given, {','.join(map(str, addresses))} ({VARIABLE})"
-    except KafkaUnavailable as error:
-        said.append(("given", error))
+    except KafkaFailed as error:
+        return error.reason
     try:
         return f"docker, engine {ask_docker()}, apache/kafka:{version}"
     except DockerUnavailable as error:

@@ -45,6 +45,10 @@ Configuration:
       level: "INFO"
       AppenderRef:
         - ref: "file"
+    Logger:
+      # Five hundred lines of defaults would push the reason of a failure off the tail.
+      - name: "org.apache.kafka.common.config"
+        level: "WARN"
 """
 
 _LOG4J1: Final = """\
@@ -53,6 +57,8 @@ log4j.appender.file=org.apache.log4j.FileAppender
 log4j.appender.file.File={log}
 log4j.appender.file.layout=org.apache.log4j.PatternLayout
 log4j.appender.file.layout.ConversionPattern=%d{{ISO8601}} %p %m (%c{{1}})%n
+log4j.logger.org.apache.kafka.common.config=WARN
+log4j.logger.kafka.server.KafkaConfig=WARN
 """
 
 
