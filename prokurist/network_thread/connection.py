@@ -205,6 +205,8 @@ class Connection:
             self.failed(error)
 
     def _greet(self, version: int) -> None:
+        if not self._network.writable(self.number):
+            return  # It is lost already: that stands behind this in the same batch.
         correlation = self.pipeline.correlate()
         self._asked = (correlation, version)
         frame = codec.encode(self._greeting, version, correlation, self._client_id)
