@@ -23,5 +23,5 @@ nitpick_ignore_regex = [
     ),
     # Neither are our own that nobody is meant to import.
     (r"py:class", r"prokurist\.(events|testing\.proxy_\w+|testing\.cluster)\..*"),
-    (r"py:class", r"(optional|ConsumerKeywords|ProducerKeywords|None|Path|timedelta|Final|Self|.*Error|.*Warning)"),
+    (r"py:class", r"(optional|None|Final|Path|Self|timedelta|\w+Keywords|.*Error|.*Warning)"),
 ]
