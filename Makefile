@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check format lint types contracts verify-types bench docs generated broker clean
+.PHONY: help demo test test-fast simulate check format lint types contracts verify-types bench docs generated broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -21,7 +21,14 @@ test: .venv/ready ## all tests that this machine can run, skips counted by reaso
 	$(PYTEST)
 
 test-fast: .venv/ready ## unit tests and simulation only, under a minute
-	$(PYTEST) -m "not slow and not kafka" tests/unit
+	$(PYTEST) -m "not slow and not kafka" tests/unit tests/simulation
+
+SEEDS ?= 20000
+simulate: .venv/ready ## many lives by lot, on two cores: make simulate SEEDS=100000
+	@half=$$(( $(SEEDS) / 2 )); \
+	PROKURIST_SEEDS=1-$$half $(PYTEST) -q tests/simulation/test_seeds.py & first=$$!; \
+	PROKURIST_SEEDS=$$(( half + 1 ))-$(SEEDS) $(PYTEST) -q tests/simulation/test_seeds.py; \
+	second=$$?; wait $$first && exit $$second
 
 check: lint contracts types verify-types test ## everything a change has to pass
 

@@ -21,5 +21,7 @@ nitpick_ignore_regex = [
         r"py:.*",
         r"(collections|contextlib|datetime|enum|pathlib|types|typing|pytest|_pytest)\..*",
     ),
-    (r"py:class", r"(optional|None|Path|timedelta|Final|Self|.*Error|.*Warning)"),
+    # Neither are our own that nobody is meant to import.
+    (r"py:class", r"prokurist\.(events|testing\.proxy_\w+|testing\.cluster)\..*"),
+    (r"py:class", r"(optional|None|Final|Path|Self|timedelta|\w+Keywords|.*Error|.*Warning)"),
 ]

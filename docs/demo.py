@@ -1,16 +1,22 @@
-"""What `make demo` runs: what stands of prokurist, at work.
+"""What `make demo` runs: what stands of prokurist, at work on a real Kafka.
 
-There is no consumer yet. What there is: a configuration that explains itself, and
-a real Apache Kafka that can be frozen, with a probe in front of it that ends when
-it was told to.
+A consumer commits, the broker is frozen by SIGSTOP, and a commit with two seconds
+to do it in ends after two seconds, with an error that says where they went.
 """
 
 import sys
 
-from prokurist import ConfigException, ConsumerConfig, __version__
+from prokurist import (
+    ConfigException,
+    KafkaConsumer,
+    OffsetAndMetadata,
+    TimeoutException,
+    TopicPartition,
+    __version__,
+)
 from prokurist.events.clock import MonotonicClock
 from prokurist.records.implementation import CHOICE
-from prokurist.testing.kafka import AdminFailed, HarnessError, KafkaUnavailable, RealKafka
+from prokurist.testing.kafka import HarnessError, KafkaUnavailable, RealKafka
 
 CLOCK = MonotonicClock()
 
@@ -24,13 +30,13 @@ def show_configuration() -> None:
     """A mistake in the configuration, and what it says."""
     say("A misspelt key:")
     try:
-        ConsumerConfig({"bootstrap.servers": "localhost:9092", "max.pol.records": 100})
+        KafkaConsumer({"bootstrap.servers": "localhost:9092", "max.pol.records": 100})
     except ConfigException as error:
         say(f"  ConfigException: {error}")
 
 
 def show_kafka() -> None:
-    """A real Kafka, asked, frozen, asked again, and thawed."""
+    """A real Kafka: committed to, frozen, asked again, and thawed."""
     say("Starting a real Apache Kafka (the first time, its jars are fetched) ...")
     began = CLOCK.now()
     with RealKafka() as kafka:
@@ -38,25 +44,36 @@ def show_kafka() -> None:
             f"  version {kafka.version} by way of {kafka.rung}, listening on {kafka.bootstrap} "
             f"after {CLOCK.now() - began:.1f} s"
         )
-        topic = kafka.unique_topic("demo", partitions=3)
-        say(f"  topic {topic} with 3 partitions, led by broker {kafka.leaders(topic)}")
-        say(
-            "Freezing the broker, and asking it for the leaders again with one second to do so:"
-        )
-        kafka.freeze()
-        began = CLOCK.now()
-        try:
-            kafka.leaders(topic, timeout=1.0)
-        except AdminFailed as error:
-            say(f"  AdminFailed after {CLOCK.now() - began:.3f} s: {error.reason}")
-        kafka.thaw()
-        say(f"Thawed, it answers again: {kafka.leaders(topic)}")
+        kafka.create_topic("orders", partitions=3)
+        orders = TopicPartition("orders", 0)
+        with KafkaConsumer(bootstrap_servers=kafka.bootstrap, group_id="demo") as consumer:
+            consumer.commit_sync({orders: OffsetAndMetadata(42, "before the frost")})
+            say(f"  committed and read back: {consumer.committed(orders)[orders]}")
+
+            say("Freezing the broker, and committing with two seconds to do it in:")
+            kafka.freeze()
+            began = CLOCK.now()
+            try:
+                consumer.commit_sync({orders: OffsetAndMetadata(43)}, timeout=2.0)
+            except TimeoutException as error:
+                say(f"  TimeoutException after {CLOCK.now() - began:.3f} s:")
+                say(f"  {error}")
+            say(f"  {consumer.health()}")
+
+            kafka.thaw()
+            say("Thawed. What the broker has now:")
+            say(f"  {consumer.committed(orders)[orders]}")
+
+            kafka.freeze()
+            began = CLOCK.now()
+            consumer.close(1.0)
+            say(f"Frozen again, close(1.0) took {CLOCK.now() - began:.3f} s.")
 
 
 def main() -> int:
     """Show it all; 1 where a Kafka was to be had and failed."""
     say(f"prokurist {__version__}, record codec: {CHOICE.name}")
-    say("There is no consumer yet: this shows what stands.")
+    say("The consumer commits and looks up so far; it does not read records yet.")
     say()
     show_configuration()
     say()

@@ -18,7 +18,12 @@ from prokurist.events.application_events import (
     ApplicationEvent,
     Close,
     Commit,
+    CommitOnce,
+    GroupEvent,
+    ListTopics,
     LookUpCommitted,
+    LookUpOffsets,
+    LookUpTopic,
     Withdraw,
 )
 from prokurist.events.backoff import Backoff
@@ -31,9 +36,11 @@ from prokurist.network_thread.io.network import Network
 from prokurist.network_thread.io.resolver import Resolver
 from prokurist.network_thread.io.selector import SelectorNetwork
 from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.offsets_manager import OffsetsManager
 from prokurist.network_thread.requests import Lane, Limits
 from prokurist.network_thread.thread import NetworkThread
 from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.topic_manager import TopicManager
 from prokurist.network_thread.wire.api_versions import ApiVersions
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node
@@ -129,19 +136,27 @@ def consumer_machinery(
         ),
         max_age=config.metadata_max_age_ms / 1000,
         rebootstrap=config.metadata_recovery_strategy == "rebootstrap",
+        trigger=config.metadata_recovery_rebootstrap_trigger_ms / 1000,
+        create=config.allow_auto_create_topics,
+    )
+    offsets = OffsetsManager(
+        client, metadata, timer, retry, attempt=config.request_timeout_ms / 1000
+    )
+    topics = TopicManager(
+        client, metadata, timer, retry, create=config.allow_auto_create_topics
     )
     calls = Calls(timer)
-    take: Callable[[ApplicationEvent], None]
+    take_group: Callable[[GroupEvent], None]
     coordinator: CoordinatorManager | None = None
     if config.group_id is None:
-        take = without_group(calls)
+        take_group = without_group
         client.on_disconnect = metadata.on_disconnect
     else:
         search = coordinator = CoordinatorManager(
             config.group_id, client, metadata, timer, retry
         )
         commits = CommitManager(config.group_id, client, search, metadata, timer, retry)
-        take = with_group(calls, commits)
+        take_group = with_group(calls, commits)
 
         def on_disconnect(node: Node, lane: Lane, error: KafkaException) -> None:
             metadata.on_disconnect(node, lane, error)
@@ -155,46 +170,61 @@ def consumer_machinery(
         network=network,
         client=client,
         calls=calls,
-        take=take,
+        take=dispatch(calls, offsets, topics, take_group),
         managers=(metadata,),
     )
     return Machinery(client_id, thread, timer, client, calls, metadata, coordinator)
 
 
-def with_group(calls: Calls, commits: CommitManager) -> Callable[[ApplicationEvent], None]:
-    """Which manager works for which event, in a client with a group."""
+def dispatch(
+    calls: Calls,
+    offsets: OffsetsManager,
+    topics: TopicManager,
+    take_group: Callable[[GroupEvent], None],
+) -> Callable[[ApplicationEvent], None]:
+    """Which manager works for which event; what needs a group goes to `take_group`."""
 
     def take(event: ApplicationEvent) -> None:
+        match event:
+            case Commit() | CommitOnce() | LookUpCommitted():
+                take_group(event)
+            case LookUpOffsets(call, moments, read_committed):
+                work = offsets.look_up(call, moments, read_committed=read_committed)
+                calls.start(call, work)
+            case LookUpTopic(call, topic):
+                calls.start(call, topics.partitions_of(call, topic))
+            case ListTopics(call):
+                calls.start(call, topics.list_all(call))
+            case Withdraw(call):
+                calls.withdraw(call)
+            case Close():
+                raise AssertionError("the thread itself takes Close")
+
+    return take
+
+
+def with_group(calls: Calls, commits: CommitManager) -> Callable[[GroupEvent], None]:
+    """The same for what needs a group, in a client that has one."""
+
+    def take(event: GroupEvent) -> None:
         match event:
             case Commit(call, offsets):
                 calls.start(call, commits.commit(call, offsets))
+            case CommitOnce(call, offsets):
+                calls.start(call, commits.commit_once(call, offsets))
             case LookUpCommitted(call, partitions):
                 calls.start(call, commits.committed(call, partitions))
-            case Withdraw(call):
-                calls.withdraw(call)
-            case Close():
-                raise AssertionError("the thread itself takes Close")
 
     return take
 
 
-def without_group(calls: Calls) -> Callable[[ApplicationEvent], None]:
-    """The same without one: what needs a group says so (B51)."""
-
-    def take(event: ApplicationEvent) -> None:
-        match event:
-            case Commit(call) | LookUpCommitted(call):
-                call.fail(
-                    InvalidGroupIdException(
-                        f"{call.operation} needs a group: set group.id in the configuration"
-                    )
-                )
-            case Withdraw(call):
-                calls.withdraw(call)
-            case Close():
-                raise AssertionError("the thread itself takes Close")
-
-    return take
+def without_group(event: GroupEvent) -> None:
+    """The same in a client that has none: it says so (B51)."""
+    event.call.fail(
+        InvalidGroupIdException(
+            f"{event.call.operation} needs a group: set group.id in the configuration"
+        )
+    )
 
 
 def limits_of(config: ConsumerConfig, random: Random) -> Limits:

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
-def partitions_in(given: TopicPartition | Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+def partitions_in(
+    given: TopicPartition | Iterable[TopicPartition],
+) -> tuple[TopicPartition, ...]:
     """One partition or any number of them, each once, in the order given.
 
     Raises:

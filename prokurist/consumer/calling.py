@@ -18,17 +18,18 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from prokurist.errors import (
     ConcurrentModificationException,
     ForkedClientError,
     IllegalStateException,
+    KafkaException,
     WakeupException,
 )
 from prokurist.events.application_events import ApplicationEvent, Withdraw
 from prokurist.events.call import Call
-from prokurist.events.clock import Clock, Deadline
+from prokurist.events.clock import CallersClock, Deadline
 from prokurist.events.gate import Gate
 from prokurist.events.mailbox import Mailbox
 from prokurist.types import TopicPartition
@@ -51,13 +52,14 @@ class Caller:
     """
 
     def __init__(
-        self, clock: Clock, mailbox: Mailbox[ApplicationEvent], default: float
+        self, clock: CallersClock, mailbox: Mailbox[ApplicationEvent], default: float
     ) -> None:
         self._clock = clock
         self._mailbox = mailbox
         self._default = default
         self._inside = threading.Lock()
         self._who: tuple[int, str] | None = None
+        self._calling_back = False
         self._woken = False
         self._waiting_at: Gate | None = None
         self._process = os.getpid()
@@ -74,6 +76,15 @@ class Caller:
             ForkedClientError: This process is a copy of the one that built it.
         """
         self.check_usable(operation)
+        outer = self._who
+        if self._calling_back and outer is not None and outer[0] == threading.get_ident():
+            # A callback of ours, which runs inside one call, makes another.
+            self._calling_back = False
+            try:
+                yield
+            finally:
+                self._calling_back = True
+            return
         if not self._inside.acquire(blocking=False):
             raise self._refusal(operation)
         self._who = (threading.get_ident(), operation)
@@ -82,6 +93,15 @@ class Caller:
         finally:
             self._who = None
             self._inside.release()
+
+    @contextmanager
+    def callback(self) -> Iterator[None]:
+        """Let the user's code that runs within, inside a call, make calls of its own."""
+        outer, self._calling_back = self._calling_back, True
+        try:
+            yield
+        finally:
+            self._calling_back = outer
 
     def check_usable(self, operation: str) -> None:
         """Refuse a call of a client that is closed or was copied by a fork.
@@ -106,7 +126,9 @@ class Caller:
                 f"{operation} inside {who[1]} of the same thread: in a signal handler only "
                 f"wakeup() may be called"
             )
-        inside = f"{who[1]} of another thread" if who is not None else "a call of another thread"
+        inside = (
+            f"{who[1]} of another thread" if who is not None else "a call of another thread"
+        )
         return ConcurrentModificationException(
             f"{operation} while {inside} is inside: a client is used by one thread at a time; "
             f"only wakeup(), health() and repr() may come from others"
@@ -137,47 +159,100 @@ class Caller:
             WakeupException: `wakeup` was called.
             BaseException: What the call ended with.
         """
-        self._raise_if_woken()
+        self.raise_if_woken()
+        self.post(event)
+        return self.answer(call)
+
+    def post(self, event: ApplicationEvent) -> None:
+        """Post an event, and wait for nothing.
+
+        Raises:
+            KafkaException: The network thread has ended.
+        """
         self._mailbox.post(event)
-        until = call.deadline.at
-        if until <= call.began:
-            until = call.began + TURN
-        self._waiting_at = call.gate
+
+    def answer(self, call: Call) -> Any:
+        """Wait for a call whose event was posted, for as long as its deadline allows.
+
+        Raises:
+            WakeupException: `wakeup` was called.
+            BaseException: What the call ended with.
+        """
+        until = call.began + TURN if call.without_time else call.deadline.at
+        try:
+            if not self._wait_until(call, until):
+                call.leave(self._clock.now())
+        except BaseException as why:
+            if not self.withdraw(call, why) and isinstance(why, WakeupException):
+                # It ended in the same moment: its result stands, and the wake-up
+                # waits for the next call.
+                self._woken = True
+                return call.result()
+            raise
+        return call.result()
+
+    def refuse(self, call: Call) -> NoReturn:
+        """Leave a call that has no time, before anything is asked.
+
+        Raises:
+            WakeupException: `wakeup` was called before.
+            TimeoutException: Always.
+        """
+        self.raise_if_woken()
+        call.leave(self._clock.now())
+        call.result()
+        raise AssertionError("a call that was left has an error")
+
+    def withdraw(self, call: Call, why: BaseException) -> bool:
+        """Leave a call before its deadline, and have the work for it stopped.
+
+        Returns:
+            False when it had ended before.
+        """
+        if not call.leave(self._clock.now(), why):
+            return False
+        try:
+            self._mailbox.post(Withdraw(call))
+        except KafkaException:
+            return True  # The thread has ended; nobody works for anybody any more.
+        return True
+
+    def wait(self, call: Call, deadline: Deadline) -> bool:
+        """Wait for a call that goes on without us: whether it has ended.
+
+        Raises:
+            WakeupException: `wakeup` was called.
+        """
+        return self._wait_until(call, deadline.at)
+
+    def _wait_until(self, call: Call, until: float) -> bool:
+        """Whether the call ended before the moment came.
+
+        Raises:
+            WakeupException: `wakeup` was called, and the call had not ended.
+        """
+        gate = self._waiting_at = call.watch()
         try:
             while call.is_open:
                 if self._woken:
                     self._woken = False
-                    self._leave(call, WakeupException(f"wakeup() ended {call.operation}"))
-                elif not self._clock.wait(call.gate, until):
-                    call.leave(self._clock.now())
-        except BaseException as interrupt:
-            self._leave(call, interrupt)
-            raise
+                    raise WakeupException(f"wakeup() ended {call.operation}")
+                if not self._clock.wait(gate, until):
+                    return False
         finally:
             self._waiting_at = None
-        return call.result()
+        return True
 
-    def wait_for_end(self, call: Call, event: ApplicationEvent) -> bool:
-        """The wait of `close`: no wake-up ends it, and no error comes of it.
+    def wait_for_end(self, call: Call, deadline: Deadline) -> bool:
+        """The wait of `close`, which no wake-up ends: whether the call has ended."""
+        return self._clock.wait(call.watch(), deadline.at) or not call.is_open
 
-        Returns:
-            Whether the network thread has ended the call; False when its time is over.
+    def raise_if_woken(self) -> None:
+        """A wake-up that came before this wait ends it.
+
+        Raises:
+            WakeupException: There was one.
         """
-        self._mailbox.post(event)
-        return self._clock.wait(call.gate, call.deadline.at)
-
-    def _leave(self, call: Call, why: BaseException) -> None:
-        """Leave before the deadline, and have the work withdrawn.
-
-        A call that has ended in the meantime keeps its result, and the wake-up
-        waits for the next one.
-        """
-        if call.leave(self._clock.now(), why):
-            self._mailbox.post(Withdraw(call))
-        elif isinstance(why, WakeupException):
-            self._woken = True
-
-    def _raise_if_woken(self) -> None:
         if self._woken:
             self._woken = False
             raise WakeupException("wakeup() was called before this call")
@@ -196,5 +271,3 @@ class Caller:
     def __repr__(self) -> str:
         who = self._who
         return f"Caller({'closed' if self.closed else who[1] if who else 'idle'})"
-
-

@@ -14,19 +14,24 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from prokurist.assembly import Machinery, system_machinery
-from prokurist.config import ConsumerConfig
-from prokurist.consumer.arguments import offsets_in, partitions_in
+from prokurist.config import ConsumerConfig, OffsetReset
+from prokurist.consumer import closing
+from prokurist.consumer.arguments import offsets_in, partition_in, partitions_in
 from prokurist.consumer.calling import Caller
-from prokurist.errors import KafkaException
-from prokurist.events.application_events import Close, Commit, LookUpCommitted
-from prokurist.events.call import Call
-from prokurist.events.clock import Clock, Deadline, MonotonicClock
+from prokurist.consumer.commits import CommitCallback, Commits
+from prokurist.consumer.lookups import Lookups
+from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
+from prokurist.events.partition_state import Position
+from prokurist.events.subscription import Subscription
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from prokurist.config.typed import ConsumerKeywords
+
+EARLIEST: Final = OffsetReset("earliest")
+LATEST: Final = OffsetReset("latest")
 
 CLOSE: Final = 30.0
 """Seconds for a `close` that is given no timeout."""
@@ -57,11 +62,11 @@ class Health:
     died_of: str | None
 
 
-class KafkaConsumer:
+class KafkaConsumer(Lookups):
     """A consumer in which every call answers by its deadline.
 
-    This version has what needs neither an assignment nor a membership: explicit
-    commits and look-ups. One thread uses it at a time; `wakeup`, `health` and
+    This version commits, looks up, assigns and seeks; it does not read records
+    yet, and joins no group. One thread uses it at a time; `wakeup`, `health` and
     `repr` may come from any.
 
     Args:
@@ -91,31 +96,131 @@ class KafkaConsumer:
         self._wire(settings, clock, machinery)
 
     @classmethod
-    def wired(cls, config: ConsumerConfig, clock: Clock, machinery: Machinery) -> Self:
+    def wired(cls, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> Self:
         """A consumer on machinery that somebody else runs: a simulation, in virtual time."""
         self = cls.__new__(cls)
         self._wire(config, clock, machinery)
         return self
 
-    def _wire(self, config: ConsumerConfig, clock: Clock, machinery: Machinery) -> None:
+    def _wire(self, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> None:
         self._config = config
         self._machinery = machinery
         self._process = os.getpid()
+        self._subscription = Subscription(config.auto_offset_reset)
         self._caller = Caller(
             clock, machinery.thread.mailbox, config.default_api_timeout_ms / 1000
         )
+        self._commits = Commits(self._caller)
+
+    # --- what is read ----------------------------------------------------------------
+
+    def assign(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """Read these partitions and no others; those that stay keep their place.
+
+        Args:
+            partitions: One partition, or several; of none it is `unsubscribe`.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("assign"):
+            self._subscription.assign(wanted)
+
+    def assignment(self) -> frozenset[TopicPartition]:
+        """What is assigned."""
+        with self._caller.inside("assignment"):
+            return self._subscription.assigned()
+
+    def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+        """Read on from an offset.
+
+        Args:
+            partition: An assigned one.
+            offset: The next offset to read; with its leader epoch, if that is known.
+
+        Raises:
+            IllegalStateException: The partition is not assigned.
+        """
+        tp = partition_in(partition)
+        to = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+        with self._caller.inside("seek"):
+            self._subscription.seek(tp, Position(to.offset, to.leader_epoch))
+
+    def seek_to_beginning(
+        self, partitions: TopicPartition | Iterable[TopicPartition] = ()
+    ) -> None:
+        """Read on from the beginning of each log; it is looked up when it is needed.
+
+        Args:
+            partitions: Assigned ones; of none, all that are assigned.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        self._seek_by("seek_to_beginning", partitions, EARLIEST)
+
+    def seek_to_end(self, partitions: TopicPartition | Iterable[TopicPartition] = ()) -> None:
+        """Read on from the end of each log; it is looked up when it is needed.
+
+        Args:
+            partitions: Assigned ones; of none, all that are assigned.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        self._seek_by("seek_to_end", partitions, LATEST)
+
+    def _seek_by(
+        self,
+        operation: str,
+        partitions: TopicPartition | Iterable[TopicPartition],
+        reset: OffsetReset,
+    ) -> None:
+        wanted = partitions_in(partitions)
+        with self._caller.inside(operation):
+            self._subscription.seek_by(wanted or self._subscription.assigned(), reset)
+
+    def pause(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """Want no records of these partitions for now.
+
+        Args:
+            partitions: Assigned ones.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("pause"):
+            self._subscription.pause(wanted, paused=True)
+
+    def resume(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """Want records of these partitions again.
+
+        Args:
+            partitions: Assigned ones.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("resume"):
+            self._subscription.pause(wanted, paused=False)
+
+    def paused(self) -> frozenset[TopicPartition]:
+        """What is paused."""
+        with self._caller.inside("paused"):
+            return self._subscription.paused()
 
     # --- commits ---------------------------------------------------------------------
 
     def commit_sync(
         self,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         timeout: float | timedelta | None = None,
     ) -> None:
         """Commit offsets, and return when the coordinator has them.
 
         Args:
-            offsets: For each partition the next offset to read.
+            offsets: For each partition the next offset to read; None for the
+                present place of all that are assigned.
             timeout: Seconds; None for `default.api.timeout.ms`.
 
         Raises:
@@ -127,40 +232,33 @@ class KafkaConsumer:
             TopicAuthorizationException: Not allowed on some topics: all of them.
             WakeupException: `wakeup` was called.
         """
-        wanted = offsets_in(offsets)
+        given = None if offsets is None else offsets_in(offsets)
         with self._caller.inside("commit_sync"):
-            call = self._caller.call("commit_sync", timeout, partitions=tuple(wanted))
-            if wanted:
-                self._caller.ask(call, Commit(call, wanted))
+            wanted = self._subscription.returned() if given is None else given
+            self._commits.sync(wanted, timeout)
 
-    def committed(
+    def commit_async(
         self,
-        partitions: TopicPartition | Iterable[TopicPartition],
-        timeout: float | timedelta | None = None,
-    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Look up what the group has committed.
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        callback: CommitCallback | None = None,
+    ) -> None:
+        """Have offsets committed, once, and do not wait for it.
 
         Args:
-            partitions: One partition, or several.
-            timeout: Seconds; None for `default.api.timeout.ms`.
-
-        Returns:
-            For each partition what is committed, or None where nothing is.
-
-        Raises:
-            GroupAuthorizationException: Not allowed in the group.
-            InvalidGroupIdException: There is no `group.id`.
-            TimeoutException: The time is over.
-            TopicAuthorizationException: Not allowed on some topics.
-            WakeupException: `wakeup` was called.
+            offsets: For each partition the next offset to read; None for the
+                present place of all that are assigned.
+            callback: Called with the offsets, and with None or the error, on this
+                thread inside a later `poll`, `commit_sync`, `commit_async` or
+                `close`; in the order of the commits. A passing failure comes as
+                RetriableCommitFailedException. Without one it is logged.
         """
-        wanted = partitions_in(partitions)
-        with self._caller.inside("committed"):
-            call = self._caller.call("committed", timeout, partitions=wanted)
-            found: dict[TopicPartition, OffsetAndMetadata | None] = {}
-            if wanted:
-                found = self._caller.ask(call, LookUpCommitted(call, wanted))
-            return found
+        given = None if offsets is None else offsets_in(offsets)
+        if callback is not None and not callable(callback):
+            raise TypeError(f"a commit callback is callable, not {callback!r}")
+        with self._caller.inside("commit_async"):
+            wanted = self._subscription.returned() if given is None else given
+            self._commits.later(wanted, callback)
+            self._commits.run_callbacks()
 
     # --- from anywhere ---------------------------------------------------------------
 
@@ -192,12 +290,17 @@ class KafkaConsumer:
     # --- the end ---------------------------------------------------------------------
 
     def close(self, timeout: float | timedelta | None = None) -> None:
-        """Close the consumer; it ends by min(timeout, `request.timeout.ms`), and never late.
+        """Close the consumer, by min(timeout, `request.timeout.ms`), and never late.
 
-        A second time does nothing.
+        Asynchronous commits are waited for, and all their callbacks run. A second
+        time does nothing.
 
         Args:
             timeout: Seconds; None for 30.
+
+        Raises:
+            KafkaException: The first failure on the way, as its cause; never a
+                TimeoutException. Everything is closed all the same.
         """
         if self._caller.closed:
             return
@@ -206,18 +309,7 @@ class KafkaConsumer:
                 Deadline.after(0.0, CLOSE if timeout is None else timeout).at,
                 self._config.request_timeout_ms / 1000,
             )
-            call = self._caller.call("close", budget)
-            self._caller.closed = True
-            self._end(call)
-
-    def _end(self, call: Call) -> None:
-        thread = self._built().thread
-        try:
-            self._caller.wait_for_end(call, Close(call))
-        except KafkaException:
-            # The thread is dead: its calls have heard so, and nothing is left to close.
-            return
-        thread.join(call.deadline.remaining(self._caller.now()))
+            closing.close(self._caller, self._commits, self._built().thread, budget)
 
     def _built(self) -> Machinery:
         if self._machinery is None:

@@ -117,7 +117,7 @@ class TimeoutException(RetriableException, TimeoutError):
 class BufferExhaustedException(TimeoutException):
     """`buffer.memory` was full for the whole of `max.block.ms`."""
 
-    error_code = None
+    error_code: int | None = None
 
 
 def _account(error: TimeoutException) -> str:

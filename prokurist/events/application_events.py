@@ -6,6 +6,7 @@ carries his Call, and so its deadline.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
 
 from prokurist.events.call import Call
@@ -21,11 +22,62 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitOnce:
+    """Commit these offsets in one attempt, as soon as the coordinator is known."""
+
+    call: Call
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+
+
+@dataclass(frozen=True, slots=True)
 class LookUpCommitted:
     """What has the group committed? The answer is `{partition: OffsetAndMetadata | None}`."""
 
     call: Call
     partitions: tuple[TopicPartition, ...]
+
+
+class Edge(Enum):
+    """The two moments of a log that are not times."""
+
+    BEGINNING = "beginning"
+    """The first offset that is still there."""
+    END = "end"
+    """The offset that will be written next; for readers of committed records only,
+    the one that an open transaction has not let them pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpOffsets:
+    """Where do logs have their edges, and their first record at or after a time?
+
+    The answer has a value for each partition: for an `Edge` its offset, an int; for
+    a time `OffsetAndTimestamp`, or None where no record is that young.
+
+    Attributes:
+        moments: What is wanted of each partition; times in milliseconds since the
+            epoch, not negative.
+        read_committed: Whether logs end, for the caller, at their last stable offset.
+    """
+
+    call: Call
+    moments: Mapping[TopicPartition, Edge | int]
+    read_committed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpTopic:
+    """Which partitions has a topic? A list of `PartitionInfo`; empty for no such topic."""
+
+    call: Call
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListTopics:
+    """Which topics may the user see? The answer is `{topic: [PartitionInfo]}`."""
+
+    call: Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +94,9 @@ class Close:
     call: Call
 
 
-ApplicationEvent: TypeAlias = Commit | LookUpCommitted | Withdraw | Close
+GroupEvent: TypeAlias = Commit | CommitOnce | LookUpCommitted
+"""Wishes that only a client with a group can be granted."""
+
+ApplicationEvent: TypeAlias = (
+    GroupEvent | LookUpOffsets | LookUpTopic | ListTopics | Withdraw | Close
+)

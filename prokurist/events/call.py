@@ -203,6 +203,19 @@ class Call:
 
     # --- the caller ----------------------------------------------------------------
 
+    def watch(self) -> Gate:
+        """A fresh gate for one wait, which opens when the call ends.
+
+        Fresh, because a wake-up opens it too, and a gate stays open: a call that
+        is waited for twice must not find the gate of its first wait.
+        """
+        with self._lock:
+            self.gate = Gate()
+            if self._stand is not Stand.OPEN:
+                # It ended before we came; whoever ended it opened another gate.
+                self.gate.open()
+            return self.gate
+
     def leave(self, now: float, why: BaseException | None = None) -> bool:
         """End the call from the caller's side.
 
@@ -247,6 +260,17 @@ class Call:
     def is_open(self) -> bool:
         """Whether it has yet to end."""
         return self._stand is Stand.OPEN
+
+    @property
+    def on_the_wire(self) -> bool:
+        """Whether an attempt of it is written and has not ended."""
+        with self._lock:
+            return any(attempt.ended is None for attempt in self._tries)
+
+    @property
+    def without_time(self) -> bool:
+        """Whether it was given timeout 0: one turn, and no waiting."""
+        return self.deadline.at <= self.began
 
     def _out_of_time(self, now: float) -> TimeoutException:
         """The ledger as it is now; the lock is held."""

@@ -29,11 +29,14 @@ class Clock(Protocol):
         ...
 
 
+class CallersClock(Clock, Protocol):
+    """A clock by which an application thread can wait for a call of its own."""
+
     def wait(self, gate: Gate, until: float) -> bool:
         """Wait at a gate until it opens or the instant has come: whether it is open.
 
         The only place where an application thread waits. Under a virtual clock
-        it is where the network thread's turns are run.
+        it is where the turns of the network thread are run.
         """
         ...
 

@@ -136,7 +136,9 @@ class Cluster:
         view = self.topics.get(topic)
         if view is None:
             return []
-        return [self._info(topic, view.partitions[number]) for number in sorted(view.partitions)]
+        return [
+            self._info(topic, view.partitions[number]) for number in sorted(view.partitions)
+        ]
 
     def _info(self, topic: str, view: PartitionView) -> PartitionInfo:
         return PartitionInfo(

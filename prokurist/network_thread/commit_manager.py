@@ -83,6 +83,30 @@ class CommitManager:
                 failures += 1
                 await self._pause(call, failures)
 
+    async def commit_once(
+        self, call: Call, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> None:
+        """Commit offsets in one attempt; whatever comes of it ends the call."""
+        node = await self._coordinator.known(call)
+        request = OffsetCommit(self._group_id, tuple(sorted(offsets.items())))
+        call.wait_begins(f"a connection to {node}", self._timer.now)
+        try:
+            answer = await self._client.send(
+                node, request, call=call, lane=Lane.COORDINATOR, effect=True
+            )
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            self._coordinator.forget(node, error)
+            raise
+        codes = dict(answer.response.errors)
+        failed = {tp: codes[tp] for tp in offsets if codes.get(tp, 0)}
+        if failed:
+            verdict, refusal = self._worst(OFFSET_COMMIT, failed)
+            if verdict is Verdict.REDISCOVER:
+                self._coordinator.forget(node, refusal)
+            raise refusal
+
     async def committed(
         self, call: Call, partitions: tuple[TopicPartition, ...]
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
@@ -157,7 +181,9 @@ class CommitManager:
         if not failed:
             return
         verdict = next(
-            each for each in WORST_FIRST if any(table.of(code) is each for code in failed.values())
+            each
+            for each in WORST_FIRST
+            if any(table.of(code) is each for code in failed.values())
         )
         code = next(code for code in failed.values() if table.of(code) is verdict)
         error = self._explained(table, code, failed)
@@ -170,6 +196,18 @@ class CommitManager:
         elif verdict is Verdict.REFRESH:
             call.wait_begins("fresh metadata", self._timer.now)
             await self._metadata.fresh()
+
+    def _worst(
+        self, table: Verdicts, failed: Mapping[TopicPartition, int]
+    ) -> tuple[Verdict, KafkaException]:
+        """Of several codes, the one that decides, and what to say of it."""
+        verdict = next(
+            each
+            for each in WORST_FIRST
+            if any(table.of(code) is each for code in failed.values())
+        )
+        code = next(code for code in failed.values() if table.of(code) is verdict)
+        return verdict, self._explained(table, code, failed)
 
     def _explained(
         self, table: Verdicts, code: int, failed: Mapping[TopicPartition, int]

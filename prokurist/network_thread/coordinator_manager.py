@@ -96,14 +96,15 @@ class CoordinatorManager:
     async def _look_up(self) -> Node:
         failures = 0
         while True:
+            asked = await self._metadata.somebody()
             try:
-                asked = await self._metadata.somebody()
                 answer = await self._client.send(
                     asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP)
                 )
             except Withdrawn:
                 raise
             except KafkaException as error:
+                self._metadata.suspect(asked)
                 self._met(error)
             else:
                 response = answer.response
@@ -111,7 +112,9 @@ class CoordinatorManager:
                     return response.node
                 self._met(self._judged(response.error, response.message))
             failures += 1
-            await self._timer.sleep(self._backoff.pause(failures), "coordinator look-up backoff")
+            await self._timer.sleep(
+                self._backoff.pause(failures), "coordinator look-up backoff"
+            )
 
     def _met(self, error: KafkaException) -> None:
         """The search goes on; whoever gives up waiting for it can say what it met."""
@@ -139,7 +142,7 @@ class CoordinatorManager:
         return error
 
     def forget(self, node: Node, why: KafkaException) -> None:
-        """This one is not the coordinator any more; an answer of an older one changes nothing."""
+        """This one coordinates no more; word of an older one changes nothing."""
         if self._node == node:
             self._node = None
             self._last_error = why

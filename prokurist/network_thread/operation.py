@@ -11,7 +11,7 @@ A promise may be awaited by several operations (a shared look-up); throwing an
 operation out of its wait leaves the promise to the others.
 """
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from typing import Any, Generic, TypeVar
 
 from prokurist.errors import KafkaException
@@ -58,6 +58,18 @@ class Promise(Generic[Value]):
         """Whether it has its value or its error."""
         return self._kept
 
+    @property
+    def error(self) -> BaseException | None:
+        """What it was broken with; None for one that was not."""
+        return self._error
+
+    @property
+    def value(self) -> Value:
+        """What it was kept with; for those who have looked."""
+        if not self._kept or self._error is not None:
+            raise AssertionError(f"{self!r} has no value")
+        return self._value  # type: ignore[return-value]  # kept without error: it is there
+
     def add(self, step: Callable[[], None]) -> None:
         """Have a step made once it is kept."""
         self._waiting.append(step)
@@ -76,7 +88,7 @@ class Promise(Generic[Value]):
             # Several may wait for one promise: each raises a copy of the error's
             # traceback as it is now, not one that grows with every waiter.
             raise self._error.with_traceback(None)
-        return self._value  # type: ignore[return-value]  # kept without error: it is there
+        return self.value
 
     def __repr__(self) -> str:
         return f"Promise({'kept' if self._kept else f'{len(self._waiting)} waiting'})"
@@ -160,3 +172,50 @@ class Operation(Generic[Value]):
         if self.ended:
             return f"Operation({self.name}, ended)"
         return f"Operation({self.name}, waiting for {self._awaited})"
+
+
+def begin(work: Coroutine[Any, Any, Value], name: str) -> Promise[Value]:
+    """Start work beside whoever awaits what it comes to; forsaking that ends the work."""
+    promise = Promise[Value]()
+
+    def done(value: Value | None, error: KafkaException | None) -> None:
+        if error is not None:
+            promise.break_(error)
+        else:
+            promise.keep(value)  # type: ignore[arg-type]  # ended without error: it is there
+
+    operation = Operation(work, name, done)
+    promise.on_forsaken = lambda: operation.throw(Withdrawn(f"nobody waits for {name}"))
+    return promise
+
+
+def all_of(promises: Iterable[Promise[Value]]) -> Promise[list[Value]]:
+    """All their values, in their order; or the first error, as soon as there is one.
+
+    Nobody waits for the others after an error, nor after whoever awaited this was
+    thrown out of it: both reach each promise that is not kept yet.
+    """
+    parts = list(promises)
+    whole = Promise[list[Value]]()
+
+    def step() -> None:
+        if whole.is_kept:
+            return
+        error = next((each.error for each in parts if each.error is not None), None)
+        if error is not None:
+            whole.break_(error)
+            leave()
+        elif all(each.is_kept for each in parts):
+            whole.keep([each.value for each in parts])
+
+    def leave() -> None:
+        for each in parts:
+            each.remove(step)
+
+    whole.on_forsaken = leave
+    for each in parts:
+        # Those too of which one is broken already: leaving is what forsakes them.
+        if not each.is_kept:
+            each.add(step)
+    step()
+    return whole

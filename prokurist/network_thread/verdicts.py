@@ -25,6 +25,8 @@ class Verdict(Enum):
     RETRY = "try again after the backoff"
     REFRESH = "fetch metadata, then try again"
     REDISCOVER = "find the coordinator anew, then try again"
+    REBOOTSTRAP = "begin again at the bootstrap addresses"
+    NOTHING = "there is no such thing: the answer is None"
     COMMIT_FAILED = "the group no longer counts the member: CommitFailedException"
     FATAL = "raise it"
 
@@ -63,8 +65,8 @@ class Verdicts:
             raise AssertionError("success has no exception")
         if self.of(code) is Verdict.COMMIT_FAILED:
             failed = CommitFailedException(
-                f"the group no longer counts this member ({type(error).__name__}: {error}); its "
-                f"partitions are another's by now, and the offsets were not committed"
+                f"the group no longer counts this member ({type(error).__name__}: {error}); "
+                f"its partitions are another's by now, and the offsets were not committed"
             )
             failed.__cause__ = error
             return failed
@@ -73,9 +75,7 @@ class Verdicts:
 
 def table(api: str, rows: Mapping[int, tuple[Verdict, str]]) -> Verdicts:
     """A table out of plain rows."""
-    return Verdicts(
-        api, MappingProxyType({code: Row(*row) for code, row in rows.items()})
-    )
+    return Verdicts(api, MappingProxyType({code: Row(*row) for code, row in rows.items()}))
 
 
 _RELOADING: Final = (Verdict.RETRY, "the coordinator is right, and reads its log yet")
@@ -124,5 +124,38 @@ OFFSET_FETCH: Final = table(
         29: (Verdict.FATAL, "no rights on the topic"),
         30: (Verdict.FATAL, "no rights on the group"),
         88: (Verdict.RETRY, "a transaction has yet to settle these offsets"),
+    },
+)
+
+_UNKNOWN: Final = (Verdict.RETRY, "not there, or not yet known to the broker that was asked")
+
+METADATA: Final = table(
+    "Metadata",
+    {
+        3: _UNKNOWN,
+        5: (Verdict.RETRY, "an election is on its way"),
+        100: _UNKNOWN,
+        129: (Verdict.REBOOTSTRAP, "the broker is not of our cluster any more (KIP-1102)"),
+        17: (Verdict.FATAL, "no topic can bear that name"),
+        29: (Verdict.FATAL, "no rights on the topic, for as long as nobody grants them"),
+    },
+)
+
+_MOVED_ON: Final = (Verdict.REFRESH, "another broker leads the partition by now")
+_OUT_OF_STEP: Final = (Verdict.REFRESH, "we and the leader know of different epochs")
+
+LIST_OFFSETS: Final = table(
+    "ListOffsets",
+    {
+        3: (Verdict.REFRESH, "not there, or not yet known to its leader"),
+        5: (Verdict.REFRESH, "an election is on its way"),
+        6: _MOVED_ON,
+        9: _MOVED_ON,
+        56: (Verdict.REFRESH, "the leader's disk has failed: another will lead"),
+        74: _OUT_OF_STEP,
+        75: _OUT_OF_STEP,
+        78: (Verdict.REFRESH, "a new leader does not know its high watermark yet"),
+        29: (Verdict.FATAL, "no rights on the topic"),
+        43: (Verdict.NOTHING, "records this old have no timestamps to be found by"),
     },
 )

@@ -81,7 +81,7 @@ class Connection:
     def deliver(self, delivery: Delivery) -> None:
         """Send an answer, or end the connection."""
         if delivery.end is End.RESET:
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+            reset(self._socket)
             self.close()
         elif delivery.end is End.CLOSED:
             self.ending = True
@@ -108,3 +108,9 @@ class Connection:
         """Close the socket; twice is once."""
         self.open = False
         self._socket.close()
+
+
+def reset(connected: socket.socket) -> None:
+    """Close a socket so that the other side is told of a reset."""
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+    connected.close()

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from prokurist.events.clock import Clock
-from prokurist.testing.broker_connection import Connection
+from prokurist.testing.broker_connection import Connection, reset
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.steering import Change
@@ -43,6 +43,9 @@ class Door:
     __slots__ = ("_keeper", "listener", "port")
 
     def __init__(self, port: int) -> None:
+        if port:
+            # Sharing is for our own two sockets: a second broker must not get in.
+            bound(port, shared=False).close()
         self._keeper = bound(port)
         self.port: int = self._keeper.getsockname()[1]
         self.listener: socket.socket | None = None
@@ -69,12 +72,20 @@ class Door:
         self._keeper.close()
 
 
-def bound(port: int) -> socket.socket:
-    """A socket bound to a port that it shares with others of ours; 0 for a free one."""
+def bound(port: int, *, shared: bool = True) -> socket.socket:
+    """A socket bound to a port; 0 for a free one.
+
+    Args:
+        port: The port.
+        shared: Whether other sockets of this user that say so too may have it.
+
+    Raises:
+        OSError: The port is taken.
+    """
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, int(shared))
         made.bind((LOOPBACK, port))
     except BaseException:
         made.close()
@@ -224,7 +235,7 @@ class Server:
                 session = self._cluster.connect(node_id, self._clock.now())
         except ConnectionRefusedError:
             # Killed since the selector spoke: the door is about to be shut.
-            accepted.close()
+            reset(accepted)
             return
         connection = Connection(accepted, session)
         self._connections[session] = connection

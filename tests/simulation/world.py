@@ -75,6 +75,7 @@ class SimulatedNetwork:
         self.unreachable: set[SocketAddress] = set()
         self.woken = False
         self.told = False
+        self.last_frame = b""
         self.over = False
         self.jammed = False
         self._stuck: dict[int, bytes] = {}
@@ -182,6 +183,7 @@ class SimulatedNetwork:
 
     def deliver(self, session: Session, happening_of: "DeliveryOf") -> None:
         """Something came from a broker."""
+        self.last_frame = happening_of.frame
         for connection, each in self._sessions.items():
             if each is session:
                 at = self.world.clock.time + LATENCY

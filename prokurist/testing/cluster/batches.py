@@ -27,12 +27,12 @@ COMPRESSION: Final = 0x07
 NO_PRODUCER: Final = -1
 
 
+class InvalidBatch(Exception):
+    """The bytes are not one batch in format 2."""
+
+
 class CorruptBatch(Exception):
-    """The bytes are no batch, or their checksum says that they were changed."""
-
-
-class UnsupportedBatch(Exception):
-    """A batch in a format before 2: no client that the model serves sends it."""
+    """The checksum says that the bytes of a batch were changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +112,16 @@ def parse(data: bytes) -> Batch:
     """One whole batch, its checksum compared.
 
     Raises:
-        CorruptBatch: It is cut off, goes on, or was changed.
-        UnsupportedBatch: It is in a format before 2.
+        InvalidBatch: It is cut off, goes on, or is in another format.
+        CorruptBatch: It was changed.
     """
-    if len(data) > 16 and data[16] < 2:
-        raise UnsupportedBatch(f"a batch in format {data[16]}")
     if len(data) < HEADER.size:
-        raise CorruptBatch(f"{len(data)} bytes are less than a header")
+        raise InvalidBatch(f"{len(data)} bytes are less than a header")
     base, length, epoch, magic, crc, attributes, delta, first, most, pid, pepoch, seq, _ = (
         HEADER.unpack_from(data)
     )
     if length + LENGTH_COUNTS_FROM != len(data) or magic != 2:
-        raise CorruptBatch(f"length {length} and format {magic} in {len(data)} bytes")
+        raise InvalidBatch(f"length {length} and format {magic} in {len(data)} bytes")
     if crc32c(memoryview(data)[CRC_COUNTS_FROM:]) != crc:
         raise CorruptBatch("the checksum does not fit the bytes")
     return Batch(data, base, epoch, attributes, delta, first, most, pid, pepoch, seq)

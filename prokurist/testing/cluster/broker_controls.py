@@ -47,6 +47,12 @@ class BrokerControls(Steering):
             cluster.state.changed(now)
         return Fault("kill", lambda: self.restart(node))
 
+    def miss(self, node: int) -> None:
+        """Have the others notice a broker that was killed with `missed=False`."""
+        with self._change() as (cluster, now):
+            cluster.state.miss(node)
+            cluster.state.changed(now)
+
     def restart(self, node: int) -> None:
         """Start a broker that was killed; nothing that was committed is lost.
 

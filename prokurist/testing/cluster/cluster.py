@@ -181,14 +181,6 @@ class Cluster:
             self.end(session, end)
             self._sessions.remove(session)
 
-    def take_back(self, node_id: int) -> None:
-        """Answers that a broker had ready and that did not leave it will not."""
-        self._outbox = [
-            each
-            for each in self._outbox
-            if each[1].session.broker.node.id != node_id or each[1].end is not None
-        ]
-
     def offer(self, name: ApiName, oldest: int, newest: int) -> None:
         """Offer other versions of an API from now on.
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 from prokurist.testing.cluster.apis import ApiName, named
 from prokurist.testing.cluster.wire import Request
 
-MOST_ENTRIES: Final = 100_000
+MOST_ENTRIES: Final = 10_000
+"""A produce request is kept with its records, so there has to be an end."""
 
 
 @dataclass(eq=False, slots=True, repr=False)
@@ -24,7 +25,6 @@ class Entry:
         request: What it is, decoded by kio.
         taken_up: When the broker began to work on it; None if it never did.
         answered: When the answer left; None if none did.
-        answer: The answer's bytes without their length, as they went out.
     """
 
     at: float
@@ -33,7 +33,6 @@ class Entry:
     request: Request
     taken_up: float | None = None
     answered: float | None = None
-    answer: bytes | None = None
 
     def __repr__(self) -> str:
         asked = f"{self.request.name} v{self.request.version} to {self.node}"
@@ -62,7 +61,11 @@ class Entry:
 
 
 class Journal:
-    """The requests, in the order of their arrival; the newest hundred thousand."""
+    """The requests in the order of their arrival, the newest ten thousand of them.
+
+    Attributes:
+        received: How many there have been in all.
+    """
 
     __slots__ = ("_entries", "received")
 

@@ -57,9 +57,9 @@ class Log:
 
     def begin_epoch(self, epoch: int) -> None:
         """A leader was elected: what is appended from now on is its."""
-        if self.epochs and self.epochs[-1][1] == self.end:
-            # Nothing was written in the epoch before; Kafka keeps no trace of it.
-            self.epochs.pop()
+        # As in Kafka no trace is left of epochs in which nothing was written, nor of
+        # those that an older one, elected by accident, overrules.
+        self.epochs = [each for each in self.epochs if each[0] < epoch and each[1] < self.end]
         self.epochs.append((epoch, self.end))
 
     def read(self, offset: int, max_bytes: int, *, at_least_one: bool) -> bytes:
@@ -88,7 +88,7 @@ class Log:
 
     def epoch_end(self, epoch: int) -> EpochEnd:
         """Where the newest epoch up to the asked one ended, as Kafka answers it."""
-        if not self.epochs or epoch > self.epochs[-1][0] or epoch < 0:
+        if epoch > self.epochs[-1][0] or epoch < 0:
             return EpochEnd(UNDEFINED, UNDEFINED)
         later = [first for known, first in self.epochs if known > epoch]
         upto = [known for known, _ in self.epochs if known <= epoch]

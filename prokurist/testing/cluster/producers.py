@@ -1,7 +1,8 @@
 """The numbers of idempotent producers: what is a repetition and what is a gap.
 
-A partition keeps the last five batches of each producer, as brokers do: a batch
-that comes again is answered with the offset it got the first time.
+A partition keeps the last five batches of each producer, as brokers do: one of them
+that comes again is answered with the offset it got the first time. An older one is
+out of order to it like any other.
 
 Thread: whoever drives the model.
 """
@@ -72,9 +73,13 @@ class ProducerNumbers:
         expected = 0 if recent[-1].last == LAST_SEQUENCE else recent[-1].last + 1
         if batch.base_sequence == expected:
             return WELCOME
-        if batch.last_sequence < recent[0].first:
-            return Verdict(ErrorCode.duplicate_sequence_number)
         return Verdict(ErrorCode.out_of_order_sequence_number)
+
+    def truncate(self, end: int) -> None:
+        """Forget the batches that a log which was cut back has no longer."""
+        for producer_id, recent in list(self._recent.items()):
+            kept = [each for each in recent if each.base_offset < end]
+            self._recent[producer_id] = deque(kept, REMEMBERED)
 
     def remember(self, batch: Batch) -> None:
         """Note a batch that was appended."""

@@ -115,7 +115,12 @@ class RequestControls(Steering):
             whole: Where an API can say it of the request (or group) as a whole and
                 of each part: True for the whole, False for each part, None for
                 what Kafka does with that code.
+
+        Raises:
+            ValueError: The code does not fit into 16 bits, or is none.
         """
+        if not code or not -(1 << 15) <= code < 1 << 15:
+            raise ValueError(f"an error code is a number of 16 bits and not 0: {code}")
         return self._enforce(
             api,
             node,

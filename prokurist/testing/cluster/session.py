@@ -289,7 +289,6 @@ class Session:
             framed = garbage is None or garbage.framed
             self.host.deliver(Delivery(self, job.frame, framed=framed), now)
             job.entry.answered = now
-            job.entry.answer = job.frame
         self._next(now)
 
     def _next(self, now: float) -> None:

@@ -132,6 +132,7 @@ class TopicControls(Steering):
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)
             partition.log.truncate(end)
+            partition.producers.truncate(end)
             partition.elect(partition.leader)
             cluster.state.changed(now)
 

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from types import NoneType
 from typing import Any, Final, NamedTuple, get_args, get_origin
@@ -137,40 +137,37 @@ def build(cls: Any, values: Values) -> Any:
 
 
 class PlannedField(NamedTuple):
-    """How one field of a kio struct is filled."""
+    """How one field of a kio struct is filled.
+
+    Attributes:
+        name: Its name.
+        required: Whether the struct cannot be made without it.
+        convert: From the plain value to what kio wants.
+        struct: The struct in it, where there is one.
+    """
 
     name: str
     required: bool
     convert: Callable[[Any], Any]
+    struct: type[Any] | None
 
 
 @cache
 def plan(cls: Any) -> tuple[PlannedField, ...]:
     """How to fill each field of a kio struct."""
-    return tuple(
-        PlannedField(
-            each.name,
-            each.default is MISSING and each.default_factory is MISSING,
-            converter(each.metadata.get("kafka_type"), each.type),
-        )
-        for each in fields(cls)
-    )
-
-
-def converter(kafka_type: str | None, declared: Any) -> Callable[[Any], Any]:
-    """From the plain value of a field to what kio wants in it."""
-    match kafka_type:
-        case "error_code":
-            return as_error_code
-        case "timedelta_i32" | "timedelta_i64":
-            return as_timedelta
-        case None:
-            struct_class, many = nested(declared)
-            if many:
-                return lambda items: as_structs(struct_class, items)
-            return lambda item: build(struct_class, item)
-        case _:
-            return as_it_is
+    planned: list[PlannedField] = []
+    for each in fields(cls):
+        required = each.default is MISSING and each.default_factory is MISSING
+        kafka_type = each.metadata.get("kafka_type")
+        struct_class: type[Any] | None = None
+        convert: Callable[[Any], Any]
+        if kafka_type is None:
+            struct_class, many = nested(each.type)
+            convert = partial(as_structs if many else build, struct_class)
+        else:
+            convert = CONVERTERS.get(kafka_type, as_it_is)
+        planned.append(PlannedField(each.name, required, convert, struct_class))
+    return tuple(planned)
 
 
 def nested(declared: Any) -> tuple[type[Any], bool]:
@@ -203,3 +200,11 @@ def as_timedelta(seconds: float) -> timedelta:
 def as_it_is(value: Any) -> Any:
     """Numbers, strings, bytes, uuids, and arrays of them."""
     return tuple(value) if isinstance(value, list) else value
+
+
+CONVERTERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "error_code": as_error_code,
+    "timedelta_i32": as_timedelta,
+    "timedelta_i64": as_timedelta,
+}
+"""From plain values to kio's, by kio's name of a field's type."""

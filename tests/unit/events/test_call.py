@@ -5,8 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from prokurist.errors import KafkaException, NotCoordinatorException, TimeoutException
-from prokurist.errors import WakeupException
+from prokurist.errors import (
+    KafkaException,
+    NotCoordinatorException,
+    TimeoutException,
+    WakeupException,
+)
 from prokurist.events.call import Call, Stand
 from prokurist.events.clock import Deadline
 from prokurist.types import TopicPartition
@@ -75,9 +79,12 @@ def test_nothing_may_be_written_once_it_has_ended(end: str) -> None:
     """B24: the claim before writing hears no."""
     it = call()
     assert it.claim("OffsetCommit", NODE, 100.1, effect=True) is not None
-    {"finish": lambda: it.finish(1), "expire": lambda: it.expire(102), "leave": lambda: it.leave(102)}[
-        end
-    ]()  # fmt: skip
+    if end == "finish":
+        it.finish(1)
+    elif end == "expire":
+        it.expire(102.0)
+    else:
+        it.leave(102.0)
     assert it.claim("OffsetCommit", NODE, 102.1, effect=True) is None
 
 
@@ -123,7 +130,7 @@ def test_the_ledger_tells_what_was_tried_and_what_is_open() -> None:
         (False, "disconnected", False),
     ],
 )
-def test_what_may_have_happened(effect: bool, ending: str | None, maybe: bool) -> None:
+def test_what_may_have_happened(*, effect: bool, ending: str | None, maybe: bool) -> None:
     """True only for an attempt with an effect whose fate is not known."""
     it = call()
     attempt = it.claim("OffsetCommit", NODE, 100.1, effect=effect)

@@ -37,7 +37,13 @@ def test_the_earlier_of_two() -> None:
 
 @pytest.mark.parametrize(
     ("timeout", "expected"),
-    [(0, 0.0), (2, 2.0), (0.25, 0.25), (timedelta(milliseconds=1500), 1.5), (math.inf, math.inf)],
+    [
+        (0, 0.0),
+        (2, 2.0),
+        (0.25, 0.25),
+        (timedelta(milliseconds=1500), 1.5),
+        (math.inf, math.inf),
+    ],
 )
 def test_a_timeout_is_seconds_or_a_timedelta(
     timeout: float | timedelta, expected: float

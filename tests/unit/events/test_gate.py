@@ -37,7 +37,11 @@ def test_many_openers_at_once() -> None:
         start = threading.Barrier(5)
         failures: list[BaseException] = []
 
-        def open_it(gate: Gate = gate, start: threading.Barrier = start) -> None:
+        def open_it(
+            gate: Gate = gate,
+            start: threading.Barrier = start,
+            failures: list[BaseException] = failures,
+        ) -> None:
             start.wait()
             try:
                 gate.open()

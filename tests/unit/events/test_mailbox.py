@@ -14,6 +14,7 @@ class Wakes:
         self.count = 0
 
     def __call__(self) -> None:
+        """One more."""
         self.count += 1
 
 

@@ -6,18 +6,22 @@ from prokurist import errors
 from prokurist.errors.codes import by_code
 from prokurist.network_thread.verdicts import (
     FIND_COORDINATOR,
+    LIST_OFFSETS,
+    METADATA,
     OFFSET_COMMIT,
     OFFSET_FETCH,
     Verdict,
     Verdicts,
 )
 
-D, R, F, M, C, X = (
+D, R, F, M, C, B, N, X = (
     Verdict.DONE,
     Verdict.RETRY,
     Verdict.REFRESH,
     Verdict.REDISCOVER,
     Verdict.COMMIT_FAILED,
+    Verdict.REBOOTSTRAP,
+    Verdict.NOTHING,
     Verdict.FATAL,
 )
 
@@ -65,6 +69,33 @@ ROWS: list[tuple[Verdicts, dict[str, Verdict]]] = [
             "GroupAuthorizationException": X,
         },
     ),
+    (
+        METADATA,
+        {
+            "RebootstrapRequiredException": B,
+            "UnknownTopicOrPartitionException": R,
+            "LeaderNotAvailableException": R,
+            "TimeoutException": R,
+            "TopicAuthorizationException": X,
+            "InvalidTopicException": X,
+        },
+    ),
+    (
+        LIST_OFFSETS,
+        {
+            "NotLeaderOrFollowerException": F,
+            "ReplicaNotAvailableException": F,
+            "KafkaStorageException": F,
+            "OffsetNotAvailableException": F,
+            "LeaderNotAvailableException": F,
+            "FencedLeaderEpochException": F,
+            "UnknownLeaderEpochException": F,
+            "UnknownTopicOrPartitionException": F,
+            "TimeoutException": R,
+            "TopicAuthorizationException": X,
+            "UnsupportedForMessageFormatException": N,
+        },
+    ),
 ]
 
 
@@ -77,7 +108,7 @@ ROWS: list[tuple[Verdicts, dict[str, Verdict]]] = [
     ],
 )
 def test_each_row_of_the_contract(table: Verdicts, name: str, verdict: Verdict) -> None:
-    """B43–B50, B70: retried, rediscovered, refreshed or fatal, as the table says."""
+    """B43–B50, B70, B83–B86: retried, rediscovered, refreshed or fatal, as the table says."""
     code = next(code for code, cls in by_code().items() if cls.__name__ == name)
     assert table.of(code) is verdict
 

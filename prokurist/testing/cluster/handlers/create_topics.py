@@ -17,7 +17,8 @@ def handle(state: State, request: Any, context: Context) -> Values:
     return {
         "topics": [
             one(state, each, context, twice=named[each.name] > 1, dry=request.validate_only)
-            for each in request.topics
+            # A topic that is named twice is answered once.
+            for each in {each.name: each for each in request.topics}.values()
         ]
     }
 

@@ -17,7 +17,7 @@ from prokurist.testing.cluster.handlers.leadership import (
     leader_hint,
     place,
 )
-from prokurist.testing.cluster.log import UNDEFINED
+from prokurist.testing.cluster.log import UNDEFINED, EpochEnd
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
@@ -31,6 +31,7 @@ WHOLE: Final = frozenset(
 """Codes about the fetch session: Kafka says them about the request as a whole."""
 
 SESSIONS_FROM: Final = 7
+READ_COMMITTED: Final = 1
 
 
 def handle(state: State, request: Any, context: Context) -> Result:
@@ -61,6 +62,8 @@ def collect(state: State, request: Any, context: Context) -> tuple[Values, bool]
             size += len(values["records"])
             room -= len(values["records"])
             wrong = wrong or bool(values["error_code"]) or "diverging_epoch" in values
+            if request.isolation_level == READ_COMMITTED:
+                values = {**values, "aborted_transactions": []}
             partitions.append(values)
         hints += partitions
         responses.append(
@@ -103,6 +106,9 @@ def one(
     """
     epoch = field(each, "current_leader_epoch", NO_EPOCH)
     where = place(state, context, asked, each.partition, epoch)
+    if where.partition is None:
+        # A list, here alone: a broker answers this without asking any log.
+        return {**bare(each.partition, where.code), "aborted_transactions": []}
     if where.code:
         return {**bare(each.partition, where.code), **leader_hint(where)}
     log = where.led.log
@@ -111,8 +117,12 @@ def one(
         "last_stable_offset": log.end,
         "log_start_offset": log.start,
     }
-    diverging = divergence(where, each)
-    if diverging:
+    ended = last_fetched(where, each)
+    if ended is not None and ended.end_offset == UNDEFINED:
+        # An epoch that this log has never seen: the client is ahead of it.
+        return bare(each.partition, ErrorCode.offset_out_of_range)
+    if ended is not None and parted(ended, each):
+        diverging = {"epoch": ended.epoch, "end_offset": ended.end_offset}
         return {**bare(each.partition, 0), **known, "diverging_epoch": diverging}
     if not log.start <= each.fetch_offset <= log.end:
         return bare(each.partition, ErrorCode.offset_out_of_range)
@@ -129,20 +139,19 @@ def bare(index: int, code: int) -> dict[str, Any]:
         "high_watermark": UNDEFINED,
         "last_stable_offset": UNDEFINED,
         "log_start_offset": UNDEFINED,
-        "aborted_transactions": [],
+        # Null for who reads uncommitted records; the others get a list.
+        "aborted_transactions": None,
         "preferred_read_replica": -1,
         "records": b"",
     }
 
 
-def divergence(where: Place, each: Any) -> Values | None:
-    """Where the client's log and this one part, if the client said what it has."""
+def last_fetched(where: Place, each: Any) -> EpochEnd | None:
+    """Where the epoch ended that the client read last, if it says which it was."""
     epoch = field(each, "last_fetched_epoch", NO_EPOCH)
-    if epoch == NO_EPOCH:
-        return None
-    ended = where.led.log.epoch_end(epoch)
-    if ended.end_offset == UNDEFINED:
-        return None
-    if ended.epoch < epoch or ended.end_offset < each.fetch_offset:
-        return {"epoch": ended.epoch, "end_offset": ended.end_offset}
-    return None
+    return None if epoch == NO_EPOCH else where.led.log.epoch_end(epoch)
+
+
+def parted(ended: EpochEnd, each: Any) -> bool:
+    """Whether the client has read something that this log does not have."""
+    return bool(ended.epoch < each.last_fetched_epoch or ended.end_offset < each.fetch_offset)

@@ -28,7 +28,7 @@ def coordinator(state: State, key: str, key_type: int, context: Context) -> Valu
     node_id = state.coordinator(key)
     if code:
         pass
-    elif key_type not in (GROUP, TRANSACTION) or (key_type == TRANSACTION and not key):
+    elif key_type not in (GROUP, TRANSACTION):
         code = ErrorCode.invalid_request
     elif key_type == GROUP and key in state.denied_groups:
         code = ErrorCode.group_authorization_failed

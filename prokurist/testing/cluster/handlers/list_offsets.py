@@ -19,13 +19,16 @@ EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
 EARLIEST_PENDING_UPLOAD: Final = -6
 
+NEVER: Final = 1 << 15
 SINCE: Final = {
+    LATEST: 0,
+    EARLIEST: 0,
     MAX_TIMESTAMP: 7,
     EARLIEST_LOCAL: 8,
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
-"""The version from which on each special timestamp has its meaning."""
+"""The version from which on each special timestamp has its meaning; others have none."""
 
 NOWHERE: Final = Found(UNDEFINED, UNDEFINED, UNDEFINED)
 
@@ -48,7 +51,7 @@ def one(state: State, asked: Any, each: Any, context: Context) -> Values:
     epoch = field(each, "current_leader_epoch", NO_EPOCH)
     where = place(state, context, asked, each.partition_index, epoch)
     code, found = where.code, NOWHERE
-    if not code and each.timestamp < 0 and context.version < SINCE.get(each.timestamp, 0):
+    if not code and each.timestamp < 0 and context.version < SINCE.get(each.timestamp, NEVER):
         code = ErrorCode.unsupported_version
     elif not code:
         found = look_up(where.led, each.timestamp)

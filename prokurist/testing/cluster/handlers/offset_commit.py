@@ -1,7 +1,7 @@
 """OffsetCommit: positions that a group keeps.
 
-Simple consumers only, so far: no member id, generation −1. Whoever claims to be a
-member of a group is told that the group does not know him.
+Simple consumers only, so far: generation −1. Whoever claims to be a member in a
+generation is told that the group does not know him.
 """
 
 from typing import Any, Final
@@ -9,7 +9,7 @@ from typing import Any, Final
 from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context
-from prokurist.testing.cluster.groups import Committed, Group
+from prokurist.testing.cluster.groups import Committed
 from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
@@ -46,16 +46,16 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 
 def stranger(state: State, request: Any, context: Context) -> ErrorCode:
-    """Whether the request comes from a member, of whom there are none."""
-    generation = request.generation_id_or_member_epoch
-    claims = generation >= 0 or request.member_id or field(request, "group_instance_id")
-    if not claims:
+    """Whether the request claims a generation: there are no members that could.
+
+    With generation −1 anybody may commit for a group that has no members, whatever
+    he calls himself.
+    """
+    if request.generation_id_or_member_epoch < 0:
         return ErrorCode.none
-    group: Group | None = state.groups.get(request.group_id)
+    group = state.groups.get(request.group_id)
     if group is not None and group.offsets:
         return ErrorCode.unknown_member_id
-    if generation < 0:
-        return ErrorCode.none
     # A group that was never heard of; from version 9 on the answer says so.
     return (
         ErrorCode.group_id_not_found if context.version >= 9 else ErrorCode.illegal_generation

@@ -9,7 +9,7 @@ from typing import Any, Final
 from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context, Result, Silence
-from prokurist.testing.cluster.batches import Batch, CorruptBatch, UnsupportedBatch, parse
+from prokurist.testing.cluster.batches import Batch, CorruptBatch, InvalidBatch, parse
 from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.handlers.leadership import (
     Place,
@@ -22,6 +22,12 @@ from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
 ACKS: Final = (-1, 0, 1)
+REFUSED_UNREAD: Final = (
+    ErrorCode.corrupt_message,
+    ErrorCode.invalid_record,
+    ErrorCode.message_too_large,
+)
+"""Refusals of a batch before the log is asked; the others tell where the log begins."""
 
 
 def handle(state: State, request: Any, context: Context) -> Result:
@@ -67,16 +73,11 @@ def one(state: State, asked: Any, each: Any, code: int, context: Context) -> Val
     if where.code:
         return {**values, "error_code": where.code, **leader_hint(where)}
     wrong, base_offset = append(where, each.records or b"")
-    if wrong:
-        return {**values, "error_code": wrong}
-    state.changed(context.now)
-    start = where.led.log.start
-    return {
-        **values,
-        "error_code": 0,
-        "base_offset": base_offset,
-        "log_start_offset": start,
-    }
+    if wrong not in REFUSED_UNREAD:
+        values["log_start_offset"] = where.led.log.start
+    if not wrong:
+        state.changed(context.now)
+    return {**values, "error_code": wrong, "base_offset": base_offset}
 
 
 def append(where: Place, records: bytes) -> tuple[int, int]:
@@ -86,8 +87,8 @@ def append(where: Place, records: bytes) -> tuple[int, int]:
         batch: Batch = parse(bytes(records))
     except CorruptBatch:
         return ErrorCode.corrupt_message, UNDEFINED
-    except UnsupportedBatch:
-        return ErrorCode.unsupported_for_message_format, UNDEFINED
+    except InvalidBatch:
+        return ErrorCode.invalid_record, UNDEFINED
     if len(records) > limit:
         return ErrorCode.message_too_large, UNDEFINED
     partition = where.led

@@ -1,0 +1,189 @@
+"""What the consumer reads, and how far it has come: shared by both threads.
+
+Thread: both, under `_lock`, which is held for a few assignments and never while
+anything is called. Every method is one such step; what it returns is a copy.
+
+The application thread assigns, seeks, pauses and takes note of what it returned;
+the network thread asks what is missing and settles it. A settled answer is bound
+to the ticket under which it was asked: if the user has sought elsewhere or
+assigned anew in the meantime, it is dropped, and `settle` says so.
+"""
+
+import threading
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from prokurist.config import OffsetReset
+from prokurist.errors import IllegalStateException
+from prokurist.events.partition_state import PartitionState, Position, Standing
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A position that has to be looked up.
+
+    Attributes:
+        ticket: To give back with the answer.
+        reset: Where to; None for what the group has committed.
+    """
+
+    partition: TopicPartition
+    ticket: int
+    reset: OffsetReset | None
+
+
+class Subscription:
+    """See the module.
+
+    Args:
+        policy: `auto.offset.reset`.
+    """
+
+    def __init__(self, policy: OffsetReset) -> None:
+        self.policy = policy
+        self._lock = threading.Lock()
+        self._partitions: dict[TopicPartition, PartitionState] = {}
+        self._tickets = 0
+        self._generation = 0
+
+    # --- the application thread ------------------------------------------------------
+
+    def assign(self, partitions: Collection[TopicPartition]) -> bool:
+        """Read these and no others; those that stay keep their place.
+
+        Returns:
+            Whether that changes anything.
+        """
+        with self._lock:
+            if partitions and set(partitions) == set(self._partitions):
+                return False
+            changed = bool(partitions) or bool(self._partitions)
+            self._partitions = {
+                tp: self._partitions.get(tp) or PartitionState(self._ticket())
+                for tp in partitions
+            }
+            self._generation += 1
+            return changed
+
+    def assigned(self) -> frozenset[TopicPartition]:
+        """What is read."""
+        with self._lock:
+            return frozenset(self._partitions)
+
+    def seek(self, tp: TopicPartition, position: Position) -> None:
+        """Read on from here.
+
+        Raises:
+            IllegalStateException: The partition is not assigned.
+        """
+        with self._lock:
+            state = self._assigned(tp, "seek")
+            state.ticket = self._ticket()
+            state.settle(position)
+
+    def seek_by(self, partitions: Iterable[TopicPartition], reset: OffsetReset) -> None:
+        """Read on from where a policy says; it is looked up when it is needed.
+
+        Raises:
+            IllegalStateException: A partition is not assigned; none has moved then.
+        """
+        with self._lock:
+            states = [self._assigned(tp, "seek") for tp in partitions]
+            for state in states:
+                state.ticket = self._ticket()
+                state.need_reset(reset)
+
+    def pause(self, partitions: Iterable[TopicPartition], *, paused: bool) -> None:
+        """Want no records of these for now, or want them again.
+
+        Raises:
+            IllegalStateException: A partition is not assigned; nothing has changed then.
+        """
+        with self._lock:
+            states = [self._assigned(tp, "pause" if paused else "resume") for tp in partitions]
+            for state in states:
+                state.paused = paused
+
+    def paused(self) -> frozenset[TopicPartition]:
+        """What is paused."""
+        with self._lock:
+            return frozenset(tp for tp, state in self._partitions.items() if state.paused)
+
+    def position(self, tp: TopicPartition) -> int | None:
+        """The next offset to be returned; None while it is not known.
+
+        Raises:
+            IllegalStateException: The partition is not assigned.
+        """
+        with self._lock:
+            state = self._assigned(tp, "position")
+            if state.returned is None or state.standing is not Standing.VALID:
+                return None
+            return state.returned.offset
+
+    def returned(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What a commit without offsets commits: one past what the user was given."""
+        with self._lock:
+            return {
+                tp: OffsetAndMetadata(state.returned.offset, "", state.returned.epoch)
+                for tp, state in self._partitions.items()
+                if state.returned is not None
+            }
+
+    # --- the network thread ----------------------------------------------------------
+
+    def wanted(self) -> list[Wanted]:
+        """Which positions have to be looked up."""
+        with self._lock:
+            return [
+                Wanted(tp, state.ticket, state.reset)
+                for tp, state in self._partitions.items()
+                if state.standing in (Standing.NEW, Standing.RESETTING)
+            ]
+
+    def settle(self, wanted: Wanted, position: Position) -> bool:
+        """A position was found; False when nobody wants it any more."""
+        with self._lock:
+            state = self._current(wanted.partition, wanted.ticket)
+            if state is None:
+                return False
+            state.settle(position)
+            return True
+
+    def need_reset(self, wanted: Wanted, reset: OffsetReset) -> bool:
+        """Nothing was found; the policy has to say. False when nobody wants it any more."""
+        with self._lock:
+            state = self._current(wanted.partition, wanted.ticket)
+            if state is None:
+                return False
+            state.need_reset(reset)
+            return True
+
+    @property
+    def generation(self) -> int:
+        """Grows with each new assignment."""
+        return self._generation
+
+    # --- inside: the lock is held ----------------------------------------------------
+
+    def _ticket(self) -> int:
+        self._tickets += 1
+        return self._tickets
+
+    def _assigned(self, tp: TopicPartition, what: str) -> PartitionState:
+        state = self._partitions.get(tp)
+        if state is None:
+            raise IllegalStateException(
+                f"{what} of {tp}, which is not assigned to this consumer: assign it first"
+            )
+        return state
+
+    def _current(self, tp: TopicPartition, ticket: int) -> PartitionState | None:
+        state = self._partitions.get(tp)
+        return state if state is not None and state.ticket == ticket else None
+
+    def __repr__(self) -> str:
+        with self._lock:
+            valid = sum(state.standing is Standing.VALID for state in self._partitions.values())
+            return f"Subscription({len(self._partitions)} assigned, {valid} with a position)"

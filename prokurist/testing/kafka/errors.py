@@ -1,0 +1,119 @@
+"""Why there is no Kafka, each with the way out.
+
+    HarnessError                has a .reason: one short line, for skips and headers
+    ├── KafkaUnavailable        something is missing; a fixture skips
+    │   ├── JavaMissing, JavaTooOld
+    │   ├── MavenMissing, MavenFailed
+    │   └── DockerUnavailable
+    ├── KafkaFailed             everything is there and it went wrong; a fixture fails
+    │   ├── PortTaken
+    │   ├── BrokerDied
+    │   └── NotReady
+    ├── ControlRefused          this rung of the ladder cannot do that
+    └── AdminFailed             the broker said no, or nothing, to the harness itself
+
+Thread: any; the exceptions are immutable once made.
+"""
+
+from collections.abc import Iterable, Sequence
+
+
+class HarnessError(Exception):
+    """The root of what the harness raises.
+
+    Attributes:
+        reason: One short line that says what is wrong, without the way out.
+    """
+
+    def __init__(self, reason: str, *, way_out: str = "", detail: str = "") -> None:
+        self.reason = " ".join(reason.split())
+        self.way_out = way_out
+        self.detail = detail
+        text = self.reason
+        if way_out:
+            text = f"{text}; {way_out}"
+        if detail.strip():
+            text = f"{text}\n{detail.rstrip()}"
+        super().__init__(text)
+
+
+class KafkaUnavailable(HarnessError):
+    """No rung of the ladder can give a Kafka on this machine."""
+
+    @classmethod
+    def from_rungs(cls, rungs: Sequence[tuple[str, HarnessError]]) -> "KafkaUnavailable":
+        """One error out of what each rung said.
+
+        Args:
+            rungs: The rungs in the order in which they were asked, each with its error.
+
+        Returns:
+            An error whose `reason` is one line and whose text has a line for each rung.
+        """
+        lines = (f"  {name}: {error}" for name, error in rungs)
+        # That no Kafka was given is the usual state of things, and no reason.
+        reasons = [error.reason for name, error in rungs if name != "given"]
+        return cls(
+            "no Kafka: " + "; ".join(reasons),
+            detail="Each rung of the ladder, from the top:\n" + "\n".join(lines),
+        )
+
+
+class JavaMissing(KafkaUnavailable):
+    """There is no Java, or it does not run."""
+
+
+class JavaTooOld(KafkaUnavailable):
+    """The Java that was found cannot run this Kafka."""
+
+
+class MavenMissing(KafkaUnavailable):
+    """The jars are not in the cache, and there is no Maven that could fetch them."""
+
+
+class MavenFailed(KafkaUnavailable):
+    """Maven ran and did not bring the jars."""
+
+
+class DockerUnavailable(KafkaUnavailable):
+    """No Docker engine answers, or the library that would ask it is missing."""
+
+
+class KafkaFailed(HarnessError):
+    """Kafka is there, but it did not start."""
+
+
+class PortTaken(KafkaFailed):
+    """Somebody else listens on a port that this Kafka needs."""
+
+
+class BrokerDied(KafkaFailed):
+    """The broker's process ended before it was ready."""
+
+
+class NotReady(KafkaFailed):
+    """The deadline came before every node answered."""
+
+
+class ControlRefused(HarnessError):
+    """This Kafka is not ours to freeze, kill or put behind a proxy."""
+
+
+class AdminFailed(HarnessError):
+    """The broker answered the harness with an error, or not by the deadline.
+
+    Attributes:
+        code: The name of Kafka's error code; empty if there was no answer.
+    """
+
+    def __init__(
+        self, reason: str, *, code: str = "", way_out: str = "", detail: str = ""
+    ) -> None:
+        super().__init__(reason, way_out=way_out, detail=detail)
+        self.code = code
+
+
+def tail(lines: Iterable[str], count: int = 25) -> str:
+    """The last lines of a log, indented, to stand below a message."""
+    kept = [line.rstrip() for line in lines if line.strip()][-count:]
+    return "\n".join(f"  | {line}" for line in kept)

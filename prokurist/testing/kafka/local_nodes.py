@@ -1,0 +1,281 @@
+"""Nodes as processes of this machine, out of Kafka's jars.
+
+Thread: the one that calls.
+Invariants: every process of Kafka, the formatting one included, runs under a
+guard, so that none outlives the test process; the guard also owns the node's
+folder. A node comes back to the ports and the folder it had.
+"""
+
+import contextlib
+import os
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from prokurist.events.clock import Clock, Deadline
+from prokurist.testing.kafka.errors import BrokerDied, NotReady, PortTaken, tail
+from prokurist.testing.kafka.guarded_process import GuardedProcess
+from prokurist.testing.kafka.java import Java
+from prokurist.testing.kafka.ports import LOOPBACK, Address, check_free, free_ports
+from prokurist.testing.kafka.properties import (
+    QUICK_JAVA,
+    heap_option,
+    listener_properties,
+    new_cluster_id,
+    properties_file,
+    quick_properties,
+)
+
+OUTPUT: Final = "output.log"
+FORMAT_OUTPUT: Final = "format.log"
+
+_LOG4J2: Final = """\
+Configuration:
+  status: "ERROR"
+  Appenders:
+    File:
+      name: "file"
+      fileName: "{log}"
+      PatternLayout:
+        pattern: "%d{{ISO8601}} %p %m (%c{{1}})%n%throwable"
+  Loggers:
+    Root:
+      level: "INFO"
+      AppenderRef:
+        - ref: "file"
+    Logger:
+      # Five hundred lines of defaults would push the reason of a failure off the tail.
+      - name: "org.apache.kafka.common.config"
+        level: "WARN"
+"""
+
+_LOG4J1: Final = """\
+log4j.rootLogger=INFO, file
+log4j.appender.file=org.apache.log4j.FileAppender
+log4j.appender.file.File={log}
+log4j.appender.file.layout=org.apache.log4j.PatternLayout
+log4j.appender.file.layout.ConversionPattern=%d{{ISO8601}} %p %m (%c{{1}})%n
+log4j.logger.org.apache.kafka.common.config=WARN
+log4j.logger.kafka.server.KafkaConfig=WARN
+"""
+
+
+class LocalNode:
+    """One broker and controller in one process."""
+
+    def __init__(self, number: int, folder: Path, clock: Clock) -> None:
+        self.number = number
+        self.folder = folder
+        self.log = folder / "broker.log"
+        self.process = GuardedProcess(folder, clock)
+
+    def __repr__(self) -> str:
+        return f"LocalNode({self.number}, {self.process!r})"
+
+    def log_lines(self, *names: str) -> list[str]:
+        """What was logged, then what was written past the log, by the JVM for one."""
+        lines: list[str] = []
+        for name in names or (self.log.name, OUTPUT):
+            with contextlib.suppress(FileNotFoundError):
+                text = (self.folder / name).read_text(encoding="utf-8", errors="replace")
+                lines += text.splitlines()
+        return lines
+
+
+class LocalNodes:
+    """A cluster out of jars; see `Nodes` for what each method promises."""
+
+    def __init__(
+        self,
+        nodes: int,
+        version: str,
+        properties: Mapping[str, str],
+        *,
+        java: Java,
+        jars: Path,
+        clock: Clock,
+        port: int | None = None,
+        java_options: Sequence[str] | None = None,
+    ) -> None:
+        """Choose ports; nothing runs yet.
+
+        Args:
+            nodes: How many.
+            version: The version of Kafka that the jars are.
+            properties: The user's own broker properties.
+            java: What runs them.
+            jars: The folder of the jars.
+            clock: What deadlines are read against.
+            port: The direct port of the first node; a free one if None.
+            java_options: The options of the virtual machine, instead of `QUICK_JAVA`.
+
+        Raises:
+            PortTaken: The user's port is in use.
+        """
+        check_free(port)
+        self._count = nodes
+        self._version = version
+        self._properties = dict(properties)
+        self._java = java
+        self._jars = jars
+        self._clock = clock
+        self._port = port
+        self._java_options = (
+            [heap_option(nodes), *QUICK_JAVA] if java_options is None else list(java_options)
+        )
+        ports = free_ports(3 * nodes, but=port)
+        direct, proxied, control = (ports[i * nodes : (i + 1) * nodes] for i in range(3))
+        if port is not None:
+            direct[0] = port
+        self.direct = tuple(Address(LOOPBACK, number) for number in direct)
+        self.upstream = tuple(Address(LOOPBACK, number) for number in proxied)
+        self._control = tuple(Address(LOOPBACK, number) for number in control)
+        self._nodes: list[LocalNode] = []
+
+    def __repr__(self) -> str:
+        return f"LocalNodes(version={self._version}, nodes={self._nodes!r})"
+
+    @property
+    def processes(self) -> list[GuardedProcess]:
+        """Each node's process, for those who need its id."""
+        return [node.process for node in self._nodes]
+
+    def launch(self, advertised: tuple[Address, ...], deadline: Deadline) -> None:
+        """Format every node's folder, all at once, and start the brokers."""
+        base = Path(tempfile.mkdtemp(prefix="prokurist-kafka-"))
+        cluster_id = new_cluster_id()
+        for number in range(self._count):
+            folder = base / f"node-{number}"
+            folder.mkdir()
+            node = LocalNode(number, folder, self._clock)
+            self._nodes.append(node)
+            self._write_files(node, advertised[number])
+            node.process.run(
+                self._java_command(
+                    node, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c"
+                ),
+                folder / FORMAT_OUTPUT,
+            )
+        for node in self._nodes:
+            if (code := node.process.wait(deadline)) is None:
+                raise NotReady(
+                    f"node {node.number}: its folder was not formatted by the deadline",
+                    way_out="a busy machine needs a longer timeout",
+                )
+            if code != 0:
+                raise BrokerDied(
+                    f"node {node.number} of Kafka {self._version}: formatting its folder "
+                    f"failed, exit code {code}",
+                    way_out="a broker property that this Kafka refuses is the usual cause",
+                    detail=tail(node.log_lines(FORMAT_OUTPUT)),
+                )
+        for node in self._nodes:
+            self._run_broker(node)
+
+    def relaunch(self, node: int, deadline: Deadline) -> None:
+        """Start a node's broker again; its log goes on in the same file."""
+        del deadline
+        self._run_broker(self._nodes[node])
+
+    def check(self, node: int) -> None:
+        """See whether the process still runs, and read in its log why not."""
+        one = self._nodes[node]
+        if one.process.running():
+            return
+        lines = one.log_lines()
+        if any("Address already in use" in line for line in lines[-200:]):
+            raise PortTaken(
+                f"node {node}: somebody listens on one of its ports",
+                way_out="end whoever listens there, or choose another port",
+                detail=tail(lines, 8),
+            )
+        raise BrokerDied(
+            f"node {node} of Kafka {self._version} died, exit code {one.process.exit_code()}",
+            way_out="its log says why; a broker property is the usual cause",
+            detail=tail(lines),
+        )
+
+    def log_tail(self, node: int, lines: int = 25) -> str:
+        """The end of the node's log."""
+        return tail(self._nodes[node].log_lines(), lines)
+
+    def freeze(self, node: int) -> None:
+        """SIGSTOP, and every thread has stopped on return."""
+        self._nodes[node].process.signal(signal.SIGSTOP)
+
+    def thaw(self, node: int) -> None:
+        """SIGCONT."""
+        self._nodes[node].process.signal(signal.SIGCONT)
+
+    def kill(self, node: int) -> None:
+        """SIGKILL, and the process is gone on return."""
+        self._nodes[node].process.signal(signal.SIGKILL)
+
+    def end(self, node: int, deadline: Deadline) -> None:
+        """SIGCONT and SIGTERM; SIGKILL at the deadline."""
+        self._end([self._nodes[node]], deadline)
+
+    def close(self, deadline: Deadline) -> None:
+        """End all nodes side by side, then their guards, which remove their folders."""
+        nodes, self._nodes = self._nodes, []
+        try:
+            self._end(nodes, deadline)
+        finally:
+            for node in nodes:
+                node.process.close()
+
+    def _end(self, nodes: Sequence[LocalNode], deadline: Deadline) -> None:
+        for node in nodes:
+            # Kept first: a stopped process takes its SIGTERM only once it goes on.
+            node.process.signal(signal.SIGTERM)
+            node.process.signal(signal.SIGCONT)
+        for node in nodes:
+            if node.process.wait(deadline) is None:
+                node.process.signal(signal.SIGKILL)
+
+    def _run_broker(self, node: LocalNode) -> None:
+        node.process.run(self._java_command(node, "kafka.Kafka"), node.folder / OUTPUT)
+
+    def _java_command(self, node: LocalNode, main_class: str, *arguments: str) -> list[str]:
+        logging = (
+            f"-Dlog4j2.configurationFile={node.folder / 'log4j2.yaml'}",
+            f"-Dlog4j.configuration=file:{node.folder / 'log4j.properties'}",
+        )
+        return [
+            str(self._java.path),
+            *self._java_options,
+            *logging,
+            "-cp",
+            f"{self._jars}{os.sep}*",
+            main_class,
+            *arguments,
+            str(node.folder / "node.properties"),
+        ]
+
+    def _write_files(self, node: LocalNode, advertised: Address) -> None:
+        number, folder = node.number, node.folder
+        direct = self.direct[number]
+        properties = (
+            quick_properties(self._count, self._version)
+            | {"log.dirs": str(folder / "data")}
+            | self._properties
+            | listener_properties(
+                number,
+                listeners={
+                    "DIRECT": str(direct),
+                    "PROXIED": str(self.upstream[number]),
+                    "CONTROLLER": str(self._control[number]),
+                },
+                advertised={"DIRECT": str(direct), "PROXIED": str(advertised)},
+                voters=[str(address) for address in self._control],
+                between_brokers="DIRECT",
+            )
+        )
+        for name, text in (
+            ("node.properties", properties_file(properties)),
+            ("log4j2.yaml", _LOG4J2.format(log=node.log)),
+            ("log4j.properties", _LOG4J1.format(log=node.log)),
+        ):
+            (folder / name).write_text(text, encoding="utf-8")

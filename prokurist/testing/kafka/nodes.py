@@ -1,0 +1,70 @@
+"""What every rung of the ladder offers: some nodes that can be started and hurt.
+
+Thread: the one that calls. `local_nodes` and `container_nodes` are the two rungs
+that have nodes of their own.
+"""
+
+from typing import Protocol
+
+from prokurist.events.clock import Deadline
+from prokurist.testing.kafka.ports import Address
+
+
+class Nodes(Protocol):
+    """The nodes of one cluster; they are numbered from 0, and so are Kafka's ids."""
+
+    @property
+    def direct(self) -> tuple[Address, ...]:
+        """Where each node's direct listener can be reached."""
+        ...
+
+    @property
+    def upstream(self) -> tuple[Address, ...]:
+        """Where the fault proxies reach the other listener, which advertises them."""
+        ...
+
+    def launch(self, advertised: tuple[Address, ...], deadline: Deadline) -> None:
+        """Begin to start every node; `advertised` are the addresses of the proxies.
+
+        Raises:
+            KafkaUnavailable: This rung turns out not to be there.
+            KafkaFailed: A node could not be started.
+        """
+        ...
+
+    def relaunch(self, node: int, deadline: Deadline) -> None:
+        """Begin to start a node again, where it was and with the data it had."""
+        ...
+
+    def check(self, node: int) -> None:
+        """Look whether a node's process still runs.
+
+        Raises:
+            BrokerDied: It has ended.
+            PortTaken: It has ended since somebody else listens on its port.
+        """
+        ...
+
+    def log_tail(self, node: int, lines: int = 25) -> str:
+        """The last lines that a node wrote."""
+        ...
+
+    def freeze(self, node: int) -> None:
+        """Stop a node in the middle of whatever it does; its sockets stay."""
+        ...
+
+    def thaw(self, node: int) -> None:
+        """Let a frozen node go on."""
+        ...
+
+    def kill(self, node: int) -> None:
+        """End a node without a word, frozen or not; its data stays."""
+        ...
+
+    def end(self, node: int, deadline: Deadline) -> None:
+        """End a node in order, and kill it if it has not ended by the deadline."""
+        ...
+
+    def close(self, deadline: Deadline) -> None:
+        """End every node and remove what is left of them; may be called twice."""
+        ...

@@ -1,0 +1,95 @@
+"""Free ports on loopback.
+
+Thread: any; no state. Nothing holds a port between the moment it is found free
+and the moment the broker binds it: the caller tries again with others.
+"""
+
+import contextlib
+import secrets
+import socket
+from typing import Final, NamedTuple
+
+from prokurist.testing.kafka.errors import PortTaken
+
+LOOPBACK: Final = "127.0.0.1"
+
+# Below the range from which systems take the ports of outgoing connections: a node
+# that was killed comes back to its ports, and no client of anybody may sit there.
+_LOWEST: Final = 20_000
+_HIGHEST: Final = 32_000
+
+
+class Address(NamedTuple):
+    """Where something listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """An address out of `host:port`.
+
+        Raises:
+            ValueError: It is no such thing.
+        """
+        host, colon, port = text.strip().rpartition(":")
+        if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+            raise ValueError(f"expected host:port, not {text!r}")
+        return cls(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+def is_free(port: int) -> bool:
+    """Whether somebody who comes now can listen on this port."""
+    with socket.socket() as probe:
+        # As the broker does: the last connections of a broker that was there before
+        # do not count.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+            probe.listen(1)
+        except OSError:
+            return False
+    return True
+
+
+def check_free(port: int | None) -> None:
+    """Look at a port that the user chose; None is no choice.
+
+    Raises:
+        PortTaken: Somebody listens there.
+    """
+    if port is not None and not is_free(port):
+        raise PortTaken(
+            f"port {port} is taken",
+            way_out="end whoever listens there, choose another, or leave it out",
+        )
+
+
+def free_ports(count: int, *, but: int | None = None) -> list[int]:
+    """Different ports, each of them free a moment ago.
+
+    Args:
+        count: How many.
+        but: One that must not be among them.
+
+    Raises:
+        OSError: The system gives none at all.
+    """
+    found: list[int] = []
+    with contextlib.ExitStack() as held:
+        for _ in range(100 * count):
+            if len(found) == count:
+                return found
+            probe = held.enter_context(socket.socket())
+            port = _LOWEST + secrets.randbelow(_HIGHEST - _LOWEST)
+            with contextlib.suppress(OSError):
+                probe.bind((LOOPBACK, port))
+                if port == but:
+                    continue
+                found.append(port)
+        if len(found) < count:
+            raise OSError(f"no {count} free ports between {_LOWEST} and {_HIGHEST}")
+    return found

@@ -1,0 +1,172 @@
+"""The broker properties of a Kafka for tests.
+
+Thread: any; no state.
+Invariants: what the user gives wins over what stands here, except for the
+addresses and identities of the nodes, which the harness needs to know.
+"""
+
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+Properties = dict[str, str]
+
+# C1 only and one collector thread: a broker that lives for a minute on two cores
+# never wins back what the second compiler costs at its start.
+QUICK_JAVA: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+
+# The harness would not find its own nodes again if these were somebody else's.
+_OURS: Final = frozenset(
+    {
+        "advertised.listeners",
+        "broker.id",
+        "controller.listener.names",
+        "controller.quorum.bootstrap.servers",
+        "controller.quorum.voters",
+        "inter.broker.listener.name",
+        "listener.security.protocol.map",
+        "listeners",
+        "log.dir",
+        "log.dirs",
+        "metadata.log.dir",
+        "node.id",
+        "process.roles",
+    }
+)
+
+
+def property_text(value: object) -> str:
+    """A property's value as the broker reads it: `True` is `true`, a list is commas."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(property_text(item) for item in value)
+    return str(value)
+
+
+def user_properties(
+    mapping: Mapping[str, object] | None, keywords: Mapping[str, object]
+) -> Properties:
+    """The properties that a user gave, by name and by keyword.
+
+    Args:
+        mapping: Properties by their real names.
+        keywords: Properties with underscores for dots.
+
+    Returns:
+        Both as text; the mapping wins.
+
+    Raises:
+        ValueError: One of them belongs to the harness.
+    """
+    merged = {name.replace("_", "."): value for name, value in keywords.items()}
+    merged |= mapping or {}
+    if taken := sorted(_OURS & merged.keys()):
+        raise ValueError(
+            f"{', '.join(taken)}: the harness sets this itself, so that it knows where "
+            "its nodes are; leave it out"
+        )
+    return {name: property_text(value) for name, value in merged.items()}
+
+
+def heap_option(nodes: int) -> str:
+    """The heap of each node: three share a machine that is one's alone otherwise."""
+    return "-Xmx512m" if nodes == 1 else "-Xmx384m"
+
+
+def new_cluster_id() -> str:
+    """An id that Kafka's tools accept."""
+    encoded = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+    # One that begins with a hyphen would be read as an option.
+    return "k" + encoded[1:]
+
+
+def quick_properties(nodes: int, version: str) -> Properties:
+    """Properties that make a broker quick and small, without changing what clients see.
+
+    Args:
+        nodes: How many nodes the cluster has.
+        version: The version of Kafka, for what older brokers do not know.
+    """
+    replicas = str(min(nodes, 3))
+    in_sync = "2" if nodes >= 3 else "1"
+    properties = {
+        "offsets.topic.num.partitions": "5",
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.num.partitions": "5",
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": in_sync,
+        # Groups settle in milliseconds, and their timeouts may be as short as a test needs.
+        "group.initial.rebalance.delay.ms": "0",
+        "group.min.session.timeout.ms": "100",
+        "group.consumer.heartbeat.interval.ms": "1000",
+        "group.consumer.min.heartbeat.interval.ms": "100",
+        "group.consumer.session.timeout.ms": "10000",
+        "group.consumer.min.session.timeout.ms": "500",
+        # A node that was killed may register again only once its old session is over.
+        "broker.heartbeat.interval.ms": "500",
+        "broker.session.timeout.ms": "3000",
+        # The log cleaner alone would take 128 MiB of each node's heap.
+        "log.cleaner.dedupe.buffer.size": "4194304",
+        "num.network.threads": "2",
+        "num.io.threads": "4",
+    }
+    if int(version.split(".", maxsplit=1)[0]) >= 4:
+        properties |= {
+            "share.coordinator.state.topic.num.partitions": "3",
+            "share.coordinator.state.topic.replication.factor": replicas,
+            "share.coordinator.state.topic.min.isr": in_sync,
+        }
+    return properties
+
+
+def listener_properties(
+    node: int,
+    listeners: Mapping[str, str],
+    advertised: Mapping[str, str],
+    voters: Sequence[str],
+    between_brokers: str,
+) -> Properties:
+    """The properties that say who a node is and where it listens.
+
+    Args:
+        node: Its id.
+        listeners: What it binds, `host:port` by the listener's name; with `CONTROLLER`.
+        advertised: What it tells clients, by the listener's name; without it.
+        voters: The controllers' addresses, by node id.
+        between_brokers: The listener that the brokers use among themselves.
+    """
+    return {
+        "node.id": str(node),
+        "process.roles": "broker,controller",
+        "listeners": ",".join(f"{name}://{at}" for name, at in listeners.items()),
+        "advertised.listeners": ",".join(f"{name}://{at}" for name, at in advertised.items()),
+        "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in listeners),
+        "inter.broker.listener.name": between_brokers,
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": ",".join(
+            f"{number}@{address}" for number, address in enumerate(voters)
+        ),
+    }
+
+
+def properties_file(properties: Mapping[str, str]) -> str:
+    """The text of a Java properties file."""
+    return "".join(f"{name}={_escaped(value)}\n" for name, value in sorted(properties.items()))
+
+
+def environment_of(properties: Mapping[str, str]) -> dict[str, str]:
+    """The same for the `apache/kafka` image, which takes properties as variables.
+
+    Its rule: a dot is `_`, an underscore `__`, a hyphen `___`.
+    """
+    return {
+        "KAFKA_" + name.replace("_", "__").replace("-", "___").replace(".", "_").upper(): value
+        for name, value in properties.items()
+    }
+
+
+def _escaped(value: str) -> str:
+    text = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    return "\\" + text if text.startswith(" ") else text

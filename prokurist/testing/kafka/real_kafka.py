@@ -1,0 +1,446 @@
+"""A real Apache Kafka for tests, wherever it comes from.
+
+    with RealKafka() as kafka:
+        topic = kafka.unique_topic()
+        ... a client with bootstrap.servers = kafka.bootstrap ...
+        with kafka.proxy(0).swallow("to_client"):
+            ... the broker takes everything and answers nothing ...
+
+Thread: one at a time; the fault proxies have a thread each.
+Invariants: every call has a bound. A Kafka that was started is ended by `close`,
+and by the end of the test process, however that comes.
+"""
+
+import contextlib
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from prokurist.events.clock import Clock, Deadline, MonotonicClock
+from prokurist.testing.kafka import ladder
+from prokurist.testing.kafka.admin import Admin
+from prokurist.testing.kafka.errors import (
+    AdminFailed,
+    ControlRefused,
+    HarnessError,
+    KafkaFailed,
+    KafkaUnavailable,
+    PortTaken,
+)
+from prokurist.testing.kafka.given import VARIABLE
+from prokurist.testing.kafka.groups import GroupDescription
+from prokurist.testing.kafka.ladder import DEFAULT_VERSION, Wish
+from prokurist.testing.kafka.nodes import Nodes
+from prokurist.testing.kafka.ports import Address
+from prokurist.testing.kafka.properties import user_properties
+from prokurist.testing.kafka.ready import wait_until_answered, wait_until_ready
+from prokurist.testing.proxy import Fault, FaultProxy
+
+_PORT_ATTEMPTS: Final = 3
+_END_WITHIN: Final = 5.0
+_GIVEN_ANSWERS_WITHIN: Final = 10.0
+_CALL_TIMEOUT: Final = 20.0
+
+
+class RealKafka:
+    """One to some nodes of Apache Kafka, of the first rung of the ladder that serves.
+
+    Attributes:
+        version: The version asked for. A given Kafka may be another.
+    """
+
+    def __init__(
+        self,
+        nodes: int = 1,
+        version: str = DEFAULT_VERSION,
+        *,
+        properties: Mapping[str, object] | None = None,
+        port: int | None = None,
+        controls: bool = False,
+        java_options: Sequence[str] | None = None,
+        clock: Clock | None = None,
+        **broker_properties: object,
+    ) -> None:
+        """Say what is wanted; nothing happens before `start`.
+
+        Args:
+            nodes: How many nodes; each is broker and controller.
+            version: The version of Apache Kafka.
+            properties: Broker properties by their real names.
+            port: The direct port of the first node; free ports if None.
+            controls: Whether a Kafka that somebody else runs will not do, since the
+                test freezes, kills or cuts it.
+            java_options: Options of the virtual machine, instead of those that make a
+                broker start quickly. Only where the harness starts it itself.
+            clock: What deadlines are read against.
+            broker_properties: Broker properties with underscores for dots.
+
+        Raises:
+            ValueError: The number of nodes or the version cannot be, or a property is
+                the harness's own to set.
+        """
+        if nodes < 1:
+            raise ValueError(f"a Kafka has one node or more, not {nodes}")
+        if not all(part.isdecimal() for part in version.split(".")) or version.count(".") != 2:
+            raise ValueError(
+                f"a version is three numbers, such as {DEFAULT_VERSION}: {version!r}"
+            )
+        self.version = version
+        self._wish = Wish(
+            nodes=nodes,
+            version=version,
+            properties=user_properties(properties, broker_properties),
+            port=port,
+            controls=controls,
+            java_options=java_options,
+        )
+        self._clock = MonotonicClock() if clock is None else clock
+        self._admin = Admin(self._addresses_up, self._clock)
+        self._rung = ""
+        self._nodes: Nodes | None = None
+        self._given: tuple[Address, ...] = ()
+        self._proxies: tuple[FaultProxy, ...] = ()
+        self._frozen: set[int] = set()
+        self._dead: dict[int, Fault] = {}
+
+    def __repr__(self) -> str:
+        return (
+            f"RealKafka(rung={self._rung or None}, version={self.version}, "
+            f"nodes={self._wish.nodes}, frozen={sorted(self._frozen)}, "
+            f"dead={sorted(self._dead)})"
+        )
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -------------------------------------------------------------- start and end
+
+    def start(self, timeout: float = 180.0) -> None:
+        """Climb down the ladder to a rung that serves, and wait until it is ready.
+
+        Args:
+            timeout: Seconds for all of it, the first fetch of the jars included.
+
+        Raises:
+            KafkaUnavailable: No rung can serve; the text has each one's reason.
+            KafkaFailed: A rung serves, and its Kafka did not start.
+        """
+        if self._rung:
+            raise RuntimeError("this Kafka is started already")
+        deadline = Deadline.after(self._clock.now(), timeout)
+        said: list[tuple[str, HarnessError]] = []
+        try:
+            self._given = ladder.given_rung(self._wish)
+        except KafkaUnavailable as error:
+            said.append(("given", error))
+        else:
+            self._wait_for_given(deadline)
+            self._rung = "given"
+            return
+        for rung, climb in (("docker", self._start_docker), ("jars", self._start_jars)):
+            try:
+                climb(deadline)
+            except KafkaUnavailable as error:
+                said.append((rung, error))
+            else:
+                self._rung = rung
+                return
+        raise KafkaUnavailable.from_rungs(said)
+
+    def close(self, timeout: float = 2.0) -> None:
+        """End every node and proxy, in order at first; may be called twice.
+
+        Args:
+            timeout: Seconds for the nodes to end by themselves before they are killed.
+        """
+        nodes, self._nodes = self._nodes, None
+        proxies, self._proxies = self._proxies, ()
+        self._frozen.clear()
+        self._dead.clear()
+        self._rung = ""
+        with contextlib.ExitStack() as ending:
+            # Called from the last to the first, and each of them whatever the others do.
+            if nodes is not None:
+                deadline = Deadline.after(self._clock.now(), timeout)
+                ending.callback(nodes.close, deadline)
+            for proxy in proxies:
+                ending.callback(proxy.close)
+
+    # ------------------------------------------------------------------ addresses
+
+    @property
+    def rung(self) -> str:
+        """Which rung serves, one of `given`, `docker` or `jars`; empty unless started."""
+        return self._rung
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are; each has its index for Kafka's node id."""
+        return self._wish.nodes
+
+    @property
+    def bootstrap(self) -> str:
+        """`bootstrap.servers` through the fault proxies."""
+        if self._given:
+            return ",".join(map(str, self._given))
+        self._started()
+        return ",".join(f"{proxy.address[0]}:{proxy.address[1]}" for proxy in self._proxies)
+
+    @property
+    def direct_bootstrap(self) -> str:
+        """`bootstrap.servers` past the proxies: what a benchmark wants."""
+        if self._given:
+            return ",".join(map(str, self._given))
+        return ",".join(map(str, self._started().direct))
+
+    def proxy(self, node: int = 0) -> FaultProxy:
+        """The fault proxy before a node.
+
+        Raises:
+            ControlRefused: This Kafka was given, and has no proxy.
+        """
+        self._controlled(node, "put a fault on its wire")
+        return self._proxies[node]
+
+    # ------------------------------------------------------------------- controls
+
+    def freeze(self, node: int = 0) -> None:
+        """Stop a node in the middle of whatever it does; its sockets stay open.
+
+        Raises:
+            ControlRefused: This Kafka was given.
+        """
+        self._controlled(node, "freeze it").freeze(node)
+        self._frozen.add(node)
+
+    def thaw(self, node: int = 0) -> None:
+        """Let a frozen node go on; does nothing to one that is not frozen."""
+        nodes = self._controlled(node, "thaw it")
+        if node in self._frozen:
+            nodes.thaw(node)
+            self._frozen.discard(node)
+
+    def kill(self, node: int = 0) -> None:
+        """End a node at once, as a power cut does; its data and its ports stay.
+
+        Raises:
+            ControlRefused: This Kafka was given.
+        """
+        nodes = self._controlled(node, "kill it")
+        if node not in self._dead:
+            # Refused before it is dead: a client that comes between the two would be
+            # accepted by the proxy and reset, which no dead broker does.
+            self._dead[node] = self._proxies[node].refuse_while_down()
+        nodes.kill(node)
+        self._frozen.discard(node)
+
+    def restart(self, *nodes: int, timeout: float = 60.0) -> None:
+        """Start nodes again with their data and their ports; ends them first if need be.
+
+        Args:
+            nodes: The nodes, dead, frozen or well; node 0 if none is named. Name all
+                that are dead at once if fewer than half are left: they need each other.
+            timeout: Seconds until they must be ready, and the cluster see them.
+
+        Raises:
+            ControlRefused: This Kafka was given.
+            KafkaFailed: They did not come back.
+        """
+        which = nodes or (0,)
+        deadline = self._deadline(timeout)
+        for node in which:
+            own = self._controlled(node, "restart it")
+            if node not in self._dead:
+                self._dead[node] = self._proxies[node].refuse_while_down()
+                own.end(node, self._deadline(_END_WITHIN).earlier(deadline))
+            self._frozen.discard(node)
+        for node in which:
+            self._started().relaunch(node, deadline)
+        others = [node for node in self._up() if node not in which]
+        self._wait_until_ready([*others, *which], deadline)
+        for node in which:
+            self._dead.pop(node).heal()
+
+    def heal(self) -> None:
+        """Undo every fault: wires healed, frozen nodes thawed, dead ones restarted.
+
+        Cheap if there is nothing to undo.
+        """
+        if self._nodes is None:
+            return
+        for proxy in self._proxies:
+            proxy.heal()
+        for node in sorted(self._frozen):
+            self.thaw(node)
+        if self._dead:
+            self.restart(*sorted(self._dead))
+
+    def check(self) -> None:
+        """See whether every node that should run does.
+
+        Raises:
+            KafkaFailed: One has ended by itself.
+        """
+        if self._nodes is not None:
+            for node in self._up():
+                self._nodes.check(node)
+
+    def log_tail(self, node: int = 0, lines: int = 25) -> str:
+        """The last lines of a node's log; empty for a Kafka that was given."""
+        return "" if self._nodes is None else self._nodes.log_tail(node, lines)
+
+    # ---------------------------------------------------------- topics and groups
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replication_factor: int = 1,
+        configs: Mapping[str, object] | None = None,
+        *,
+        timeout: float = _CALL_TIMEOUT,
+    ) -> None:
+        """Create a topic; on return every node that is up knows its leaders.
+
+        Raises:
+            AdminFailed: The broker refused, or not by the deadline.
+        """
+        texts = user_properties(configs, {})
+        self._admin.create_topic(
+            name, partitions, replication_factor, texts, self._deadline(timeout)
+        )
+
+    def unique_topic(
+        self,
+        prefix: str = "topic",
+        partitions: int = 1,
+        replication_factor: int = 1,
+        configs: Mapping[str, object] | None = None,
+        *,
+        timeout: float = _CALL_TIMEOUT,
+    ) -> str:
+        """Create a topic under a name that nobody else has, and return the name.
+
+        Raises:
+            AdminFailed: The broker refused, or not by the deadline.
+        """
+        name = f"{prefix}-{secrets.token_hex(5)}"
+        self.create_topic(name, partitions, replication_factor, configs, timeout=timeout)
+        return name
+
+    def delete_topic(self, name: str, *, timeout: float = _CALL_TIMEOUT) -> None:
+        """Delete a topic; on return no node that is up knows it.
+
+        Raises:
+            AdminFailed: The broker refused, or not by the deadline.
+        """
+        self._admin.delete_topic(name, self._deadline(timeout))
+
+    def leaders(self, topic: str, *, timeout: float = _CALL_TIMEOUT) -> list[int]:
+        """The node that leads each partition of a topic; -1 where there is none."""
+        for address in self._addresses_up():
+            return self._admin.leaders(topic, address, self._deadline(timeout))
+        raise AdminFailed("no node is up", way_out="thaw or restart one first")
+
+    def coordinator(self, group_id: str, *, timeout: float = _CALL_TIMEOUT) -> int:
+        """The node that coordinates a group."""
+        return self._admin.coordinator(group_id, self._deadline(timeout))[0]
+
+    def describe_group(
+        self, group_id: str, *, timeout: float = _CALL_TIMEOUT
+    ) -> GroupDescription:
+        """A group, classic or KIP-848; one that does not exist is in state `Dead`.
+
+        Raises:
+            AdminFailed: The coordinator refused, or did not answer by the deadline.
+        """
+        return self._admin.describe_group(group_id, self._deadline(timeout))
+
+    # -------------------------------------------------------------------- inside
+
+    def _deadline(self, timeout: float) -> Deadline:
+        return Deadline.after(self._clock.now(), timeout)
+
+    def _started(self) -> Nodes:
+        if self._nodes is None:
+            raise RuntimeError("this Kafka is not started: use it in a `with` statement")
+        return self._nodes
+
+    def _controlled(self, node: int, what: str) -> Nodes:
+        if self._given:
+            raise ControlRefused(
+                f"cannot {what}: this Kafka was given by {VARIABLE}",
+                way_out="ask for your own: prokurist_own_kafka, RealKafka(controls=True)",
+            )
+        nodes = self._started()
+        if not 0 <= node < self._wish.nodes:
+            raise ValueError(f"node {node}: there are nodes 0 to {self._wish.nodes - 1}")
+        return nodes
+
+    def _up(self) -> list[int]:
+        down = self._frozen | self._dead.keys()
+        return [node for node in range(self._wish.nodes) if node not in down]
+
+    def _addresses_up(self) -> tuple[Address, ...]:
+        """Where a question can be answered now."""
+        if self._given:
+            return self._given
+        direct = self._started().direct
+        return tuple(direct[node] for node in self._up())
+
+    def _wait_until_ready(self, which: Sequence[int], deadline: Deadline) -> None:
+        wait_until_ready(self._started(), self._admin, which, deadline, self._clock)
+
+    def _start_docker(self, deadline: Deadline) -> None:
+        self._start_nodes(lambda: ladder.docker_rung(self._wish, self._clock), deadline)
+
+    def _start_jars(self, deadline: Deadline) -> None:
+        self._start_nodes(lambda: ladder.jars_rung(self._wish, deadline, self._clock), deadline)
+
+    def _start_nodes(self, choose: Callable[[], Nodes], deadline: Deadline) -> None:
+        """Choose ports and start; choose again if somebody was quicker to take one.
+
+        Between our look at a port and the broker's bind another process can bind it:
+        the broker then dies with a line that says so. With a port that the user chose
+        `choose` itself raises on the next round.
+        """
+        for attempt in range(1, _PORT_ATTEMPTS + 1):
+            nodes = choose()
+            try:
+                self._nodes = nodes
+                self._proxies = tuple(
+                    FaultProxy(address, clock=self._clock, name=f"proxy-{number}")
+                    for number, address in enumerate(nodes.upstream)
+                )
+                nodes.launch(
+                    tuple(Address(*proxy.address) for proxy in self._proxies), deadline
+                )
+                self._wait_until_ready(range(self._wish.nodes), deadline)
+            except BaseException as error:
+                self.close(timeout=0.0)
+                if isinstance(error, PortTaken) and attempt < _PORT_ATTEMPTS:
+                    continue
+                raise
+            return
+
+    def _wait_for_given(self, deadline: Deadline) -> None:
+        """Until the Kafka that was given answers; briefly, for it should be there."""
+        soon = self._deadline(_GIVEN_ANSWERS_WITHIN).earlier(deadline)
+        try:
+            wait_until_answered(self._given, self._admin, soon, self._clock)
+        except AdminFailed as error:
+            self._given = ()
+            raise KafkaFailed(
+                f"{VARIABLE} is set, but {error.reason}",
+                way_out="start that Kafka, or unset the variable",
+            ) from error

@@ -1,0 +1,335 @@
+"""One connection through the fault proxy: two sockets, and a pipe each way.
+
+Thread: the proxy's own. The sockets never block; the time is handed in.
+Invariants: a pipe passes its chunks on in the order in which it read them, and
+reads no more once it holds `BUFFER_BYTES`. A socket is registered for what can
+be done with it now, and for nothing else, so that an idle link costs no turn.
+"""
+
+import contextlib
+import math
+import selectors
+import socket
+import struct
+from collections import deque
+from collections.abc import Collection
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+BUFFER_BYTES: Final = 256 * 1024
+"""The most that one direction of one connection holds; then its sender must wait."""
+
+_READ_BYTES: Final = 64 * 1024
+_ERRORS: Final = (BlockingIOError, InterruptedError)
+
+
+class Direction(StrEnum):
+    """Which way bytes go."""
+
+    TO_BROKER = "to_broker"
+    TO_CLIENT = "to_client"
+
+
+BOTH: Final = tuple(Direction)
+
+
+class Effect(NamedTuple):
+    """What is done to the bytes of one direction.
+
+    Attributes:
+        delay: Seconds by which each is late.
+        rate: The most that pass in a second; infinite for no limit.
+        swallow: None pass at all.
+    """
+
+    delay: float
+    rate: float
+    swallow: bool
+
+
+NO_EFFECT: Final = Effect(0.0, math.inf, swallow=False)
+
+
+class Pipe:
+    """One direction: from a source through a bounded buffer to a sink."""
+
+    def __init__(self, source: socket.socket, sink: socket.socket) -> None:
+        self.source = source
+        self.sink = sink
+        self.effect = NO_EFFECT
+        self.held = 0
+        self.source_ended = False
+        self.sink_ended = False
+        self.lost_bytes = False
+        self._chunks: deque[tuple[float, memoryview]] = deque()
+        self._may_send_at = -math.inf
+
+    def __repr__(self) -> str:
+        return f"Pipe(held={self.held}, ended={self.source_ended}/{self.sink_ended})"
+
+    @property
+    def wants_to_read(self) -> bool:
+        """Whether there is room for what the source may have."""
+        return not self.source_ended and self.held < BUFFER_BYTES
+
+    def due(self) -> float | None:
+        """When the first byte may go on; None if there is none, or none may ever."""
+        if self.sink_ended or self.effect.swallow or not self._chunks:
+            return None
+        return max(self._chunks[0][0] + self.effect.delay, self._may_send_at)
+
+    def read(self, now: float) -> None:
+        """Take what the source has, up to a limit."""
+        data = self.source.recv(min(_READ_BYTES, BUFFER_BYTES - self.held))
+        if not data:
+            self.source_ended = True
+        elif self.effect.swallow or self.sink_ended:
+            self.lost_bytes = True
+        else:
+            self._chunks.append((now, memoryview(data)))
+            self.held += len(data)
+
+    def write(self, now: float) -> bool:
+        """Pass on what may go on now.
+
+        Returns:
+            Whether the sink is full, and something that is due waits for it.
+        """
+        while (due := self.due()) is not None and due <= now:
+            read_at, data = self._chunks[0]
+            piece = data
+            if self.effect.rate != math.inf:
+                # A twentieth of a second's worth at a time: a throttled stream trickles.
+                piece = data[: max(1, int(self.effect.rate / 20))]
+            try:
+                sent = self.sink.send(piece)
+            except _ERRORS:
+                return True
+            self.held -= sent
+            if sent == len(data):
+                self._chunks.popleft()
+            else:
+                self._chunks[0] = (read_at, data[sent:])
+            if self.effect.rate != math.inf:
+                self._may_send_at = max(now, self._may_send_at) + sent / self.effect.rate
+        self._pass_end_on()
+        return False
+
+    def set_effect(self, effect: Effect) -> None:
+        """Change what is done from now on; what is held already feels it too."""
+        self.effect = effect
+        if effect.rate == math.inf:
+            self._may_send_at = -math.inf
+        if effect.swallow and self._chunks:
+            self.throw_away()
+            self.lost_bytes = True
+
+    def throw_away(self) -> None:
+        """Forget what is held."""
+        self._chunks.clear()
+        self.held = 0
+
+    def end_sink(self) -> None:
+        """Let the sink read an end, after what was sent to it."""
+        if not self.sink_ended:
+            self.sink_ended = True
+            self.throw_away()
+            with contextlib.suppress(OSError):
+                self.sink.shutdown(socket.SHUT_WR)
+
+    def _pass_end_on(self) -> None:
+        if self.source_ended and not self._chunks and not self.effect.swallow:
+            self.end_sink()
+
+
+class Link:
+    """A client's connection and the one to the broker that was made for it."""
+
+    def __init__(
+        self,
+        client: socket.socket,
+        upstream: tuple[str, int],
+        selector: selectors.BaseSelector,
+        *,
+        number: int,
+        now: float,
+    ) -> None:
+        self.number = number
+        self.closed = False
+        self._selector = selector
+        self._client = client
+        self._broker = socket.socket(
+            socket.AF_INET6 if ":" in upstream[0] else socket.AF_INET, socket.SOCK_STREAM
+        )
+        self._pipes = {
+            Direction.TO_BROKER: Pipe(client, self._broker),
+            Direction.TO_CLIENT: Pipe(self._broker, client),
+        }
+        self._registered: dict[socket.socket, int] = {}
+        self._sink_full: set[socket.socket] = set()
+        self._connecting = True
+        for one in (client, self._broker):
+            one.setblocking(False)
+            # Small requests go at once: a proxy must add no delay of its own.
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with contextlib.suppress(*_ERRORS):
+            try:
+                self._broker.connect(upstream)
+                self._connecting = False
+            except _ERRORS:
+                raise
+            except OSError:
+                self.reset(BOTH)
+                return
+        self.advance(now)
+
+    def __repr__(self) -> str:
+        return f"Link({self.number}, closed={self.closed}, pipes={self._pipes!r})"
+
+    @property
+    def due(self) -> float | None:
+        """When a byte that is held may go on; None if none waits for the time."""
+        if self.closed or self._connecting:
+            return None
+        # Who waits for a full sink is woken by the selector.
+        dues = [
+            due
+            for pipe in self._pipes.values()
+            if pipe.sink not in self._sink_full and (due := pipe.due()) is not None
+        ]
+        return min(dues) if dues else None
+
+    def on_event(self, fileobj: object, mask: int, now: float) -> None:
+        """One of the sockets can be read or written."""
+        if self.closed:
+            return
+        if self._connecting and fileobj is self._broker:
+            error = self._broker.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if error:
+                # The client was accepted before we knew; what it sees is a reset.
+                self.reset(BOTH)
+                return
+            self._connecting = False
+            return
+        for direction, pipe in self._pipes.items():
+            if pipe.sink is fileobj and mask & selectors.EVENT_WRITE:
+                self._sink_full.discard(pipe.sink)
+            if pipe.source is fileobj and mask & selectors.EVENT_READ:
+                self._read(direction, pipe, now)
+
+    def advance(self, now: float) -> None:
+        """Pass on what is due, close what is over, and register for what comes next."""
+        if self.closed:
+            return
+        if not self._connecting:
+            for pipe in self._pipes.values():
+                try:
+                    if pipe.write(now):
+                        self._sink_full.add(pipe.sink)
+                except OSError:
+                    # The sink is gone: so is everything the other way.
+                    self.reset(BOTH)
+                    return
+        if all(pipe.source_ended for pipe in self._pipes.values()) and not any(
+            pipe.held for pipe in self._pipes.values()
+        ):
+            self.close()
+            return
+        self._register()
+
+    def set_effect(self, direction: Direction, effect: Effect) -> None:
+        """Change what is done to one direction; a stream with a hole in it ends."""
+        if self.closed:
+            return
+        pipe = self._pipes[direction]
+        was_swallowed = pipe.effect.swallow
+        pipe.set_effect(effect)
+        if was_swallowed and not effect.swallow and pipe.lost_bytes:
+            self.cut(BOTH)
+
+    def cut(self, directions: Collection[Direction]) -> None:
+        """End it in order, towards one side or both."""
+        if all(direction in directions for direction in Direction):
+            self._end(reset=())
+            return
+        for direction, pipe in self._pipes.items():
+            if direction in directions:
+                pipe.end_sink()
+
+    def reset(self, directions: Collection[Direction]) -> None:
+        """End it, with a reset towards one side or both."""
+        self._end(
+            reset=[
+                pipe.sink for direction, pipe in self._pipes.items() if direction in directions
+            ]
+        )
+
+    def close(self) -> None:
+        """Close both sockets; may be called twice."""
+        self._end(reset=())
+
+    def _end(self, reset: Collection[socket.socket]) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        for one in (self._client, self._broker):
+            if self._registered.pop(one, 0):
+                self._selector.unregister(one)
+            if one in reset:
+                close_with_reset(one)
+            else:
+                close_in_order(one)
+
+    def _read(self, direction: Direction, pipe: Pipe, now: float) -> None:
+        if self.closed or not pipe.wants_to_read:
+            return
+        try:
+            pipe.read(now)
+        except _ERRORS:
+            return
+        except OSError:
+            if direction is Direction.TO_CLIENT and pipe.effect.swallow:
+                # A black hole passes no reset on either.
+                pipe.source_ended = True
+            else:
+                self.reset(BOTH)
+
+    def _register(self) -> None:
+        for one in (self._client, self._broker):
+            mask = 0
+            for pipe in self._pipes.values():
+                if pipe.source is one and pipe.wants_to_read:
+                    mask |= selectors.EVENT_READ
+                if pipe.sink is one and one in self._sink_full:
+                    mask |= selectors.EVENT_WRITE
+            if one is self._broker and self._connecting:
+                mask = selectors.EVENT_WRITE
+            before = self._registered.get(one, 0)
+            if mask == before:
+                continue
+            if not before:
+                self._selector.register(one, mask, self)
+            elif not mask:
+                self._selector.unregister(one)
+            else:
+                self._selector.modify(one, mask, self)
+            self._registered[one] = mask
+
+
+def close_in_order(one: socket.socket) -> None:
+    """Close a socket so that the other side reads an end, whatever is unread here."""
+    with contextlib.suppress(OSError):
+        one.shutdown(socket.SHUT_WR)
+    # The kernel answers a close with unread input by a reset; so read it away first.
+    with contextlib.suppress(OSError):
+        for _ in range(64):
+            if not one.recv(_READ_BYTES):
+                break
+    one.close()
+
+
+def close_with_reset(one: socket.socket) -> None:
+    """Close a socket so that the other side sees a reset."""
+    with contextlib.suppress(OSError):
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    one.close()

@@ -1,0 +1,117 @@
+"""A Kafka of a test's own: killed, configured, old."""
+
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from prokurist.testing.kafka import BrokerDied, NotReady, PortTaken, RealKafka
+from prokurist.testing.kafka.ports import Address, free_ports
+
+pytestmark = pytest.mark.kafka
+
+Making = Callable[..., Any]
+
+
+def test_a_node_that_was_killed_comes_back_with_its_data(
+    prokurist_own_kafka: RealKafka, producer_of: Making, consumer_of: Making
+) -> None:
+    """Same addresses, same topics, same records; in between nobody is there."""
+    kafka = prokurist_own_kafka
+    where = (kafka.bootstrap, kafka.direct_bootstrap)
+    topic = kafka.unique_topic()
+    producer = producer_of(kafka.bootstrap)
+    producer.produce(topic, b"kept")
+    assert producer.flush(20) == 0
+    del producer
+
+    kafka.kill()
+    for bootstrap in where:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(Address.parse(bootstrap), 5)
+
+    kafka.restart()
+    assert (kafka.bootstrap, kafka.direct_bootstrap) == where
+    consumer = consumer_of(kafka.bootstrap, f"readers-of-{topic}")
+    consumer.subscribe([topic])
+    message = consumer.poll(25)
+    assert message is not None
+    assert message.value() == b"kept"
+
+
+@pytest.mark.prokurist_broker(properties={"message.max.bytes": 2000})
+def test_a_broker_has_the_properties_of_the_marker(
+    prokurist_own_kafka: RealKafka, producer_of: Making
+) -> None:
+    """A record above the broker's limit is refused by the broker, not by the client."""
+    topic = prokurist_own_kafka.unique_topic()
+    producer = producer_of(prokurist_own_kafka.bootstrap)
+    refused: list[str] = []
+    producer.produce(topic, b"x" * 5000, callback=lambda error, _: refused.append(error.name()))
+    assert producer.flush(20) == 0
+    assert refused == ["MSG_SIZE_TOO_LARGE"]
+
+
+@pytest.mark.prokurist_broker(version="3.9.2")
+def test_the_old_broker_starts(prokurist_own_kafka: RealKafka) -> None:
+    """3.9.2 serves too, and knows classic groups only."""
+    assert prokurist_own_kafka.version == "3.9.2"
+    assert prokurist_own_kafka.leaders(prokurist_own_kafka.unique_topic()) == [0]
+    assert prokurist_own_kafka.describe_group("nobody").protocol == "classic"
+
+
+def test_a_property_that_kafka_refuses_is_told_with_its_log() -> None:
+    """A broker that dies while it starts shows why."""
+    kafka = RealKafka(controls=True, num_io_threads=0)
+    with pytest.raises(BrokerDied, match=r"num\.io\.threads") as died:
+        kafka.start()
+    assert "exit code 1" in died.value.reason
+    assert "\n" not in died.value.reason
+
+
+def test_a_broker_that_dies_while_it_starts_shows_its_log() -> None:
+    """What only the broker itself refuses is found in the tail of its log."""
+    kafka = RealKafka(controls=True, authorizer_class_name="no.such.Authorizer")
+    with pytest.raises(BrokerDied, match=r"(?s)died, exit code 1.*no\.such\.Authorizer"):
+        kafka.start()
+
+
+def test_a_deadline_that_is_too_short_says_what_did_not_answer() -> None:
+    """Not ready is an error by the deadline, which names the node and shows the log."""
+    kafka = RealKafka(controls=True)
+    with pytest.raises(NotReady, match="by the deadline"):
+        kafka.start(timeout=1.8)
+
+
+def test_a_port_that_somebody_took_first_is_exchanged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Between our look at a free port and the broker's bind another may come first."""
+    choices: list[list[int]] = []
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+
+        def choose(count: int, *, but: int | None) -> list[int]:
+            chosen = free_ports(count, but=but)
+            if not choices:
+                chosen[0] = holder.getsockname()[1]
+            choices.append(chosen)
+            return chosen
+
+        monkeypatch.setattr("prokurist.testing.kafka.local_nodes.free_ports", choose)
+        with RealKafka(controls=True) as kafka:
+            assert kafka.direct_bootstrap == f"127.0.0.1:{choices[1][0]}"
+    assert len(choices) == 2
+
+
+def test_a_port_of_the_users_own_that_is_taken_is_told() -> None:
+    """It is not exchanged for another: the user wanted this one."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        kafka = RealKafka(port=port)
+        with pytest.raises(PortTaken, match=f"port {port} is taken"):
+            kafka.start()

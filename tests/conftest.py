@@ -1,0 +1,106 @@
+"""What every test run says and checks: the rung of the ladder, skips by reason, leaks.
+
+The leak check: a test that leaves a thread, a socket or a child process behind
+fails. What a session fixture started before the test is none of the test's.
+"""
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from prokurist.events.clock import Clock, Deadline, MonotonicClock
+from prokurist.testing.kafka import survey
+
+GRACE = 3.0
+"""Seconds for threads and sockets that are ending to end."""
+
+
+def pytest_report_header() -> str:
+    """Say which rung of the ladder serves; found by asking, without starting a broker."""
+    return f"real Kafka: {survey()}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the skips by their reasons: a skip that nobody sees is a test that is not."""
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        longrepr = report.longrepr
+        text = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
+        reasons[text.removeprefix("Skipped: ")] += 1
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"skipped {count}: {reason}", yellow=True)
+
+
+@dataclass(frozen=True)
+class Held:
+    """What this process holds at one moment."""
+
+    threads: frozenset[threading.Thread]
+    sockets: frozenset[str]
+    children: frozenset[psutil.Process]
+
+    @classmethod
+    def now(cls) -> "Held":
+        """Look."""
+        return cls(
+            threads=frozenset(threading.enumerate()),
+            sockets=frozenset(_sockets()),
+            # Not recursively: the broker below a session's guard may have been restarted.
+            children=frozenset(psutil.Process().children()),
+        )
+
+    def beyond(self, before: "Held") -> list[str]:
+        """What there is now and was not before, in words."""
+        found = [f"thread {thread.name}" for thread in self.threads - before.threads]
+        found += [
+            f"process {child.pid} {_command(child)}"
+            for child in self.children - before.children
+        ]
+        # By number: a session's proxy may have changed its listening socket for another.
+        if len(self.sockets) > len(before.sockets):
+            found += [f"socket {one}" for one in self.sockets - before.sockets]
+        return found
+
+
+def _sockets() -> Iterator[str]:
+    if sys.platform == "linux":
+        for entry in Path("/proc/self/fd").iterdir():
+            try:
+                target = str(entry.readlink())
+            except OSError:
+                continue  # the descriptor by which we look
+            if target.startswith("socket:"):
+                yield target
+    else:
+        for connection in psutil.Process().net_connections(kind="all"):
+            yield f"{connection.fd} {connection.laddr} {connection.raddr}"
+
+
+def _command(child: psutil.Process) -> str:
+    try:
+        return " ".join(child.cmdline())[:120]
+    except psutil.Error:
+        return "(ended, and nobody waited for it)"
+
+
+def leaks_since(before: Held, clock: Clock) -> list[str]:
+    """What is still held beyond `before` after a short grace."""
+    deadline = Deadline.after(clock.now(), GRACE)
+    while (found := Held.now().beyond(before)) and not deadline.expired(clock.now()):
+        clock.sleep(0.02)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_behind() -> Iterator[None]:
+    """Fail a test that leaves a thread, a socket or a process behind."""
+    before = Held.now()
+    yield
+    if found := leaks_since(before, MonotonicClock()):
+        pytest.fail("the test left behind: " + "; ".join(found), pytrace=False)
