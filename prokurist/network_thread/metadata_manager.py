@@ -6,9 +6,9 @@ One request at a time, to whoever is least loaded. Who needs fresh metadata asks
 for `fresh()` and waits for the next answer that was asked for after that; who
 needs any broker asks for `somebody()`.
 
-- A broker that failed is suspect: it is asked again only when all others have
-  failed too. Otherwise one that is gone would be tried for ever, since its
-  backoff is over before it is its turn again.
+- A broker that did not answer such a question is suspect until somebody does: it
+  is asked again only when all others have failed too. Otherwise one that is gone
+  would be tried for ever, since its backoff is over before our own is.
 - When all brokers that are known are suspect, the bootstrap addresses are asked
   again (KIP-899), unless `metadata.recovery.strategy` is `none`. They are asked
   alone, and everything is forgotten, when a broker demands it or nobody has
@@ -23,12 +23,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from prokurist.errors import (
-    InvalidTopicException,
-    KafkaException,
-    NetworkException,
-    RetriableException,
-)
+from prokurist.errors import InvalidTopicException, KafkaException, RetriableException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster, PartitionView, TopicView
@@ -286,11 +281,8 @@ class MetadataManager:
 
     # --- what happens elsewhere ------------------------------------------------------
 
-    def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
+    def on_disconnect(self, _node: Node, _lane: Lane, error: KafkaException) -> None:
         """A connection went down: its broker may be gone, and leaders have moved."""
-        if lane is Lane.GENERAL and isinstance(error, NetworkException):
-            # No connection came about. One that ended says less: it may have been idle.
-            self.suspect(node)
         self.last_error = error
         if self.cluster.version:
             self.request_update()
@@ -305,7 +297,8 @@ class MetadataManager:
 
     def __repr__(self) -> str:
         state = "asking" if self._asking is not None else "idle"
-        return f"MetadataManager({state}, {len(self.interest)} topics wanted, {self.cluster})"
+        wanted = f"{len(self.interest)} topics wanted, {len(self._waiting)} calls wait"
+        return f"MetadataManager({state}, {wanted}, {self.cluster})"
 
 
 def check_names(names: Iterable[str]) -> None:

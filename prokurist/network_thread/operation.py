@@ -214,8 +214,7 @@ def all_of(promises: Iterable[Promise[Value]]) -> Promise[list[Value]]:
 
     whole.on_forsaken = leave
     for each in parts:
-        # Those too of which one is broken already: leaving is what forsakes them.
-        if not each.is_kept:
-            each.add(step)
+        # Even where one is broken already: only who has waited can leave the others.
+        each.add(step)
     step()
     return whole

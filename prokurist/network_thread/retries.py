@@ -38,10 +38,5 @@ class Retries:
         self._failures += 1
         self.next = self._backoff.pause(self._failures)
 
-    def succeeded(self) -> None:
-        """An attempt was worth something: the next pause is a first one again (B30)."""
-        self._failures = 1
-        self.next = self._backoff.pause(self._failures)
-
     def __repr__(self) -> str:
         return f"Retries({self._call.operation}, {self.next:.3f} s next)"

@@ -3,9 +3,14 @@
 import pytest
 
 from prokurist import errors
-from prokurist.events.application_events import LookUpOffsets
+from prokurist.events.application_events import (
+    ApplicationEvent,
+    ListTopics,
+    LookUpCommitted,
+    LookUpOffsets,
+)
 from prokurist.testing.cluster.journal import Entry
-from tests.simulation.looking_up import END, TP, look_up
+from tests.simulation.looking_up import END, ORDERS, TP, look_up
 from tests.simulation.world import World
 
 
@@ -30,6 +35,43 @@ def test_a_dead_broker_is_not_asked_for_ever(dead: int) -> None:
     world.control.disconnect(3)
     world.clock.sleep(1.0)
     assert member.machinery.metadata.cluster.version > version
+
+
+@pytest.mark.parametrize("operation", ["end_offsets", "list_topics", "committed"])
+def test_an_unreachable_broker_is_not_asked_for_ever(operation: str) -> None:
+    """CONTRACT 4: who is connected to in vain for 10 s is followed by the next."""
+    world = World(nodes=2)
+    member = world.client()
+    member.network.block("10.0.0.1", 9092)
+    world.control.move_leader(TP, 2)
+    world.control.move_coordinator("g", 2)
+    call = world.call(operation, 60.0)
+    event: ApplicationEvent = LookUpOffsets(call, {TP: END})
+    if operation != "end_offsets":
+        listing = operation == "list_topics"
+        event = ListTopics(call) if listing else LookUpCommitted(call, (TP,))
+    began = world.clock.time
+    world.ask(member, event)
+    assert world.clock.time - began < 13.0
+
+
+def test_what_failed_once_is_forgiven() -> None:
+    """B203: all brokers have failed, but not in a row: no bootstrap address is asked for it."""
+    world = World(nodes=3)
+    member = world.client(bootstrap_servers=[world.address(3)])
+    look_up(world, member, {TP: END, ORDERS[1]: END})
+    world.control.kill(3)
+    world.clock.sleep(5.0)
+    connects = member.network.connects
+    for _ in range(2):
+        with world.control.cut("Metadata", times=1) as fault:
+            member.machinery.metadata.request_update()
+            member.network.wake()
+            world.clock.sleep(5.0)
+            assert fault.used == 1
+    # The first that was cut off has been connected to again, as the second's heir.
+    assert {entry.node for entry in questions(world)[-4:]} == {1, 2}
+    assert member.network.connects == connects + 1
 
 
 @pytest.mark.parametrize("strategy", ["rebootstrap", "none"])
@@ -87,7 +129,7 @@ def test_a_broker_that_asks_for_quiet_is_not_asked_by_another_way() -> None:
 def test_a_broker_that_sends_us_away() -> None:
     """KIP-1102: everything is forgotten, and the bootstrap addresses are connected to anew."""
     world = World(nodes=2)
-    member = world.client()
+    member = world.client(bootstrap_servers=[world.address(1)])
     look_up(world, member)
     before = {entry.session for entry in questions(world)}
     world.control.fail("Metadata", 129, times=1, whole=True)
@@ -98,6 +140,20 @@ def test_a_broker_that_sends_us_away() -> None:
     assert world.clock.time - began < 0.5
     refused, answered = questions(world)
     assert answered.session not in before | {refused.session}
+    assert answered.node == 1
+
+
+def test_being_sent_away_in_an_answer_of_a_calls_own() -> None:
+    """KIP-1102: what was known is forgotten, and learnt anew by itself."""
+    world = World()
+    member = world.client()
+    metadata = member.machinery.metadata
+    metadata.topics.add("orders")
+    look_up(world, member)
+    world.control.fail("Metadata", 129, times=1, whole=True)
+    world.ask(member, ListTopics(world.call("list_topics", 5.0)))
+    world.clock.sleep(0.5)
+    assert len(metadata.cluster.partitions_of("orders")) == 3
 
 
 def test_a_bootstrap_broker_that_sends_us_away() -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from prokurist import errors
-from prokurist.events.application_events import LookUpOffsets, Withdraw
+from prokurist.events.application_events import Close, LookUpOffsets, Withdraw
+from prokurist.network_thread.thread import Life
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.types import OffsetAndTimestamp, TopicPartition
 from tests.simulation.looking_up import (
@@ -104,17 +105,27 @@ def test_records_too_old_to_have_timestamps() -> None:
     assert found == {TP: None, ORDERS[1]: OffsetAndTimestamp(1, 1010, 0)}
 
 
-def test_an_answer_without_what_was_asked_for() -> None:
+@pytest.mark.parametrize(
+    "topics",
+    [
+        pytest.param("01", id="no topic"),
+        pytest.param(
+            f"02 07 {b'orders'.hex()} 02 00000000 0000 {'ff' * 16} 00000000 00 00",
+            id="no offset",
+        ),
+    ],
+)
+def test_an_answer_without_what_was_asked_for(topics: str) -> None:
     """A broker that leaves a partition out is asked again: no KeyError, no wrong answer."""
     world = World()
     member = world.client()
-    # Version 11, the second request of its connection: no throttling, no topics.
-    empty = bytes.fromhex("00000002 00 00000000 01 00")
-    world.control.garbage("ListOffsets", empty, times=1)
-    call = world.call("end_offsets", 5.0)
-    assert world.ask(member, LookUpOffsets(call, {TP: END})) == {TP: 0}
+    # Version 11, the second answer on its connection: no throttling, then the topics.
+    answer = bytes.fromhex(f"00000002 00 00000000 {topics} 00")
+    world.control.garbage("ListOffsets", answer, times=1)
+    assert look_up(world, member) == {TP: 0}
     assert len(asked(world)) == 2
     assert world.cluster.journal.entries("ListOffsets")[0].version == 11
+    assert len(world.cluster.journal.entries("ApiVersions")) == 2
 
 
 def test_errors_until_the_end_are_counted_and_the_last_is_the_cause() -> None:
@@ -154,14 +165,51 @@ def test_a_leader_that_cannot_be_connected_to_is_told_of() -> None:
     assert wait.ended - wait.started == pytest.approx(3.0, abs=0.1)
 
 
+def test_a_leader_that_is_silent_is_told_of() -> None:
+    """CONTRACT 2.5: one leader answered, the other is silent: it waited for nothing else."""
+    world = filled()
+    member = world.client()
+    wanted = {TP: END, ORDERS[1]: END}
+    look_up(world, member, wanted)
+    world.control.freeze(2)
+    with pytest.raises(errors.TimeoutException) as caught:
+        look_up(world, member, wanted, timeout=3.0)
+    assert [each.outcome for each in caught.value.attempts] == ["answered", "unanswered"]
+    assert not caught.value.waits
+
+
 def test_metadata_that_does_not_come_is_told_of() -> None:
     """CONTRACT 2.5: the last error that the shared question met is in each report."""
     world = World()
     member = world.client()
     world.control.kill(1)
+    first = world.call("end_offsets", 2.0)
+    member.thread.mailbox.post(LookUpOffsets(first, {TP: END}))
+    # It goes on in the middle of a backoff, and does not meet anything itself.
+    world.clock.sleep(1.5)
+    attempts = member.network.connects
     with pytest.raises(errors.TimeoutException, match="leader of orders-0") as caught:
-        look_up(world, member, timeout=2.0)
+        look_up(world, member, timeout=0.01)
+    assert member.network.connects == attempts
     assert type(caught.value.last_error) is errors.NetworkException
+    world.clock.sleep(1.0)
+    with pytest.raises(errors.TimeoutException, match="leader of orders-0") as caught:
+        first.result()
+    assert type(caught.value.last_error) is errors.NetworkException
+
+
+def test_a_leader_that_is_gone_is_not_tried_again_before_metadata_came() -> None:
+    """B83: after a disconnect the retry waits for fresh metadata, and the report says so."""
+    world = filled()
+    member = world.client()
+    look_up(world, member)
+    world.control.hold("Metadata")
+    world.control.cut("ListOffsets", times=None)
+    with pytest.raises(errors.TimeoutException) as caught:
+        look_up(world, member, timeout=3.0)
+    assert len(caught.value.attempts) == 1
+    assert caught.value.waits[-1].reason == "fresh metadata"
+    assert type(caught.value.last_error) is errors.DisconnectException
 
 
 def test_a_broker_that_dies_with_its_answer() -> None:
@@ -220,12 +268,13 @@ def test_a_time_that_cannot_be_written_is_said_at_once() -> None:
     assert world.clock.time - began < 0.1
 
 
+@pytest.mark.parametrize("backoff", [100, 0])
 @pytest.mark.parametrize("state", ["frozen", "killed", "leaderless", "unknown", "moving"])
-def test_waiting_does_not_spin(state: str) -> None:
+def test_waiting_does_not_spin(state: str, backoff: int) -> None:
     """B31, B265: whatever a look-up waits for costs a few turns for each attempt."""
     world = World(nodes=2, topics={})
     world.control.create_topic("orders", 1, replication=1)
-    member = world.client()
+    member = world.client(retry_backoff_ms=backoff, retry_backoff_max_ms=10 * backoff)
     look_up(world, member)
     if state == "frozen":
         world.control.freeze()
@@ -239,8 +288,28 @@ def test_waiting_does_not_spin(state: str) -> None:
         world.control.fail("ListOffsets", 6, times=None)
     turns = member.network.turns
     with pytest.raises(errors.TimeoutException):
-        look_up(world, member, timeout=60.0)
-    assert member.network.turns - turns < 1000
+        look_up(world, member, timeout=60.0 if backoff else 2.0)
+    # Without any backoff nothing but the network's latency paces it: a turn for each
+    # step of a question, and none in which nothing happens (the world would say so).
+    assert backoff == 0 or member.network.turns - turns < 1000
     world.clock.sleep(0.01)
     assert not len(member.machinery.calls)
+    assert not member.machinery.metadata.interest
+
+
+def test_closing_ends_look_ups_too() -> None:
+    """B176: one that asks a leader and one that waits for metadata fail at once."""
+    world = World()
+    member = world.client()
+    look_up(world, member)
+    world.control.freeze()
+    calls = [world.call("end_offsets", 60.0) for _ in range(2)]
+    member.thread.mailbox.post(LookUpOffsets(calls[0], {TP: END}))
+    member.thread.mailbox.post(LookUpOffsets(calls[1], {TP._replace(topic="other"): END}))
+    world.clock.sleep(0.1)
+    world.ask(member, Close(world.call("close", 5.0)))
+    assert member.thread.life is Life.ENDED
+    for call in calls:
+        with pytest.raises(errors.IllegalStateException, match="closed"):
+            call.result()
     assert not member.machinery.metadata.interest
