@@ -8,6 +8,7 @@ import pytest
 
 from prokurist.events.clock import Clock, Deadline
 from prokurist.testing.kafka import AdminFailed, GroupDescription, RealKafka
+from prokurist.testing.kafka.admin import Admin
 from prokurist.testing.kafka.ports import Address
 from prokurist.testing.kafka.wire import BrokerConnection
 from prokurist.types import TopicPartition
@@ -43,6 +44,21 @@ def test_a_topic_is_there_when_it_was_created(prokurist_kafka: RealKafka) -> Non
     assert prokurist_kafka.leaders(topic) == [0, 0, 0]
     prokurist_kafka.delete_topic(topic)
     assert prokurist_kafka.leaders(topic) == []
+
+
+def test_creating_waits_until_the_leaders_are_known(
+    prokurist_kafka: RealKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node that has not heard of the topic, or of its leader, is asked again."""
+    real = Admin.leaders
+    answers = [[], [-1]]
+
+    def leaders(self: Admin, topic: str, address: Address, deadline: Deadline) -> list[int]:
+        return answers.pop(0) if answers else real(self, topic, address, deadline)
+
+    monkeypatch.setattr(Admin, "leaders", leaders)
+    prokurist_kafka.unique_topic()
+    assert not answers
 
 
 def test_a_refusal_has_kafkas_name(prokurist_kafka: RealKafka, prokurist_topic: str) -> None:

@@ -5,6 +5,7 @@ import os
 import threading
 from pathlib import Path
 
+import psutil
 import pytest
 
 from prokurist.events.clock import Deadline, MonotonicClock
@@ -156,11 +157,16 @@ def test_a_maven_that_fails_shows_its_last_lines(
 
 
 def test_a_maven_that_hangs_is_ended_at_the_deadline(tmp_path: Path, maven: Path) -> None:
-    """With what it started itself."""
-    script(maven, "sleep 300 & wait")
+    """With what it started itself: `mvn` is a script around a JVM."""
+    script(maven, 'sleep 300 & echo $! > "$0.pid"; wait')
     with pytest.raises(MavenFailed, match="by the deadline"):
-        fetch_jars("4.3.1", soon(0.3), CLOCK, tmp_path / "cache")
+        fetch_jars("4.3.1", soon(1), CLOCK, tmp_path / "cache")
     assert not list((tmp_path / "cache").glob("*.part-*"))
+    below = int(maven.with_name("mvn.pid").read_text())
+    deadline = soon()
+    while psutil.pid_exists(below) and psutil.Process(below).status() != "zombie":
+        assert not deadline.expired(CLOCK.now())
+        CLOCK.sleep(0.02)
 
 
 def test_a_lock_that_is_held_is_waited_for_until_the_deadline(

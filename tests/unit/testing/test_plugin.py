@@ -172,11 +172,12 @@ def test_a_healing_that_fails_leaves_no_fixture_open(run: Running) -> None:
         "@pytest.fixture\n"
         "def one():\n    yield\n    print('fixture ended')\n"
         "def test_one(one): pass\n"
+        "def test_two(one): pass\n"
     )
     ran = run("-s", conftest=conftest, test_it=test)
-    assert "fixture ended" in ran.stdout
+    assert ran.stdout.count("fixture ended") == 2
     assert "ValueError: sick" in ran.stdout
-    assert "1 passed, 1 error" in ran.stdout
+    assert "2 passed, 2 errors" in ran.stdout
 
 
 LEAKING = """

@@ -381,6 +381,9 @@ def test_a_sender_waits_for_a_reader_that_does_not_read(
     held = max(pipe.held for link in proxy._links for pipe in link._pipes.values())
     assert held <= BUFFER_BYTES
     assert len(read(server, sent)) == sent
+    turns = proxy.turns
+    assert is_silent(server)
+    assert proxy.turns <= turns + 2, "it spins on a socket that can be written again"
 
 
 def test_many_connections_at_once(connect: Connecting, proxy: FaultProxy) -> None:
