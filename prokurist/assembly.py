@@ -124,6 +124,7 @@ def consumer_machinery(
         limits_of(config, random),
         ApiVersions(*software),
         client_id,
+        random.random,
         cap,
     )
     metadata = MetadataManager(

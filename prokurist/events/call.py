@@ -47,7 +47,7 @@ class Try:
     """An attempt while it lasts; the ledger shows it as an `Attempt`.
 
     Attributes:
-        effect: Whether it changes something on the broker, as a commit does.
+        effect: Whether it may have changed something on the broker, as a commit does.
         began: When it was written, on the clock.
         ended: When it ended, or None.
     """
@@ -134,13 +134,29 @@ class Call:
         return attempt
 
     def ended(
-        self, attempt: Try, now: float, outcome: str, error: BaseException | None = None
+        self,
+        attempt: Try,
+        now: float,
+        outcome: str,
+        error: BaseException | None = None,
+        *,
+        undone: bool = False,
     ) -> None:
-        """Say how an attempt ended; nothing changes once the call has."""
+        """Say how an attempt ended; nothing changes once the call has.
+
+        Args:
+            attempt: Which.
+            now: When.
+            outcome: How, in a word.
+            error: What it met.
+            undone: The broker has said that it did nothing; without its word an
+                attempt with an effect may have had it.
+        """
         with self._lock:
             if self._stand is Stand.OPEN:
                 attempt.ended = now
                 attempt.outcome = outcome
+                attempt.effect = attempt.effect and not undone
                 if error is not None:
                     self._last_error = error
 
@@ -285,9 +301,7 @@ class Call:
             waits=self._waits,
             last_error=self._last_error,
             config_key=self.config_key,
-            may_have_happened=any(
-                attempt.effect and attempt.outcome in EFFECT_UNKNOWN for attempt in self._tries
-            ),
+            may_have_happened=any(attempt.effect for attempt in self._tries),
         )
 
     def _entry(self, attempt: Try) -> Attempt:
@@ -301,5 +315,3 @@ class Call:
 
 
 DISCONNECTED: Final = "disconnected"
-EFFECT_UNKNOWN: Final = frozenset({UNANSWERED, DISCONNECTED})
-"""Outcomes after which nobody knows whether the broker has acted."""

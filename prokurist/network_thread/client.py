@@ -44,6 +44,7 @@ class NetworkClient:
         limits: What bounds a connection.
         greeting: What a new connection says first.
         client_id: Said in every request.
+        lots: Draws between brokers that are equal.
         cap: What we may use of our own versions, in tests of old protocols.
 
     Attributes:
@@ -59,6 +60,7 @@ class NetworkClient:
         limits: Limits,
         greeting: ApiVersions,
         client_id: str,
+        lots: Callable[[], float],
         cap: Versions | None = None,
     ) -> None:
         self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = ignore
@@ -68,6 +70,7 @@ class NetworkClient:
         self._limits = limits
         self._client_id = client_id
         self._greeting = greeting
+        self._lots = lots
         self._cap = cap
         self._connections: dict[tuple[int, Lane], Connection] = {}
         self._by_number: dict[int, Connection] = {}
@@ -206,21 +209,24 @@ class NetworkClient:
         ago, so that one that refuses is followed by the next. None while all of them
         are in a backoff or have asked for silence.
         """
-        best: tuple[int, float] | None = None
+        best: tuple[int, float, float] | None = None
         chosen: Node | None = None
         for node in nodes:
             connection = self._general(node)
             if connection is not None and (connection.backing_off or connection.throttled):
                 continue
-            rank: tuple[int, float]
+            # Of equals any: clients with one bootstrap list must not all begin at
+            # the same broker.
+            lot = self._lots()
+            rank: tuple[int, float, float]
             if connection is None:
-                rank = (2, -math.inf)
+                rank = (2, -math.inf, lot)
             elif connection.state is ConnectionState.DOWN:
-                rank = (2, connection.tried_at)
+                rank = (2, connection.tried_at, lot)
             elif connection.state is ConnectionState.READY:
-                rank = (0, connection.pipeline.in_flight + connection.pipeline.waiting)
+                rank = (0, connection.pipeline.in_flight + connection.pipeline.waiting, lot)
             else:
-                rank = (1, connection.pipeline.waiting)
+                rank = (1, connection.pipeline.waiting, lot)
             if best is None or rank < best:
                 best, chosen = rank, node
         return chosen

@@ -21,11 +21,22 @@ from prokurist.network_thread.operation import Withdrawn
 from prokurist.network_thread.requests import Lane
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.verdicts import OFFSET_COMMIT, OFFSET_FETCH, Verdict, Verdicts
-from prokurist.network_thread.wire.committed_offsets import OffsetCommit, OffsetFetch
+from prokurist.network_thread.wire.committed_offsets import (
+    OffsetCommit,
+    OffsetCommitAnswer,
+    OffsetFetch,
+)
 from prokurist.types import Node, OffsetAndMetadata, TopicPartition
 
 TOPIC_AUTHORIZATION_FAILED = 29
 GROUP_AUTHORIZATION_FAILED = 30
+
+REQUEST_TIMED_OUT = 7
+APPLIED = frozenset({REQUEST_TIMED_OUT})
+"""Codes after which the commit may be in the coordinator's log all the same."""
+
+UNNAMED = REQUEST_TIMED_OUT
+"""What counts for a partition that an answer passes over in silence."""
 
 WORST_FIRST = (
     Verdict.FATAL,
@@ -75,10 +86,12 @@ class CommitManager:
             except KafkaException as error:
                 self._unreachable(call, node, error)
             else:
-                codes = dict(answer.response.errors)
-                left = {tp: kept for tp, kept in left.items() if codes.get(tp, 0)}
-                failed = {tp: codes[tp] for tp in left}
-                await self._recover(call, OFFSET_COMMIT, failed, node, answer.attempt)
+                failed = refused(answer.response, left)
+                undone = len(failed) == len(left) and not APPLIED.intersection(failed.values())
+                left = {tp: left[tp] for tp in failed}
+                await self._recover(
+                    call, OFFSET_COMMIT, failed, node, answer.attempt, undone=undone
+                )
             if left:
                 failures += 1
                 await self._pause(call, failures)
@@ -99,8 +112,7 @@ class CommitManager:
         except KafkaException as error:
             self._coordinator.forget(node, error)
             raise
-        codes = dict(answer.response.errors)
-        failed = {tp: codes[tp] for tp in offsets if codes.get(tp, 0)}
+        failed = refused(answer.response, offsets)
         if failed:
             verdict, refusal = self._worst(OFFSET_COMMIT, failed)
             if verdict is Verdict.REDISCOVER:
@@ -172,30 +184,33 @@ class CommitManager:
         failed: Mapping[TopicPartition, int],
         node: Node,
         attempt: Try | None,
+        *,
+        undone: bool = True,
     ) -> None:
         """Do what the worst of some codes asks for; it returns if trying again may help.
+
+        Args:
+            call: Whose ledger tells of it.
+            table: What the codes mean.
+            failed: The codes.
+            node: Who sent them.
+            attempt: Which attempt they answered.
+            undone: Whether they say that nothing at all was done.
 
         Raises:
             KafkaException: It is fatal to the call.
         """
         if not failed:
             return
-        verdict = next(
-            each
-            for each in WORST_FIRST
-            if any(table.of(code) is each for code in failed.values())
-        )
-        code = next(code for code in failed.values() if table.of(code) is verdict)
-        error = self._explained(table, code, failed)
+        verdict, error = self._worst(table, failed)
         if attempt is not None:
-            call.ended(attempt, self._timer.now, type(error).__name__, error)
+            call.ended(attempt, self._timer.now, type(error).__name__, error, undone=undone)
         if verdict in (Verdict.FATAL, Verdict.COMMIT_FAILED):
             raise error
         if verdict is Verdict.REDISCOVER:
             self._coordinator.forget(node, error)
         elif verdict is Verdict.REFRESH:
-            call.wait_begins("fresh metadata", self._timer.now)
-            await self._metadata.fresh()
+            await self._metadata.refreshed(call, "fresh metadata")
 
     def _worst(
         self, table: Verdicts, failed: Mapping[TopicPartition, int]
@@ -232,6 +247,18 @@ class CommitManager:
 
     def __repr__(self) -> str:
         return f"CommitManager({self._group_id})"
+
+
+def refused(
+    answer: OffsetCommitAnswer, asked: Iterable[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """What was not committed, and the code that says why.
+
+    A partition that the answer does not name was not committed either: the
+    broker's word for it is missing, and it is asked again.
+    """
+    codes = dict(answer.errors)
+    return {tp: code for tp in asked if (code := codes.get(tp, UNNAMED))}
 
 
 def topics_of(partitions: Iterable[TopicPartition]) -> tuple[str, ...]:

@@ -55,6 +55,10 @@ class RequestManager(Protocol):
         """Begin what has become due since the last turn."""
         ...
 
+    def close(self) -> None:
+        """Stop what is under way unasked."""
+        ...
+
 
 class NetworkThread:
     """See the module.
@@ -233,6 +237,7 @@ class NetworkThread:
         for step in (
             refuse,
             lambda: self._calls.fail(error),
+            *(manager.close for manager in self._managers),
             lambda: self._client.close(error),
             self._network.shutdown,
         ):

@@ -205,9 +205,7 @@ class ByLot:
         assert api is not None
         code, times = self.lot.choice(CODES), self._times()
         part = None
-        # A commit that is taken in part only has happened in part, which its report
-        # does not tell yet: commits are refused as a whole here.
-        if api == "OffsetFetch" and self.lot.random() < 0.5:
+        if api in ("OffsetCommit", "OffsetFetch") and self.lot.random() < 0.5:
             part = self.lot.randrange(SHARED)
         fault = self.world.control.fail(api, code, times=times, partition=part)
         self._keep("refuse", fault)

@@ -346,3 +346,27 @@ def test_a_bug_ends_the_thread_loudly(caplog: pytest.LogCaptureFixture) -> None:
         commit(world, member)
     assert member.network.open == 0
     assert "died of a bug" in caplog.text
+
+
+def test_a_commit_taken_in_part_may_have_happened() -> None:
+    """CONTRACT §2.5: one partition is committed, the other refused until the end."""
+    world = World()
+    member = world.client()
+    world.control.fail("OffsetCommit", 14, times=None, partition=1)
+    offsets = {TP: OffsetAndMetadata(7), OTHER: OffsetAndMetadata(8)}
+    with pytest.raises(errors.TimeoutException) as caught:
+        commit(world, member, timeout=1.0, offsets=offsets)
+    assert caught.value.may_have_happened
+    assert world.control.committed("g")[TP].offset == 7
+    asked = world.cluster.journal.entries("OffsetCommit")
+    assert len(asked) > 2
+
+
+def test_a_commit_that_timed_out_on_the_broker_may_have_happened() -> None:
+    """CONTRACT §4: REQUEST_TIMED_OUT may hide a commit that is in the log."""
+    world = World()
+    member = world.client()
+    world.control.fail("OffsetCommit", 7, times=None)
+    with pytest.raises(errors.TimeoutException) as caught:
+        commit(world, member, timeout=1.0)
+    assert caught.value.may_have_happened

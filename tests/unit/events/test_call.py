@@ -95,7 +95,7 @@ def test_the_ledger_tells_what_was_tried_and_what_is_open() -> None:
     first = it.claim("OffsetCommit", NODE, 100.2, effect=True)
     assert first is not None
     error = NotCoordinatorException("moved")
-    it.ended(first, 100.3, "NOT_COORDINATOR", error)
+    it.ended(first, 100.3, "NOT_COORDINATOR", error, undone=True)
     it.wait_begins("retry backoff", 100.3)
     it.wait_ends(100.4)
     it.wait_ends(100.45)
@@ -126,6 +126,7 @@ def test_the_ledger_tells_what_was_tried_and_what_is_open() -> None:
         (True, None, True),
         (True, "disconnected", True),
         (True, "NOT_COORDINATOR", False),
+        (True, "answered in part", True),
         (False, None, False),
         (False, "disconnected", False),
     ],
@@ -136,7 +137,7 @@ def test_what_may_have_happened(*, effect: bool, ending: str | None, maybe: bool
     attempt = it.claim("OffsetCommit", NODE, 100.1, effect=effect)
     assert attempt is not None
     if ending is not None:
-        it.ended(attempt, 100.2, ending)
+        it.ended(attempt, 100.2, ending, undone=ending == "NOT_COORDINATOR")
     it.expire(102.0)
     with pytest.raises(TimeoutException) as caught:
         it.result()
