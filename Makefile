@@ -47,7 +47,7 @@ contracts: .venv/ready ## who may import whom
 	$(BIN)/lint-imports --no-logo
 
 verify-types: build/types/ready ## the public API is typed in full, seen from an installed wheel
-	$(PY) -m pyright --pythonpath build/types/bin/python --ignoreexternal --verifytypes prokurist
+	@PATH="$$PWD/build/types/bin:$$PATH" $(PY) -m pyright --ignoreexternal --verifytypes prokurist
 
 bench: .venv/ready ## every benchmark, against peers in the same run
 	@set -e; for each in benchmarks/*.py; do echo "== $$each"; $(PY) "$$each"; done
@@ -86,5 +86,5 @@ build/types/ready: .venv/ready $(SOURCES)
 	rm -rf build/types
 	$(PY) -m build -q --no-isolation --outdir build/types/wheel .
 	$(PYTHON) -m venv build/types
-	build/types/bin/python -m pip install -q pytest build/types/wheel/*.whl
+	build/types/bin/python -m pip install -q "$$(echo build/types/wheel/*.whl)[testing]"
 	@touch $@

@@ -23,7 +23,7 @@ class OffsetOutOfRangeException(ApiException, InvalidOffsetException):
     def __init__(
         self, message: str = "", *, offsets: Mapping[TopicPartition, int] | None = None
     ) -> None:
-        self.offsets = dict(offsets or {})
+        self.offsets: dict[TopicPartition, int] = dict(offsets or {})
         super().__init__(message, partitions=tuple(self.offsets))
 
 
@@ -45,7 +45,9 @@ class LogTruncationException(OffsetOutOfRangeException):
         divergent_offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
     ) -> None:
         super().__init__(message, offsets=offsets)
-        self.divergent_offsets = dict(divergent_offsets or {})
+        self.divergent_offsets: dict[TopicPartition, OffsetAndMetadata] = dict(
+            divergent_offsets or {}
+        )
 
 
 class CorruptRecordException(RetriableException):

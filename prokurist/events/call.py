@@ -100,13 +100,13 @@ class Call:
         topic: str | None = None,
         config_key: str = DEFAULT_KEY,
     ) -> None:
-        self.operation = operation
-        self.began = began
-        self.deadline = deadline
-        self.partitions = tuple(partitions)
-        self.topic = topic
-        self.config_key = config_key
-        self.gate = Gate()
+        self.operation: str = operation
+        self.began: float = began
+        self.deadline: Deadline = deadline
+        self.partitions: tuple[TopicPartition, ...] = tuple(partitions)
+        self.topic: str | None = topic
+        self.config_key: str = config_key
+        self.gate: Gate = Gate()
         self._lock = threading.Lock()
         self._stand = Stand.OPEN
         self._answer: Any = None

@@ -35,7 +35,7 @@ class Mailbox(Generic[Event]):
         self._events: list[Event] = []
         self._woken = False
         self._closed: Callable[[], BaseException] | None = None
-        self.posted = 0
+        self.posted: int = 0
 
     def post(self, event: Event) -> None:
         """Hand over an event.

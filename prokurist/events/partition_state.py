@@ -74,12 +74,12 @@ class PartitionState:
     __slots__ = ("paused", "position", "reset", "returned", "standing", "ticket")
 
     def __init__(self, ticket: int) -> None:
-        self.ticket = ticket
-        self.standing = Standing.NEW
+        self.ticket: int = ticket
+        self.standing: Standing = Standing.NEW
         self.position: Position | None = None
         self.returned: Position | None = None
         self.reset: OffsetReset | None = None
-        self.paused = False
+        self.paused: bool = False
 
     def settle(self, position: Position) -> None:
         """The position is known."""

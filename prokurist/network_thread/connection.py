@@ -86,9 +86,9 @@ class Connection:
     ) -> None:
         self.node = node
         self.lane = lane
-        self.state = ConnectionState.DOWN
-        self.number = -1
-        self.pipeline = Pipeline(
+        self.state: ConnectionState = ConnectionState.DOWN
+        self.number: int = -1
+        self.pipeline: Pipeline = Pipeline(
             node, timer=timer, limits=limits, client_id=client_id, cap=cap, suspect=self.failed
         )
         self._owner = owner
@@ -100,7 +100,7 @@ class Connection:
         self._cap = cap
         self._offered: Versions | None = None
         self._addresses: deque[SocketAddress] = deque()
-        self.tried_at = -math.inf
+        self.tried_at: float = -math.inf
         self._failures = 0
         self._setup_failures = 0
         self._retry_at = -1.0

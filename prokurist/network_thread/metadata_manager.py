@@ -70,7 +70,7 @@ class MetadataManager:
         trigger: float,
         create: bool,
     ) -> None:
-        self.cluster = Cluster()
+        self.cluster: Cluster = Cluster()
         self.topics: set[str] = set()
         self._tracked: Counter[str] = Counter()
         self._client = client

@@ -118,8 +118,8 @@ class Operation(Generic[Value]):
         self._awaited: Promise[Any] | None = None
         self._step: Callable[[], None] | None = None
         self._running = False
-        self.name = name
-        self.ended = False
+        self.name: str = name
+        self.ended: bool = False
         self._advance(lambda: self._coroutine.send(None))
 
     def throw(self, why: KafkaException) -> None:

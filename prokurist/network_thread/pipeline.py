@@ -57,9 +57,9 @@ class Pipeline:
         cap: Versions | None,
         suspect: Callable[[KafkaException], None],
     ) -> None:
-        self.late_answers = 0
-        self.throttled_until = 0.0
-        self.used_at = timer.now
+        self.late_answers: int = 0
+        self.throttled_until: float = 0.0
+        self.used_at: float = timer.now
         self._node = node
         self._timer = timer
         self._limits = limits

@@ -70,9 +70,9 @@ class Unsent:
     __slots__ = ("call", "due", "effect", "promise", "request")
 
     def __init__(self, request: Any, call: Call | None, *, effect: bool) -> None:
-        self.request = request
-        self.call = call
-        self.effect = effect
+        self.request: Any = request
+        self.call: Call | None = call
+        self.effect: bool = effect
         self.promise: Promise[Answer[Any]] = Promise()
         self.due: Due | None = None
 
@@ -90,9 +90,9 @@ class Sent:
     def __init__(
         self, unsent: Unsent, correlation: int, version: int, attempt: Try | None
     ) -> None:
-        self.unsent = unsent
-        self.correlation = correlation
-        self.version = version
-        self.attempt = attempt
+        self.unsent: Unsent = unsent
+        self.correlation: int = correlation
+        self.version: int = version
+        self.attempt: Try | None = attempt
         self.due: Due | None = None
-        self.abandoned = False
+        self.abandoned: bool = False

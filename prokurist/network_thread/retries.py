@@ -23,7 +23,7 @@ class Retries:
         self._timer = timer
         self._backoff = backoff
         self._failures = 1
-        self.next = backoff.pause(self._failures)
+        self.next: float = backoff.pause(self._failures)
 
     @property
     def in_time(self) -> bool:

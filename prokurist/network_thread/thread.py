@@ -83,8 +83,8 @@ class NetworkThread:
         managers: Sequence[RequestManager],
     ) -> None:
         self.mailbox: Mailbox[ApplicationEvent] = Mailbox(network.wake)
-        self.life = Life.NEW
-        self.turns = 0
+        self.life: Life = Life.NEW
+        self.turns: int = 0
         self.died_of: BaseException | None = None
         self._clock = clock
         self._timer = timer

@@ -32,10 +32,10 @@ class Due:
     __slots__ = ("action", "at", "live", "reason")
 
     def __init__(self, at: float, reason: str, action: Callable[[], None]) -> None:
-        self.at = at
-        self.reason = reason
-        self.action = action
-        self.live = True
+        self.at: float = at
+        self.reason: str = reason
+        self.action: Callable[[], None] = action
+        self.live: bool = True
 
     def __repr__(self) -> str:
         return f"Due({self.reason}, at {self.at:.3f}{'' if self.live else ', over'})"
@@ -52,11 +52,11 @@ class Timer:
     __slots__ = ("_dead", "_heap", "_serial", "fired", "now")
 
     def __init__(self, now: float) -> None:
-        self.now = now
+        self.now: float = now
         self._heap: list[tuple[float, int, Due]] = []
         self._serial = 0
         self._dead = 0
-        self.fired = 0
+        self.fired: int = 0
 
     def at(self, moment: float, reason: str, action: Callable[[], None]) -> Due:
         """Have something done at an instant; one that never comes costs nothing."""

@@ -34,9 +34,9 @@ class Connection:
         self._socket = accepted
         self._incoming = bytearray()
         self._outgoing = bytearray()
-        self.session = session
-        self.open = True
-        self.ending = False
+        self.session: Session = session
+        self.open: bool = True
+        self.ending: bool = False
 
     def __repr__(self) -> str:
         life = "ending" if self.ending else "open" if self.open else "closed"

@@ -49,8 +49,8 @@ class FrameReader:
         self._carried = b""  # a length of which not all four bytes have come
         self._frame: memoryview | None = None
         self._filled = 0
-        self.frames = 0
-        self.refused = ""
+        self.frames: int = 0
+        self.refused: str = ""
 
     def room(self) -> tuple[memoryview, bool]:
         """Where the next bytes go, and whether more may wait once it is full.

@@ -218,7 +218,7 @@ class Resolver:
     """
 
     def __init__(self, wake: Callable[[], None], names: NameService = SYSTEM_NAMES) -> None:
-        self.threads = 0
+        self.threads: int = 0
         self._names = names
         self._mailbox = _Mailbox(wake)
         self._waiting: dict[Question, list[Lookup]] = {}

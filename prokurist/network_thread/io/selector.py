@@ -11,7 +11,7 @@ while either holds anything `poll` does not sleep.
 
 import selectors
 import socket
-from typing import Final
+from typing import Final, TypeAlias
 
 from prokurist.errors import DisconnectException, IllegalStateException, NetworkException
 from prokurist.network_thread.io import transport
@@ -36,6 +36,10 @@ LONGEST_WAIT: Final = 86_400.0
 READING, WRITING = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 
+TcpSocket: TypeAlias = socket.socket
+"""By this name within `Connection`, where `socket` is its own."""
+
+
 class Connection:
     """One connection, from the beginning of its connect to its end."""
 
@@ -53,18 +57,18 @@ class Connection:
     )
 
     def __init__(
-        self, number: int, address: SocketAddress, made: socket.socket, reader: FrameReader
+        self, number: int, address: SocketAddress, made: TcpSocket, reader: FrameReader
     ) -> None:
-        self.number = number
-        self.address = address
-        self.socket = made
-        self.reader = reader
-        self.connected = False
+        self.number: int = number
+        self.address: SocketAddress = address
+        self.socket: TcpSocket = made
+        self.reader: FrameReader = reader
+        self.connected: bool = False
         self.rest: memoryview | None = None
         self.failure: OSError | None = None  # of a write, not told yet
-        self.sent = 0
-        self.received = 0
-        self.watched = 0
+        self.sent: int = 0
+        self.received: int = 0
+        self.watched: int = 0
 
     def writable(self) -> bool:
         """Whether a frame can be written."""
@@ -103,10 +107,10 @@ class SelectorNetwork:
         send_buffer_bytes: int,
         largest_frame_bytes: int = LARGEST_FRAME_BYTES,
     ) -> None:
-        self.turns = 0
-        self.wakes = 0
-        self.bytes_received = 0
-        self.bytes_sent = 0
+        self.turns: int = 0
+        self.wakes: int = 0
+        self.bytes_received: int = 0
+        self.bytes_sent: int = 0
         self._receive_buffer_bytes = receive_buffer_bytes
         self._send_buffer_bytes = send_buffer_bytes
         self._largest_frame_bytes = largest_frame_bytes

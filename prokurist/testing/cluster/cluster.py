@@ -82,10 +82,12 @@ class Cluster:
         """
         self.state: State = make_state(nodes, topics or {})
         self.state.auto_create = auto_create
-        self.rules = RuleBook()
-        self.journal = Journal()
+        self.rules: RuleBook = RuleBook()
+        self.journal: Journal = Journal()
         self.failures: list[Exception] = []
-        self.offered = {api.key: (api.oldest, api.newest) for api in by_key().values()}
+        self.offered: dict[int, tuple[int, int]] = {
+            api.key: (api.oldest, api.newest) for api in by_key().values()
+        }
         for name, (oldest, newest) in (versions or {}).items():
             self.offer(name, oldest, newest)
         self._sessions: list[Session] = []

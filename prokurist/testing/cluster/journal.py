@@ -71,7 +71,7 @@ class Journal:
 
     def __init__(self) -> None:
         self._entries: deque[Entry] = deque(maxlen=MOST_ENTRIES)
-        self.received = 0
+        self.received: int = 0
 
     def __repr__(self) -> str:
         return f"Journal({len(self._entries)} of {self.received} requests)"

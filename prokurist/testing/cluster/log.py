@@ -40,8 +40,8 @@ class Log:
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
-        self.start = 0
-        self.end = 0
+        self.start: int = 0
+        self.end: int = 0
         self.epochs: list[tuple[int, int]] = [(0, 0)]  # epoch, first offset
 
     def __repr__(self) -> str:
