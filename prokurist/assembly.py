@@ -19,15 +19,21 @@ from prokurist.events.application_events import (
     Close,
     Commit,
     CommitOnce,
+    DropStale,
     GroupEvent,
     ListTopics,
     LookUpCommitted,
+    LookUpEnd,
     LookUpOffsets,
+    LookUpPosition,
+    LookUpPositions,
     LookUpTopic,
     Withdraw,
 )
+from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
-from prokurist.events.clock import Clock
+from prokurist.events.clock import Clock, epoch_milliseconds
+from prokurist.events.subscription import Subscription
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.commit_manager import CommitManager
@@ -37,6 +43,7 @@ from prokurist.network_thread.io.resolver import Resolver
 from prokurist.network_thread.io.selector import SelectorNetwork
 from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.offsets_manager import OffsetsManager
+from prokurist.network_thread.positions_manager import PositionsManager
 from prokurist.network_thread.requests import Lane, Limits
 from prokurist.network_thread.thread import NetworkThread
 from prokurist.network_thread.timer import Timer
@@ -63,6 +70,9 @@ class Machinery:
         calls: What is being worked on, for the same.
         metadata: What it knows of the cluster, for the same.
         coordinator: Who coordinates its group, where it has one, for the same.
+        subscription: What it reads; both threads use it.
+        background: What it has to tell the next poll.
+        positions: What it looks up of positions, for those who look at an idle client.
     """
 
     client_id: str
@@ -72,6 +82,22 @@ class Machinery:
     calls: Calls
     metadata: MetadataManager
     coordinator: CoordinatorManager | None
+    subscription: Subscription
+    background: BackgroundEvents
+    positions: PositionsManager
+
+
+class CallsAndPolls(Calls):
+    """The calls, and the polls, which wait beside them: both end with the thread."""
+
+    def __init__(self, timer: Timer, background: BackgroundEvents) -> None:
+        super().__init__(timer)
+        self._background = background
+
+    def fail(self, error: KafkaException) -> None:
+        """See `Calls`."""
+        self._background.close(error)
+        super().fail(error)
 
 
 def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
@@ -101,6 +127,7 @@ def consumer_machinery(
     random: Random,
     software: tuple[str, str],
     cap: Versions | None = None,
+    time_of_day: Callable[[], int] = epoch_milliseconds,
 ) -> Machinery:
     """Wire the network side of a consumer.
 
@@ -111,6 +138,7 @@ def consumer_machinery(
         random: For the jitter of pauses; seeded in a simulation.
         software: The name and version that brokers are told.
         cap: What may be used of our own versions, in tests of old protocols.
+        time_of_day: Milliseconds since the epoch.
     """
     client_id = config.client_id or f"prokurist-consumer-{next(NUMBERS)}"
     timer = Timer(clock.now())
@@ -146,8 +174,10 @@ def consumer_machinery(
     topics = TopicManager(
         client, metadata, timer, retry, create=config.allow_auto_create_topics
     )
-    calls = Calls(timer)
+    background = BackgroundEvents()
+    calls = CallsAndPolls(timer, background)
     take_group: Callable[[GroupEvent], None]
+    commits: CommitManager | None = None
     coordinator: CoordinatorManager | None = None
     if config.group_id is None:
         take_group = without_group
@@ -164,6 +194,18 @@ def consumer_machinery(
             search.on_disconnect(node, lane, error)
 
         client.on_disconnect = on_disconnect
+    subscription = Subscription(config.auto_offset_reset)
+    positions = PositionsManager(
+        subscription,
+        background,
+        calls,
+        offsets,
+        commits,
+        timer,
+        patience=config.default_api_timeout_ms / 1000,
+        read_committed=config.isolation_level == "read_committed",
+        time_of_day=time_of_day,
+    )
     thread = NetworkThread(
         f"{client_id}-network",
         clock=clock,
@@ -171,16 +213,28 @@ def consumer_machinery(
         network=network,
         client=client,
         calls=calls,
-        take=dispatch(calls, offsets, topics, take_group),
+        take=dispatch(calls, offsets, topics, positions, take_group),
         managers=(metadata,),
     )
-    return Machinery(client_id, thread, timer, client, calls, metadata, coordinator)
+    return Machinery(
+        client_id,
+        thread,
+        timer,
+        client,
+        calls,
+        metadata,
+        coordinator,
+        subscription,
+        background,
+        positions,
+    )
 
 
 def dispatch(
     calls: Calls,
     offsets: OffsetsManager,
     topics: TopicManager,
+    positions: PositionsManager,
     take_group: Callable[[GroupEvent], None],
 ) -> Callable[[ApplicationEvent], None]:
     """Which manager works for which event; what needs a group goes to `take_group`."""
@@ -196,6 +250,8 @@ def dispatch(
                 calls.start(call, topics.partitions_of(call, topic))
             case ListTopics(call):
                 calls.start(call, topics.list_all(call))
+            case LookUpPosition() | LookUpPositions() | LookUpEnd() | DropStale():
+                positions.take(event)
             case Withdraw(call):
                 calls.withdraw(call)
             case Close():

@@ -20,9 +20,9 @@ from prokurist.consumer.arguments import offsets_in, partition_in, partitions_in
 from prokurist.consumer.calling import Caller
 from prokurist.consumer.commits import CommitCallback, Commits
 from prokurist.consumer.lookups import Lookups
+from prokurist.consumer.polling import Polling
 from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
 from prokurist.events.partition_state import Position
-from prokurist.events.subscription import Subscription
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ class Health:
     died_of: str | None
 
 
-class KafkaConsumer(Lookups):
+class KafkaConsumer(Polling, Lookups):
     """A consumer in which every call answers by its deadline.
 
-    This version commits, looks up, assigns and seeks; it does not read records
-    yet, and joins no group. One thread uses it at a time; `wakeup`, `health` and
-    `repr` may come from any.
+    This version commits, looks up, assigns, seeks and knows its positions; it does
+    not read records yet, and joins no group. One thread uses it at a time;
+    `wakeup`, `health` and `repr` may come from any.
 
     Args:
         config: Configuration keys and their values; see docs/config.md.
@@ -106,7 +106,8 @@ class KafkaConsumer(Lookups):
         self._config = config
         self._machinery = machinery
         self._process = os.getpid()
-        self._subscription = Subscription(config.auto_offset_reset)
+        self._subscription = machinery.subscription
+        self._background = machinery.background
         self._caller = Caller(
             clock, machinery.thread.mailbox, config.default_api_timeout_ms / 1000
         )
@@ -122,7 +123,7 @@ class KafkaConsumer(Lookups):
         """
         wanted = partitions_in(partitions)
         with self._caller.inside("assign"):
-            self._subscription.assign(wanted)
+            self._change_assignment(wanted)
 
     def assignment(self) -> frozenset[TopicPartition]:
         """What is assigned."""
@@ -143,6 +144,7 @@ class KafkaConsumer(Lookups):
         to = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
         with self._caller.inside("seek"):
             self._subscription.seek(tp, Position(to.offset, to.leader_epoch))
+            self._drop_stale()
 
     def seek_to_beginning(
         self, partitions: TopicPartition | Iterable[TopicPartition] = ()
@@ -177,6 +179,7 @@ class KafkaConsumer(Lookups):
         wanted = partitions_in(partitions)
         with self._caller.inside(operation):
             self._subscription.seek_by(wanted or self._subscription.assigned(), reset)
+            self._drop_stale()
 
     def pause(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
         """Want no records of these partitions for now.

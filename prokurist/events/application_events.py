@@ -81,6 +81,40 @@ class ListTopics:
 
 
 @dataclass(frozen=True, slots=True)
+class LookUpPosition:
+    """Where does reading go on in this partition? The answer is an offset."""
+
+    call: Call
+    partition: TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpPositions:
+    """Look up all positions that are missing: for `poll`, which does not wait for them.
+
+    The call says who wishes it, and is ended only if the thread ends first. That
+    holds for the next two as well.
+    """
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpEnd:
+    """Look up where a log ends, for its lag; nobody waits for it."""
+
+    call: Call
+    partition: TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class DropStale:
+    """Some positions that are being looked up are not wanted any more."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
 class Withdraw:
     """The caller has left before his deadline: stop working for him."""
 
@@ -97,6 +131,9 @@ class Close:
 GroupEvent: TypeAlias = Commit | CommitOnce | LookUpCommitted
 """Wishes that only a client with a group can be granted."""
 
+PositionEvent: TypeAlias = LookUpPosition | LookUpPositions | LookUpEnd | DropStale
+"""Wishes about the positions of what is assigned."""
+
 ApplicationEvent: TypeAlias = (
-    GroupEvent | LookUpOffsets | LookUpTopic | ListTopics | Withdraw | Close
+    GroupEvent | LookUpOffsets | LookUpTopic | ListTopics | PositionEvent | Withdraw | Close
 )

@@ -67,6 +67,14 @@ class MonotonicClock:
         return "MonotonicClock()"
 
 
+def epoch_milliseconds() -> int:
+    """The time of day as brokers stamp records with it: milliseconds since 1970, in UTC.
+
+    For questions to brokers about times, and for nothing else: it may be set back.
+    """
+    return time.time_ns() // 1_000_000
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Deadline:
     """One absolute instant on the monotonic clock; nothing re-derives it.

@@ -69,17 +69,42 @@ class PartitionState:
             without offsets commits.
         reset: Where to, while it is RESETTING.
         paused: Whether the user wants no records of it for now.
+        asked: Whether `poll` has asked for the position, under this ticket, and
+            nobody has given up looking for it.
+        born: The ticket of its assignment, which answers about its log are bound to.
+        end: Where the log ends, as far as we have heard; for the lag.
+        end_asked: Whether that is being looked up.
     """
 
-    __slots__ = ("paused", "position", "reset", "returned", "standing", "ticket")
+    __slots__ = (
+        "asked",
+        "born",
+        "end",
+        "end_asked",
+        "paused",
+        "position",
+        "reset",
+        "returned",
+        "standing",
+        "ticket",
+    )
 
     def __init__(self, ticket: int) -> None:
         self.ticket: int = ticket
+        self.born: int = ticket
+        self.asked: bool = False
+        self.end_asked: bool = False
+        self.end: int | None = None
         self.standing: Standing = Standing.NEW
         self.position: Position | None = None
         self.returned: Position | None = None
         self.reset: OffsetReset | None = None
         self.paused: bool = False
+
+    @property
+    def missing(self) -> bool:
+        """Whether the position has to be looked up."""
+        return self.standing in (Standing.NEW, Standing.RESETTING)
 
     def settle(self, position: Position) -> None:
         """The position is known."""

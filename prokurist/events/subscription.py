@@ -46,6 +46,7 @@ class Subscription:
         self._partitions: dict[TopicPartition, PartitionState] = {}
         self._tickets = 0
         self._generation = 0
+        self._stale = False
 
     # --- the application thread ------------------------------------------------------
 
@@ -59,6 +60,11 @@ class Subscription:
             if partitions and set(partitions) == set(self._partitions):
                 return False
             changed = bool(partitions) or bool(self._partitions)
+            self._stale = self._stale or any(
+                state.asked
+                for tp, state in self._partitions.items()
+                if state.missing and tp not in partitions
+            )
             self._partitions = {
                 tp: self._partitions.get(tp) or PartitionState(self._ticket())
                 for tp in partitions
@@ -79,7 +85,7 @@ class Subscription:
         """
         with self._lock:
             state = self._assigned(tp, "seek")
-            state.ticket = self._ticket()
+            self._renew(state)
             state.settle(position)
 
     def seek_by(self, partitions: Iterable[TopicPartition], reset: OffsetReset) -> None:
@@ -91,7 +97,7 @@ class Subscription:
         with self._lock:
             states = [self._assigned(tp, "seek") for tp in partitions]
             for state in states:
-                state.ticket = self._ticket()
+                self._renew(state)
                 state.need_reset(reset)
 
     def pause(self, partitions: Iterable[TopicPartition], *, paused: bool) -> None:
@@ -131,6 +137,46 @@ class Subscription:
                 if state.returned is not None
             }
 
+    def ask_missing(self) -> bool:
+        """Take note that `poll` asks for all positions that are missing.
+
+        Returns:
+            Whether it has to: False while each of them has been asked for, and
+            nobody has given up.
+        """
+        with self._lock:
+            unasked = [
+                state
+                for state in self._partitions.values()
+                if state.missing and not state.asked
+            ]
+            for state in unasked:
+                state.asked = True
+            return bool(unasked)
+
+    def take_stale(self) -> bool:
+        """Whether something that `poll` asked for has become worthless; asked once."""
+        with self._lock:
+            stale, self._stale = self._stale, False
+            return stale
+
+    def lag(self, tp: TopicPartition) -> tuple[int | None, bool]:
+        """How many offsets lie before the log's end, and whether the end has to be asked for.
+
+        Whoever hears True asks: the next one hears False until there is an answer.
+
+        Raises:
+            IllegalStateException: The partition is not assigned.
+        """
+        with self._lock:
+            state = self._assigned(tp, "current_lag")
+            if state.end is None:
+                ask, state.end_asked = not state.end_asked, True
+                return None, ask
+            if state.returned is None:
+                return None, False
+            return max(0, state.end - state.returned.offset), False
+
     # --- the network thread ----------------------------------------------------------
 
     def wanted(self) -> list[Wanted]:
@@ -139,8 +185,42 @@ class Subscription:
             return [
                 Wanted(tp, state.ticket, state.reset)
                 for tp, state in self._partitions.items()
-                if state.standing in (Standing.NEW, Standing.RESETTING)
+                if state.missing
             ]
+
+    def still_wanted(self, wanted: Wanted) -> bool:
+        """Whether an answer would be of use."""
+        with self._lock:
+            state = self._current(wanted.partition, wanted.ticket)
+            return state is not None and state.missing
+
+    def given_up(self, wanted: Iterable[Wanted]) -> bool:
+        """Nobody looks for these any more: the next `poll` may ask again.
+
+        Returns:
+            Whether one of them is still missing.
+        """
+        with self._lock:
+            states = [self._current(each.partition, each.ticket) for each in wanted]
+            left = [state for state in states if state is not None and state.missing]
+            for state in left:
+                state.asked = False
+            return bool(left)
+
+    def born(self, tp: TopicPartition) -> int | None:
+        """What an answer about its log is bound to; None while it is not assigned."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            return None if state is None else state.born
+
+    def end_found(self, tp: TopicPartition, born: int, end: int | None) -> None:
+        """Where a log ends; None when that could not be found out."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is not None and state.born == born:
+                state.end_asked = False
+                if end is not None:
+                    state.end = end
 
     def settle(self, wanted: Wanted, position: Position) -> bool:
         """A position was found; False when nobody wants it any more."""
@@ -170,6 +250,12 @@ class Subscription:
     def _ticket(self) -> int:
         self._tickets += 1
         return self._tickets
+
+    def _renew(self, state: PartitionState) -> None:
+        """What was asked about its position is worthless from now on."""
+        self._stale = self._stale or (state.missing and state.asked)
+        state.ticket = self._ticket()
+        state.asked = False
 
     def _assigned(self, tp: TopicPartition, what: str) -> PartitionState:
         state = self._partitions.get(tp)

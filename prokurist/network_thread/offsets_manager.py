@@ -6,7 +6,7 @@ ask each of them, keep what they say, and go round again for the rest.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from prokurist.errors import KafkaException, LeaderNotAvailableException, RetriableException
 from prokurist.events.application_events import Edge
@@ -60,6 +60,18 @@ class Heard:
     stale: bool
 
 
+class Taker(Protocol):
+    """Whoever wants answers one by one, as they come."""
+
+    def take(self, found: Mapping[TopicPartition, ListedOffset]) -> None:
+        """One leader has answered."""
+        ...
+
+    def wants(self, tp: TopicPartition) -> bool:
+        """Whether its answer is wanted yet."""
+        ...
+
+
 class OffsetsManager:
     """See the module.
 
@@ -109,7 +121,12 @@ class OffsetsManager:
         }
 
     async def listed(
-        self, call: Call, questions: Mapping[TopicPartition, int], *, read_committed: bool
+        self,
+        call: Call,
+        questions: Mapping[TopicPartition, int],
+        *,
+        read_committed: bool,
+        taker: Taker | None = None,
     ) -> dict[TopicPartition, ListedOffset]:
         """Ask the leaders; only for what they did not answer, they are asked again.
 
@@ -117,6 +134,8 @@ class OffsetsManager:
             call: For whom.
             questions: A time or a `Moment` for each partition.
             read_committed: Whether logs end at their last stable offset.
+            taker: Is given each leader's answer when it comes; what it does not want
+                any more is left out.
 
         Raises:
             TopicAuthorizationException: Not allowed to see some topics; it names all
@@ -134,14 +153,21 @@ class OffsetsManager:
         with self._metadata.tracking({tp.topic for tp in left}):
             while left:
                 leaders = await self._leaders(call, left, stale=stale)
-                heard = await self._ask_all(call, leaders, left, read_committed=read_committed)
+                heard = await self._ask_all(
+                    call, leaders, left, read_committed=read_committed, taker=taker
+                )
                 for each in heard:
                     found.update(each.found)
                 stale = any(each.stale for each in heard)
                 left = {tp: moment for tp, moment in left.items() if tp not in found}
-                if left:
+                if any(taker is None or taker.wants(tp) for tp in left):
                     await retries.pause()
-        return {tp: found[tp] for tp in questions}
+                left = {
+                    tp: moment
+                    for tp, moment in left.items()
+                    if taker is None or taker.wants(tp)
+                }
+        return {tp: found[tp] for tp in questions if tp in found}
 
     # --- who leads what --------------------------------------------------------------
 
@@ -179,6 +205,7 @@ class OffsetsManager:
         moments: Mapping[TopicPartition, int],
         *,
         read_committed: bool,
+        taker: Taker | None,
     ) -> list[Heard]:
         """Ask all leaders at once; a fatal answer of one ends the waiting for the others."""
         outstanding = set(leaders)
@@ -187,7 +214,10 @@ class OffsetsManager:
         async def ask(node: Node, partitions: list[TopicPartition]) -> Heard:
             request = self._request(call, partitions, moments, read_committed=read_committed)
             try:
-                return await self._ask(call, node, request)
+                heard = await self._ask(call, node, request)
+                if taker is not None:
+                    taker.take(heard.found)
+                return heard
             finally:
                 outstanding.discard(node)
                 if outstanding and not call.on_the_wire:
