@@ -207,12 +207,15 @@ class FaultProxy:
             if self._closed:
                 return
             self._work.put(self._stop)
+            # The thread may be awake for another reason, find the work above and end
+            # before the next line: the pipe must still have its other end then.
             os.write(self._wake_writer, b"x")
             self._closed = True
         self._thread.join(_ANSWER_WITHIN)
         if self._thread.is_alive():
             raise RuntimeError(f"{self!r} did not end in {_ANSWER_WITHIN} seconds")
         os.close(self._wake_writer)
+        os.close(self._wake_reader)
 
     def refuse_while_down(self) -> Fault:
         """Refuse as `refuse` does, and do not let `heal` end it: the broker is dead."""
@@ -267,7 +270,8 @@ class FaultProxy:
                 self.turns += 1
                 now = self._clock.now()
                 dues = [due for link in self._links if (due := link.due) is not None]
-                timeout = max(0.0, min(dues) - now) if dues else None
+                # An epoll refuses a time far away; waking once an hour costs nothing.
+                timeout = min(max(0.0, min(dues) - now), 3600.0) if dues else None
                 events = self._selector.select(timeout)
                 now = self._clock.now()
                 for key, mask in events:
@@ -300,7 +304,6 @@ class FaultProxy:
             if listener is not None:
                 listener.close()
         self._selector.close()
-        os.close(self._wake_reader)
 
     def _accept(self, now: float) -> None:
         while self._listener is not None:

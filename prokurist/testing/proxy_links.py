@@ -179,8 +179,8 @@ class Link:
             except _ERRORS:
                 raise
             except OSError:
-                self.reset(BOTH)
-                return
+                self._connecting = False
+                self._failed(self._broker)
         self.advance(now)
 
     def __repr__(self) -> str:
@@ -205,37 +205,26 @@ class Link:
             return
         if self._connecting and fileobj is self._broker:
             error = self._broker.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-            if error:
-                # The client was accepted before we knew; what it sees is a reset.
-                self.reset(BOTH)
-                return
             self._connecting = False
+            if error:
+                self._failed(self._broker)
             return
-        for direction, pipe in self._pipes.items():
+        for pipe in self._pipes.values():
             if pipe.sink is fileobj and mask & selectors.EVENT_WRITE:
                 self._sink_full.discard(pipe.sink)
             if pipe.source is fileobj and mask & selectors.EVENT_READ:
-                self._read(direction, pipe, now)
+                self._read(pipe, now)
 
     def advance(self, now: float) -> None:
         """Pass on what is due, close what is over, and register for what comes next."""
-        if self.closed:
-            return
-        if not self._connecting:
+        if not self.closed and not self._connecting:
             for pipe in self._pipes.values():
                 try:
                     if pipe.write(now):
                         self._sink_full.add(pipe.sink)
                 except OSError:
-                    # The sink is gone: so is everything the other way.
-                    self.reset(BOTH)
-                    return
-        if all(pipe.source_ended for pipe in self._pipes.values()) and not any(
-            pipe.held for pipe in self._pipes.values()
-        ):
-            self.close()
-            return
-        self._register()
+                    self._failed(pipe.sink)
+        self._settle()
 
     def set_effect(self, direction: Direction, effect: Effect) -> None:
         """Change what is done to one direction; a stream with a hole in it ends."""
@@ -280,7 +269,7 @@ class Link:
             else:
                 close_in_order(one)
 
-    def _read(self, direction: Direction, pipe: Pipe, now: float) -> None:
+    def _read(self, pipe: Pipe, now: float) -> None:
         if self.closed or not pipe.wants_to_read:
             return
         try:
@@ -288,11 +277,31 @@ class Link:
         except _ERRORS:
             return
         except OSError:
-            if direction is Direction.TO_CLIENT and pipe.effect.swallow:
-                # A black hole passes no reset on either.
-                pipe.source_ended = True
-            else:
-                self.reset(BOTH)
+            self._failed(pipe.source)
+
+    def _failed(self, one: socket.socket) -> None:
+        """One of the sockets broke: the other side sees a reset, as without a proxy.
+
+        Also where the broker could not be reached at all: the client was accepted
+        before anybody knew.
+        """
+        answers = self._pipes[Direction.TO_CLIENT]
+        if one is self._client or not answers.effect.swallow:
+            self.reset(BOTH)
+            return
+        # A black hole passes no reset on either; what the client still sends goes nowhere.
+        answers.source_ended = True
+        self._pipes[Direction.TO_BROKER].end_sink()
+
+    def _settle(self) -> None:
+        """Close the link if nothing can come any more; else wait for what can."""
+        if self.closed:
+            return
+        pipes = self._pipes.values()
+        if all(pipe.source_ended for pipe in pipes) and not any(pipe.held for pipe in pipes):
+            self.close()
+        else:
+            self._register()
 
     def _register(self) -> None:
         for one in (self._client, self._broker):

@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kafka = RealKafka(wanted.nodes, wanted.version, port=wanted.port)
     except ValueError as error:
         parser.error(str(error))
+    # Both by name: a shell that starts it with `&` has SIGINT ignored otherwise.
+    signal.signal(signal.SIGINT, _stop)
     signal.signal(signal.SIGTERM, _stop)
     # Ctrl-C ends it at any point, in the middle of the start too; `with` cleans up.
     with contextlib.suppress(KeyboardInterrupt):

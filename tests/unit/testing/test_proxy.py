@@ -176,6 +176,15 @@ def test_a_delay_holds_bytes_until_their_time(
         assert read(client, 6) == b"answer"
 
 
+def test_a_delay_may_be_for_ever(connect: Connecting, proxy: FaultProxy) -> None:
+    """As far as the system's own longest wait is concerned."""
+    client, server = connect()
+    with proxy.delay(float("inf"), "to_broker"):
+        client.sendall(b"one")
+        assert is_silent(server)
+    assert read(server, 3) == b"one"
+
+
 def test_delays_add_up_and_healing_lets_go(
     connect: Connecting, proxy: FaultProxy, hand: HandClock
 ) -> None:
@@ -233,6 +242,21 @@ def test_swallow_passes_no_end_and_no_reset_on(connect: Connecting, proxy: Fault
         assert is_silent(reset)
     assert ended.recv(1) == b""
     assert reset.recv(1) == b""
+
+
+def test_swallow_hides_that_nobody_is_upstream(
+    broker: socket.socket, proxy: FaultProxy
+) -> None:
+    """Behind a black hole not even a refusal is heard."""
+    broker.close()
+    with (
+        proxy.swallow("to_client"),
+        socket.create_connection(proxy.address, WAIT) as client,
+    ):
+        client.sendall(b"anybody?")
+        assert is_silent(client)
+        assert proxy.connections() == 1
+    _until(lambda: proxy.connections() == 0)
 
 
 def test_a_throttle_lets_a_trickle_through(
@@ -411,6 +435,19 @@ def test_closing_leaves_no_thread_and_no_socket(broker: socket.socket) -> None:
     assert threading.active_count() == before
     with pytest.raises(RuntimeError, match="closed"):
         proxy.delay(1)
+
+
+def test_closing_a_busy_proxy_is_no_race(broker: socket.socket) -> None:
+    """Its thread may find the end of its life before it is woken for it."""
+    for _ in range(40):
+        with (
+            FaultProxy(broker.getsockname(), clock=MonotonicClock()) as proxy,
+            socket.create_connection(proxy.address, WAIT) as client,
+        ):
+            server, _ = broker.accept()
+            with server:
+                client.sendall(bytes(200_000))
+                proxy.close()
 
 
 def test_an_idle_proxy_sleeps(connect: Connecting, proxy: FaultProxy) -> None:
