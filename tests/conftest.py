@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from prokurist.events.clock import Clock, Deadline, MonotonicClock
+from prokurist.records.implementation import CHOICE
 from prokurist.testing.kafka import survey
 
 GRACE = 3.0
@@ -31,9 +32,9 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_report_header() -> str:
-    """Say which rung of the ladder serves; found by asking, without starting a broker."""
-    return f"real Kafka: {survey()}"
+def pytest_report_header() -> list[str]:
+    """Say which rung of the ladder serves, found by asking, and which codec runs."""
+    return [f"real Kafka: {survey()}", f"record codec: {CHOICE.name}"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
