@@ -83,10 +83,10 @@ class Polling:
         """
         tp = partition_in(partition)
         with self._caller.inside("current_lag"):
-            lag, ask = self._subscription.lag(tp)
-            if ask:
+            lag, born = self._subscription.lag(tp)
+            if born is not None:
                 call = self._caller.call("current_lag", None, partitions=(tp,))
-                self._caller.post(LookUpEnd(call, tp))
+                self._caller.post(LookUpEnd(call, tp, born))
             return lag
 
     @overload
@@ -204,6 +204,10 @@ def poll_timeout(
         return timeout
     if timeout is not None:
         raise TypeError("poll is given timeout or timeout_ms, not both")
+    given: object = timeout_ms
+    if isinstance(given, timedelta):
+        # It would be read as seconds, and then divided.
+        raise TypeError("timeout_ms is a number of milliseconds; timeout takes a timedelta")
     seconds = as_seconds(timeout_ms) / 1000
     warnings.warn(
         "poll(timeout_ms=...) is deprecated: poll(timeout) takes seconds",

@@ -101,10 +101,15 @@ class LookUpPositions:
 
 @dataclass(frozen=True, slots=True)
 class LookUpEnd:
-    """Look up where a log ends, for its lag; nobody waits for it."""
+    """Look up where a log ends, for its lag; nobody waits for it.
+
+    Attributes:
+        born: The ticket of the assignment that the answer is for.
+    """
 
     call: Call
     partition: TopicPartition
+    born: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,10 +160,10 @@ class Subscription:
             stale, self._stale = self._stale, False
             return stale
 
-    def lag(self, tp: TopicPartition) -> tuple[int | None, bool]:
-        """How many offsets lie before the log's end, and whether the end has to be asked for.
+    def lag(self, tp: TopicPartition) -> tuple[int | None, int | None]:
+        """How many offsets lie before the log's end; and if it has to be asked for, a ticket.
 
-        Whoever hears True asks: the next one hears False until there is an answer.
+        Whoever gets the ticket asks: nobody gets another until there is an answer.
 
         Raises:
             IllegalStateException: The partition is not assigned.
@@ -171,11 +171,12 @@ class Subscription:
         with self._lock:
             state = self._assigned(tp, "current_lag")
             if state.end is None:
-                ask, state.end_asked = not state.end_asked, True
-                return None, ask
+                ticket = None if state.end_asked else state.born
+                state.end_asked = True
+                return None, ticket
             if state.returned is None:
-                return None, False
-            return max(0, state.end - state.returned.offset), False
+                return None, None
+            return max(0, state.end - state.returned.offset), None
 
     # --- the network thread ----------------------------------------------------------
 
@@ -207,11 +208,11 @@ class Subscription:
                 state.asked = False
             return bool(left)
 
-    def born(self, tp: TopicPartition) -> int | None:
-        """What an answer about its log is bound to; None while it is not assigned."""
+    def end_wanted(self, tp: TopicPartition, born: int) -> bool:
+        """Whether an answer for this assignment would be of use."""
         with self._lock:
             state = self._partitions.get(tp)
-            return None if state is None else state.born
+            return state is not None and state.born == born
 
     def end_found(self, tp: TopicPartition, born: int, end: int | None) -> None:
         """Where a log ends; None when that could not be found out."""

@@ -99,8 +99,8 @@ class PositionsManager:
             case LookUpPositions():
                 self._drop_stale()
                 self._search_all()
-            case LookUpEnd(_, tp):
-                self._look_up_end(tp)
+            case LookUpEnd(_, tp, born):
+                self._look_up_end(tp, born)
             case DropStale():
                 self._drop_stale()
 
@@ -352,10 +352,7 @@ class PositionsManager:
 
     # --- lags ------------------------------------------------------------------------
 
-    def _look_up_end(self, tp: TopicPartition) -> None:
-        born = self._subscription.born(tp)
-        if born is None:
-            return
+    def _look_up_end(self, tp: TopicPartition, born: int) -> None:
         now = self._timer.now
         call = Call("current_lag", now, Deadline.after(now, self._patience), partitions=(tp,))
         self._calls.start(call, self._end(call, tp, born))
@@ -364,9 +361,12 @@ class PositionsManager:
         end: int | None = None
         try:
             listed = await self._offsets.listed(
-                call, {tp: int(Moment.LATEST)}, read_committed=self._read_committed
+                call,
+                {tp: int(Moment.LATEST)},
+                read_committed=self._read_committed,
+                taker=Taking(nothing, lambda _: self._subscription.end_wanted(tp, born)),
             )
-            end = listed[tp].offset
+            end = listed[tp].offset if tp in listed else None
         except Withdrawn:
             raise
         except KafkaException as error:

@@ -57,6 +57,8 @@ def check_idle(member: Member, *, reachable: bool) -> None:
     """Nothing is left of any call."""
     client, calls = member.machinery.client, member.machinery.calls
     assert not len(calls), f"{calls!r} has calls left"
+    positions = member.machinery.positions
+    assert not positions._searches, f"{positions!r}"
     if member.machinery.coordinator is not None:
         assert not member.machinery.coordinator._waiting
     if not reachable:
@@ -80,6 +82,7 @@ def check_closed(member: Member) -> None:
     """Nothing is left of anything."""
     client = member.machinery.client
     assert not len(member.machinery.calls)
+    assert not member.machinery.positions._searches
     assert not client._connections
     assert not client._by_number
     assert not client._lookups

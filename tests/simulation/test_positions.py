@@ -120,3 +120,221 @@ def test_the_ends_of_a_log_are_looked_up_when_they_are_needed() -> None:
         assert consumer.position(A) == 5
         assert consumer.position(B) == 1
         assert not world.cluster.journal.entries("OffsetFetch")
+
+
+@pytest.mark.parametrize(
+    ("back", "offset"),
+    [("PT0.005S", 4), ("PT0.030S", 2), ("PT1H", 1), ("PT0S", 5)],
+)
+def test_a_policy_that_counts_back_from_now(back: str, offset: int) -> None:
+    """B77: the first record that is younger; where none is, the next one to be written."""
+    world = filled()
+    with world.consumer(auto_offset_reset=f"by_duration:{back}") as consumer:
+        # The records are of the milliseconds 1000, 1010 and so on, to 1040.
+        world.members[0].machinery.positions._time_of_day = lambda: 1045
+        consumer.assign(A)
+        assert consumer.position(A) == offset
+
+
+def test_a_record_written_while_no_young_one_is_found() -> None:
+    """B77: it is read, not passed over."""
+    world = filled()
+    with world.consumer(auto_offset_reset="by_duration:PT1S") as consumer:
+        world.members[0].machinery.positions._time_of_day = lambda: 9000
+        consumer.assign(A)
+        world.control.answer_late("ListOffsets", 1.0, times=1)
+
+        def write() -> None:
+            world.control.append(A, b"v", timestamp=8500)
+
+        world.at(world.clock.time + 0.5, write)
+        assert consumer.position(A) == 5
+
+
+def test_the_leader_has_moved() -> None:
+    """B83: fresh metadata, and only what has failed is asked again."""
+    world = World(nodes=3)
+    with world.consumer(auto_offset_reset="latest", group_id=None) as consumer:
+        consumer.end_offsets(ORDERS)
+        world.control.forget_requests()
+        world.control.move_leader(A)
+        consumer.assign(ORDERS)
+        consumer.poll(1.0)
+        assert [consumer.position(tp, 0) for tp in ORDERS] == [0, 0, 0]
+        partitions = [numbers for _, numbers in asked(world)]
+        assert sorted(partitions) == [[0], [0], [1], [2]]
+        assert len(world.cluster.journal.entries("Metadata")) == 1
+
+
+def test_what_has_succeeded_counts_at_once() -> None:
+    """B84: in one answer, what was found is settled, and the rest is asked again."""
+    world = World()
+    with world.consumer(auto_offset_reset="latest", group_id=None) as consumer:
+        world.control.fail("ListOffsets", 78, times=20, partition=0)
+        consumer.assign(ORDERS)
+        consumer.poll(0.05)
+        assert consumer.position(B, 0) == 0
+        with pytest.raises(errors.TimeoutException):
+            consumer.position(A, 0)
+        assert asked(world)[0] == (1, [0, 1, 2])
+        assert consumer.position(A) == 0
+        assert {tuple(numbers) for _, numbers in asked(world)[1:]} == {(0,)}
+
+
+def test_a_silent_leader_holds_up_no_other() -> None:
+    """B84: the position at the other one is known as soon as that has answered."""
+    world = filled()
+    with world.consumer(group_id=None) as consumer:
+        consumer.end_offsets(ORDERS)
+        world.control.freeze(world.control.leader(A)[0])
+        consumer.assign(ORDERS)
+        began = world.clock.time
+        assert consumer.position(B) == 5
+        assert consumer.position(C) == 5
+        assert world.clock.time - began < 0.1
+
+
+def test_without_a_leader_nobody_is_asked() -> None:
+    """B85: it waits for metadata, and asks the leader when there is one."""
+    world = World(nodes=2, topics={})
+    world.control.create_topic("orders", 1, replication=1)
+    with world.consumer(group_id=None) as consumer:
+        consumer.partitions_for("orders")
+        leader = world.control.leader(A)[0]
+        world.control.kill(leader)
+        consumer.assign(A)
+        consumer.poll(5.0)
+        assert not asked(world)
+        world.at(world.clock.time + 1.0, lambda: world.control.restart(leader))
+        assert consumer.position(A, timeout=20) == 0
+        assert [node for node, _ in asked(world)] == [leader]
+
+
+def test_missing_rights_are_raised_at_once() -> None:
+    """B86: not retried; a position of another topic is not concerned."""
+    world = World(topics={"orders": 1, "secret": 1})
+    secret = TopicPartition("secret", 0)
+    with world.consumer() as consumer:
+        consumer.assign([A, secret])
+        with world.control.deny(topic="secret"):
+            began = world.clock.time
+            with pytest.raises(errors.TopicAuthorizationException) as caught:
+                consumer.position(secret, timeout=60)
+            assert caught.value.topics == ("secret",)
+            assert consumer.position(A, timeout=60) == 0
+            assert world.clock.time - began < 0.5
+
+
+@pytest.mark.parametrize("act", ["assign", "seek", "unsubscribe", "anew"])
+def test_an_answer_that_nobody_wants_any_more(act: str) -> None:
+    """B80, B90: dropped; and what is not asked for any more is not asked on."""
+    world = filled()
+    with world.consumer(auto_offset_reset="latest", group_id=None) as consumer:
+        consumer.assign(A)
+        world.control.answer_late("ListOffsets", 1.0, times=1)
+        consumer.poll(0.5)
+        assert len(asked(world)) == 1
+        if act == "assign":
+            consumer.assign(B)
+        elif act == "seek":
+            consumer.seek(A, 3)
+        else:
+            consumer.unsubscribe()
+            if act == "anew":
+                consumer.assign(A)
+                consumer.seek_to_beginning()
+        world.clock.sleep(0.01)
+        assert repr(world.members[0].machinery.positions).endswith("(0 being looked up)")
+        world.clock.sleep(2.0)
+        if act == "seek":
+            assert consumer.position(A, 0) == 3
+        elif act == "anew":
+            assert consumer.position(A) == 1
+        else:
+            assert len(asked(world)) == 1
+
+
+def test_all_who_wait_share_one_look_up() -> None:
+    """B93: a position joins what a poll has set going, and tells of it in its report."""
+    world = filled()
+    with world.consumer(group_id=None) as consumer:
+        consumer.end_offsets(A)
+        world.control.forget_requests()
+        world.control.answer_late("ListOffsets", 2.0, times=1)
+        consumer.assign(A)
+        consumer.poll(0.5)
+        with pytest.raises(errors.TimeoutException) as caught:
+            consumer.position(A, timeout=0.5)
+        (attempt,) = caught.value.attempts
+        assert (attempt.request, attempt.outcome) == ("ListOffsets", "unanswered")
+        assert consumer.position(A) == 5
+        assert len(asked(world)) == 1
+
+
+def test_errors_until_the_end_are_in_the_report() -> None:
+    """B5: attempts, waits and the last error, as if the look-up had been its own."""
+    world = World()
+    with world.consumer(group_id=None) as consumer:
+        world.control.fail("ListOffsets", 78, times=None)
+        consumer.assign(A)
+        consumer.poll(0)
+        world.clock.sleep(1.0)
+        with pytest.raises(errors.TimeoutException) as caught:
+            consumer.position(A, timeout=3.0)
+        late = caught.value
+        assert len(late.attempts) >= 3
+        assert {each.outcome for each in late.attempts} == {"OffsetNotAvailableException"}
+        assert type(late.last_error) is errors.OffsetNotAvailableException
+        assert "retry backoff" in {each.reason for each in late.waits}
+        consumer.unsubscribe()
+
+
+def test_the_lag_is_asked_for_once() -> None:
+    """B94: None first, then a number, after one look-up in the background."""
+    world = filled()
+    with world.consumer() as consumer:
+        consumer.assign(A)
+        consumer.seek(A, 2)
+        world.control.answer_late("ListOffsets", 1.0, times=1)
+        for _ in range(5):
+            assert consumer.current_lag(A) is None
+            world.clock.sleep(0.1)
+        world.clock.sleep(1.0)
+        assert consumer.current_lag(A) == 3
+        assert len(asked(world)) == 1
+        consumer.seek(A, 9)
+        assert consumer.current_lag(A) == 0
+        consumer.seek_to_end(A)
+        assert consumer.current_lag(A) is None
+        consumer.assign(B)
+        consumer.assign(A)
+        assert consumer.current_lag(A) is None
+
+
+def test_a_lag_that_could_not_be_found_is_asked_for_again() -> None:
+    """B94: an error leaves None, and the next question asks anew; no poll raises it."""
+    world = filled()
+    with world.consumer() as consumer:
+        consumer.assign(A)
+        consumer.seek(A, 2)
+        with world.control.deny(topic="orders"):
+            assert consumer.current_lag(A) is None
+            world.clock.sleep(1.0)
+            assert consumer.poll(0) == []
+        assert consumer.current_lag(A) is None
+        world.clock.sleep(1.0)
+        assert consumer.current_lag(A) == 3
+
+
+def test_a_lag_belongs_to_its_assignment() -> None:
+    """B90: an end that was asked for under an older assignment is dropped."""
+    world = filled()
+    with world.consumer() as consumer:
+        consumer.assign(A)
+        world.control.answer_late("ListOffsets", 1.0, times=1)
+        assert consumer.current_lag(A) is None
+        consumer.assign(B)
+        consumer.assign(A)
+        consumer.seek(A, 2)
+        world.clock.sleep(2.0)
+        assert consumer.current_lag(A) is None

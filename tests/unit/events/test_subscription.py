@@ -124,3 +124,80 @@ def test_a_seek_by_policy_is_lazy() -> None:
     assert subscription.position(A) is None
     assert subscription.returned() == {}
     assert [each.reset for each in subscription.wanted()] == [LATEST]
+
+
+def test_a_poll_asks_once_for_what_is_missing() -> None:
+    """B93: again only for what is new, sought anew, or given up."""
+    subscription = reading(A, B)
+    assert subscription.ask_missing()
+    assert not subscription.ask_missing()
+    subscription.seek(A, Position(1))
+    assert not subscription.ask_missing()
+    subscription.seek_by([B], EARLIEST)
+    assert subscription.ask_missing()
+    (wanted,) = subscription.wanted()
+    assert subscription.given_up([wanted])
+    assert subscription.ask_missing()
+    assert subscription.settle(wanted, Position(3))
+    assert not subscription.given_up([wanted])
+    assert not subscription.ask_missing()
+    subscription.assign([A, B, C])
+    assert subscription.ask_missing()
+
+
+def test_what_was_asked_for_in_vain_is_told_once() -> None:
+    """B90: a seek or an assignment makes it worthless; what nobody asked for was not."""
+    subscription = reading(A, B)
+    subscription.seek(A, Position(1))
+    assert not subscription.take_stale()
+    subscription.ask_missing()
+    subscription.seek(A, Position(2))
+    assert not subscription.take_stale()
+    subscription.seek(B, Position(2))
+    assert subscription.take_stale()
+    assert not subscription.take_stale()
+    subscription.seek_by([B], EARLIEST)
+    subscription.ask_missing()
+    subscription.assign([B])
+    assert not subscription.take_stale()
+    subscription.assign([])
+    assert subscription.take_stale()
+
+
+def test_an_answer_is_of_use_while_its_ticket_is() -> None:
+    """B90: not after a seek, a settled position or another assignment."""
+    subscription = reading(A)
+    (wanted,) = subscription.wanted()
+    assert subscription.still_wanted(wanted)
+    assert subscription.need_reset(wanted, EARLIEST)
+    assert subscription.still_wanted(wanted)
+    subscription.settle(wanted, Position(1))
+    assert not subscription.still_wanted(wanted)
+    subscription.seek_by([A], EARLIEST)
+    assert not subscription.still_wanted(wanted)
+    assert not subscription.given_up([wanted])
+
+
+def test_a_lag_lies_between_the_position_and_the_end() -> None:
+    """B94: one asks for the end; it survives a seek, and no assignment."""
+    subscription = reading(A)
+    lag, born = subscription.lag(A)
+    assert lag is None
+    assert born is not None
+    assert subscription.lag(A) == (None, None)
+    subscription.end_found(A, born, None)
+    assert subscription.lag(A) == (None, born)
+    subscription.end_found(A, born, 5)
+    assert subscription.lag(A) == (None, None)
+    subscription.seek(A, Position(2))
+    assert subscription.lag(A) == (3, None)
+    subscription.seek(A, Position(7))
+    assert subscription.lag(A) == (0, None)
+    assert subscription.end_wanted(A, born)
+    subscription.assign([B])
+    subscription.assign([A])
+    subscription.end_found(A, born, 9)
+    assert not subscription.end_wanted(A, born)
+    assert subscription.lag(A)[1] not in (None, born)
+    with pytest.raises(IllegalStateException):
+        subscription.lag(B)
