@@ -14,7 +14,6 @@ def _at_rest(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     worlds = list(BUILT)
     BUILT.clear()
-    # A test in which the network thread dies says so in its name.
-    mortal = any(word in request.node.name for word in ("bug", "died"))
+    mortal = request.node.get_closest_marker("mortal") is not None
     for world in worlds:
         check_at_rest(world, mortal=mortal)

@@ -326,6 +326,7 @@ def test_closing_ends_what_waits_and_leaves_nothing() -> None:
     assert member.network.open == 0
 
 
+@pytest.mark.mortal
 def test_a_bug_ends_the_thread_loudly(caplog: pytest.LogCaptureFixture) -> None:
     """B267: every waiting call raises with the cause, and so does every later one."""
     world = World()

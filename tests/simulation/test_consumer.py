@@ -226,6 +226,7 @@ def test_close_ends_in_time_with_the_broker_frozen(timeout: float) -> None:
     assert world.members[0].thread.life is Life.ENDED
 
 
+@pytest.mark.mortal
 def test_close_after_the_thread_has_died_returns() -> None:
     """B267: close still works, and says nothing more."""
     world = World()

@@ -290,6 +290,7 @@ def test_callbacks_of_commits_run_first() -> None:
         assert heard == [None]
 
 
+@pytest.mark.mortal
 def test_the_thread_dies_while_a_poll_waits() -> None:
     """CONTRACT 2.7: raised at once with the cause, and by every later call."""
     world = World()
@@ -315,6 +316,7 @@ def test_the_thread_dies_while_a_poll_waits() -> None:
     consumer.close()
 
 
+@pytest.mark.mortal
 def test_the_thread_dies_with_look_ups_under_way() -> None:
     """CONTRACT 2.7: a position that waits for a poll's look-up hears of it; nothing hangs."""
     world = World()
