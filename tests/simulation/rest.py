@@ -45,6 +45,7 @@ def check_idle(member: Member, *, reachable: bool) -> None:
     assert not len(calls), f"{calls!r} has calls left"
     positions = member.machinery.positions
     assert not positions._searches, f"{positions!r}"
+    assert "a poll waits" not in repr(member.machinery.background)
     if member.machinery.coordinator is not None:
         assert not member.machinery.coordinator._waiting
     if not reachable:
