@@ -45,7 +45,6 @@ def check_idle(member: Member, *, reachable: bool) -> None:
     assert not len(calls), f"{calls!r} has calls left"
     positions = member.machinery.positions
     assert not positions._searches, f"{positions!r}"
-    assert "a poll waits" not in repr(member.machinery.background)
     if member.machinery.coordinator is not None:
         assert not member.machinery.coordinator._waiting
     if not reachable:
@@ -70,6 +69,7 @@ def check_closed(member: Member) -> None:
     client = member.machinery.client
     assert not len(member.machinery.calls)
     assert not member.machinery.positions._searches
+    assert "a poll waits" not in repr(member.machinery.background)
     assert not client._connections
     assert not client._by_number
     assert not client._lookups
