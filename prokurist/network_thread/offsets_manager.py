@@ -160,7 +160,7 @@ class OffsetsManager:
                     found.update(each.found)
                 stale = any(each.stale for each in heard)
                 left = {tp: moment for tp, moment in left.items() if tp not in found}
-                if any(taker is None or taker.wants(tp) for tp in left):
+                if left:
                     await retries.pause()
                 left = {
                     tp: moment

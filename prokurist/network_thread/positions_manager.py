@@ -97,7 +97,6 @@ class PositionsManager:
             case LookUpPosition(call, tp):
                 self._calls.start(call, self.position(call, tp))
             case LookUpPositions():
-                self._drop_stale()
                 self._search_all()
             case LookUpEnd(_, tp, born):
                 self._look_up_end(tp, born)
@@ -115,7 +114,6 @@ class PositionsManager:
             KafkaException: Another error that no patience mends.
         """
         while (known := self._subscription.position(tp)) is None:
-            self._drop_stale()
             search, begun = self._search_for(tp)
             # It is waited for before it begins: what needs no asking ends it at once.
             end = search.end_of(tp)

@@ -83,6 +83,7 @@ def check_closed(member: Member) -> None:
     client = member.machinery.client
     assert not len(member.machinery.calls)
     assert not member.machinery.positions._searches
+    assert "a poll waits" not in repr(member.machinery.background)
     assert not client._connections
     assert not client._by_number
     assert not client._lookups

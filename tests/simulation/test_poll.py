@@ -73,9 +73,9 @@ def test_group_membership_is_not_built_yet() -> None:
 
 
 def test_repeated_polls_without_time_make_positions_known() -> None:
-    """B93: the look-up outlives the polls, and is made once."""
+    """B93: the look-up outlives the polls, and every short timeout; it is made once."""
     world = filled()
-    with world.consumer() as consumer:
+    with world.consumer(default_api_timeout_ms=200) as consumer:
         consumer.assign(ORDERS)
         consumer.seek_to_beginning()
         with world.control.answer_late("ListOffsets", 3.0):
@@ -269,6 +269,24 @@ def test_a_wakeup_ends_the_wait_of_a_poll() -> None:
         assert consumer.position(A, 0) == 5
 
 
+def test_a_wakeup_goes_before_all_else() -> None:
+    """B168: what is pending besides, callbacks and errors, stays for the next poll."""
+    world = World()
+    with world.consumer(auto_offset_reset="none") as consumer:
+        consumer.assign(A)
+        heard: list[object] = []
+        consumer.commit_async({B: OffsetAndMetadata(1)}, lambda *_: heard.append(1))
+        consumer.poll(0)
+        world.clock.sleep(1.0)
+        consumer.wakeup()
+        with pytest.raises(errors.WakeupException):
+            consumer.poll(0)
+        assert not heard
+        with pytest.raises(errors.NoOffsetForPartitionException):
+            consumer.poll(0)
+        assert heard == [1]
+
+
 def test_callbacks_of_commits_run_first() -> None:
     """CONTRACT 6.1: before anything else a poll does; they may change what is read."""
     world = World()
@@ -317,19 +335,24 @@ def test_the_thread_dies_while_a_poll_waits() -> None:
 
 
 @pytest.mark.mortal
-def test_the_thread_dies_with_look_ups_under_way() -> None:
-    """CONTRACT 2.7: a position that waits for a poll's look-up hears of it; nothing hangs."""
+@pytest.mark.parametrize("after", [1.0, 50.0])
+def test_the_thread_dies_with_look_ups_under_way(after: float) -> None:
+    """CONTRACT 2.7: a position that waits for a look-up, old or new, hears of it."""
     world = World()
-    consumer = world.consumer()
+    consumer = world.consumer(default_api_timeout_ms=30_000)
     consumer.assign(A)
     world.control.freeze()
     consumer.poll(1.0)
     machinery = world.members[0].machinery
     nothing: list[None] = []
-    machinery.timer.after(1.0, "a bug", nothing.pop)
+    machinery.timer.after(after, "a bug", nothing.pop)
     with pytest.raises(errors.NetworkThreadDiedException):
         consumer.position(A, timeout=60.0)
     assert repr(machinery.positions) == "PositionsManager(0 being looked up)"
+    consumer.assign(B)
+    # As if the event of a poll had been in the mailbox when the thread died.
+    consumer._subscription.ask_missing()
+    consumer.unsubscribe()
     consumer.close()
 
 

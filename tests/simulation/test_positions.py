@@ -25,6 +25,8 @@ def test_what_is_committed_is_the_position() -> None:
     with committed_at(world) as consumer:
         assert consumer.position(A) == 3
         assert not asked(world)
+        consumer.commit_sync()
+        assert consumer.committed(A) == {A: OffsetAndMetadata(3, "", 0)}
 
 
 @pytest.mark.parametrize(("policy", "offset"), [("earliest", 1), ("latest", 5)])
@@ -41,6 +43,7 @@ def test_without_a_commit_the_policy_says(policy: str, offset: int, group: str |
         assert [consumer.position(tp) for tp in ORDERS] == [offset] * 3
         assert asked(world) == [(1, [0, 1, 2])]
         assert len(world.cluster.journal.entries("OffsetFetch")) == (group is not None)
+        assert {each.leader_epoch for each in consumer._subscription.returned().values()} == {0}
 
 
 def test_a_known_position_is_returned_at_once() -> None:
@@ -338,3 +341,66 @@ def test_a_lag_belongs_to_its_assignment() -> None:
         consumer.seek(A, 2)
         world.clock.sleep(2.0)
         assert consumer.current_lag(A) is None
+
+
+def test_who_joins_late_hears_what_was_met() -> None:
+    """B5, B93: the wait that the look-up is in, and its last error."""
+    world = World()
+    with world.consumer(
+        group_id=None, retry_backoff_ms=10_000, retry_backoff_max_ms=10_000
+    ) as consumer:
+        world.control.fail("ListOffsets", 78, times=1)
+        consumer.assign(A)
+        consumer.poll(1.0)
+        with pytest.raises(errors.TimeoutException) as caught:
+            consumer.position(A, timeout=0.5)
+        assert [each.reason for each in caught.value.waits] == ["retry backoff"]
+        assert type(caught.value.last_error) is errors.OffsetNotAvailableException
+        assert not caught.value.attempts
+        assert consumer.position(A) == 0
+
+
+def test_an_error_that_a_position_has_raised_is_not_raised_again() -> None:
+    """B76: whoever hears of it first has heard of it."""
+    world = World()
+    with world.consumer(auto_offset_reset="none") as consumer:
+        consumer.assign(A)
+        consumer.poll(0)
+        with pytest.raises(errors.NoOffsetForPartitionException):
+            consumer.position(A)
+        consumer.commit_sync({A: OffsetAndMetadata(4)})
+        assert consumer.poll(1.0) == []
+        assert consumer.position(A, 0) == 4
+
+
+def test_a_poll_takes_over_what_a_position_has_left() -> None:
+    """B93: in the very turn in which that one's time is over; nothing is asked twice."""
+    world = filled()
+    with world.consumer(group_id=None) as consumer:
+        consumer.end_offsets(A)
+        world.control.forget_requests()
+        world.control.answer_late("ListOffsets", 1.0, times=1)
+        consumer.assign(A)
+        with pytest.raises(errors.TimeoutException):
+            consumer.position(A, timeout=0.5)
+        consumer.poll(1.0)
+        assert consumer.position(A, 0) == 5
+        assert len(asked(world)) == 1
+
+
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+def test_logs_end_where_the_isolation_says(isolation: str) -> None:
+    """B94: for positions and lags, the leaders are asked for what may be read."""
+    world = World()
+    with world.consumer(isolation_level=isolation) as consumer:
+        consumer.assign(A)
+        assert consumer.position(A) == 0
+        consumer.current_lag(A)
+        world.clock.sleep(1.0)
+        levels = [
+            entry.body.isolation_level.value
+            if hasattr(entry.body.isolation_level, "value")
+            else entry.body.isolation_level
+            for entry in world.cluster.journal.entries("ListOffsets")
+        ]
+        assert levels == [int(isolation == "read_committed")] * 2
