@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from prokurist.config import ConsumerConfig as ConsumerConfig
     from prokurist.config import ProducerConfig as ProducerConfig
     from prokurist.config import Secret as Secret
+    from prokurist.consumer.consumer import Health as Health
+    from prokurist.consumer.consumer import KafkaConsumer as KafkaConsumer
     from prokurist.errors import CommitFailedException as CommitFailedException
     from prokurist.errors import ConfigException as ConfigException
     from prokurist.errors import ConfigWarning as ConfigWarning
@@ -40,7 +42,9 @@ __all__ = [
     "ConsumerConfig",
     "ConsumerGroupMetadata",
     "GroupMembershipOperation",
+    "Health",
     "IllegalStateException",
+    "KafkaConsumer",
     "KafkaException",
     "Node",
     "OffsetAndMetadata",
@@ -66,7 +70,9 @@ _HOMES = {
     "ConsumerConfig": "prokurist.config",
     "ConsumerGroupMetadata": "prokurist.types",
     "GroupMembershipOperation": "prokurist.types",
+    "Health": "prokurist.consumer.consumer",
     "IllegalStateException": "prokurist.errors",
+    "KafkaConsumer": "prokurist.consumer.consumer",
     "KafkaException": "prokurist.errors",
     "Node": "prokurist.types",
     "OffsetAndMetadata": "prokurist.types",

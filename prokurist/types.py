@@ -174,7 +174,7 @@ class TimestampType(Enum):
     """Who stamped a record."""
 
     NO_TIMESTAMP_TYPE = -1
-    """Nobody: a record in the oldest format."""
+    """Nobody did, in the oldest format of records."""
     CREATE_TIME = 0
     """The producer."""
     LOG_APPEND_TIME = 1
@@ -187,9 +187,9 @@ class GroupMembershipOperation(Enum):
     DEFAULT = "default"
     """A dynamic member leaves; a static one stays until its session ends."""
     LEAVE_GROUP = "leave"
-    """Leave, as a static member too: its partitions move at once."""
+    """Leave, even as a static member, so that its partitions move at once."""
     REMAIN_IN_GROUP = "remain"
-    """Send no leave, as a dynamic member either: the session has to end."""
+    """Send no leave, even as a dynamic member, and let the session end."""
 
 
 def named(partitions: Iterable[TopicPartition], most: int = 5) -> str:

@@ -4,6 +4,7 @@ The leak check: a test that leaves a thread, a socket or a child process behind
 fails. What a session fixture started before the test is none of the test's.
 """
 
+import signal
 import sys
 import threading
 from collections import Counter
@@ -15,15 +16,25 @@ import psutil
 import pytest
 
 from prokurist.events.clock import Clock, Deadline, MonotonicClock
+from prokurist.records.implementation import CHOICE
 from prokurist.testing.kafka import survey
 
 GRACE = 3.0
 """Seconds for threads and sockets that are ending to end."""
 
 
-def pytest_report_header() -> str:
-    """Say which rung of the ladder serves; found by asking, without starting a broker."""
-    return f"real Kafka: {survey()}"
+def pytest_configure() -> None:
+    """Have Ctrl-C mean what it means in a terminal, wherever the run was started.
+
+    A shell starts what it puts in the background with SIGINT ignored, and each
+    child inherits that; then a test that interrupts one waits in vain.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_report_header() -> list[str]:
+    """Say which rung of the ladder serves, found by asking, and which codec runs."""
+    return [f"real Kafka: {survey()}", f"record codec: {CHOICE.name}"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

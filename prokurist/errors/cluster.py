@@ -9,7 +9,7 @@ class UnknownServerException(ApiException):
     `error_code` keeps the number that came.
     """
 
-    error_code = -1
+    error_code: int | None = -1
 
     def __init__(self, message: str = "", *, error_code: int = -1) -> None:
         super().__init__(message)
@@ -19,226 +19,226 @@ class UnknownServerException(ApiException):
 class ControllerMovedException(ApiException):
     """The controller has moved on."""
 
-    error_code = 11
+    error_code: int | None = 11
 
 
 class UnsupportedVersionException(ApiException):
     """The broker does not speak the request in a version that can carry it."""
 
-    error_code = 35
+    error_code: int | None = 35
 
 
 class TopicExistsException(ApiException):
     """There is a topic of this name."""
 
-    error_code = 36
+    error_code: int | None = 36
 
 
 class InvalidPartitionsException(ApiException):
     """The number of partitions cannot be."""
 
-    error_code = 37
+    error_code: int | None = 37
 
 
 class InvalidReplicationFactorException(ApiException):
     """There are fewer brokers than replicas asked for, or none were asked for."""
 
-    error_code = 38
+    error_code: int | None = 38
 
 
 class InvalidReplicaAssignmentException(ApiException):
     """The brokers named for the replicas cannot be."""
 
-    error_code = 39
+    error_code: int | None = 39
 
 
 class NotControllerException(RetriableException):
     """This broker is not the controller, or no longer."""
 
-    error_code = 41
+    error_code: int | None = 41
 
 
 class InvalidRequestException(ApiException):
     """The broker can read the request and makes no sense of it."""
 
-    error_code = 42
+    error_code: int | None = 42
 
 
 class PolicyViolationException(ApiException):
     """The request goes against a policy that the cluster's owners have set."""
 
-    error_code = 44
+    error_code: int | None = 44
 
 
 class OperationNotAttemptedException(ApiException):
     """Something before this in the same request failed."""
 
-    error_code = 55
+    error_code: int | None = 55
 
 
 class LogDirNotFoundException(ApiException):
     """The broker has no such log directory."""
 
-    error_code = 57
+    error_code: int | None = 57
 
 
 class ReassignmentInProgressException(ApiException):
     """The partition is being moved already."""
 
-    error_code = 60
+    error_code: int | None = 60
 
 
 class TopicDeletionDisabledException(ApiException):
     """The cluster does not delete topics."""
 
-    error_code = 73
+    error_code: int | None = 73
 
 
 class StaleBrokerEpochException(ApiException):
     """A broker speaks for an earlier life of its own."""
 
-    error_code = 77
+    error_code: int | None = 77
 
 
 class NoReassignmentInProgressException(ApiException):
     """The partition is not being moved."""
 
-    error_code = 85
+    error_code: int | None = 85
 
 
 class ThrottlingQuotaExceededException(RetriableException):
     """A quota is used up for now."""
 
-    error_code = 89
+    error_code: int | None = 89
 
 
 class ResourceNotFoundException(ApiException):
     """There is no such resource."""
 
-    error_code = 91
+    error_code: int | None = 91
 
 
 class DuplicateResourceException(ApiException):
     """The same resource was named twice."""
 
-    error_code = 92
+    error_code: int | None = 92
 
 
 class InconsistentVoterSetException(ApiException):
     """The voters named are not the quorum's."""
 
-    error_code = 94
+    error_code: int | None = 94
 
 
 class InvalidUpdateVersionException(ApiException):
     """The version to update to cannot be."""
 
-    error_code = 95
+    error_code: int | None = 95
 
 
 class FeatureUpdateFailedException(ApiException):
     """A feature of the cluster could not be updated."""
 
-    error_code = 96
+    error_code: int | None = 96
 
 
 class SnapshotNotFoundException(ApiException):
     """There is no such snapshot."""
 
-    error_code = 98
+    error_code: int | None = 98
 
 
 class DuplicateBrokerRegistrationException(ApiException):
     """A broker of this id is registered and alive."""
 
-    error_code = 101
+    error_code: int | None = 101
 
 
 class BrokerIdNotRegisteredException(ApiException):
     """No broker of this id is registered."""
 
-    error_code = 102
+    error_code: int | None = 102
 
 
 class InconsistentClusterIdException(ApiException):
     """The broker belongs to another cluster."""
 
-    error_code = 104
+    error_code: int | None = 104
 
 
 class IneligibleReplicaException(ApiException):
     """The replica may not join those in sync."""
 
-    error_code = 107
+    error_code: int | None = 107
 
 
 class NewLeaderElectedException(ApiException):
     """A change came too late: a new leader has been elected."""
 
-    error_code = 108
+    error_code: int | None = 108
 
 
 class MismatchedEndpointTypeException(ApiException):
     """A controller was asked where a broker answers, or the other way round."""
 
-    error_code = 114
+    error_code: int | None = 114
 
 
 class UnsupportedEndpointTypeException(ApiException):
     """The kind of endpoint is not known."""
 
-    error_code = 115
+    error_code: int | None = 115
 
 
 class UnknownControllerIdException(ApiException):
     """There is no controller of this id."""
 
-    error_code = 116
+    error_code: int | None = 116
 
 
 class UnknownSubscriptionIdException(ApiException):
     """The telemetry subscription has changed: ask for it again."""
 
-    error_code = 117
+    error_code: int | None = 117
 
 
 class TelemetryTooLargeException(ApiException):
     """More telemetry was pushed than the broker takes at once."""
 
-    error_code = 118
+    error_code: int | None = 118
 
 
 class InvalidRegistrationException(ApiException):
     """A controller will not have a broker's registration."""
 
-    error_code = 119
+    error_code: int | None = 119
 
 
 class InvalidVoterKeyException(ApiException):
     """A voter's key is not the quorum's."""
 
-    error_code = 125
+    error_code: int | None = 125
 
 
 class DuplicateVoterException(ApiException):
     """The voter is in the quorum already."""
 
-    error_code = 126
+    error_code: int | None = 126
 
 
 class VoterNotFoundException(ApiException):
     """The voter is not in the quorum."""
 
-    error_code = 127
+    error_code: int | None = 127
 
 
 class RebootstrapRequiredException(ApiException):
     """The broker asks the client to begin again at its bootstrap servers (KIP-1102)."""
 
-    error_code = 129
+    error_code: int | None = 129
 
 
 class ControllerIdNotRegisteredException(ApiException):
     """No controller of this id is registered."""
 
-    error_code = 136
+    error_code: int | None = 136

@@ -14,7 +14,7 @@ class TopicAuthorizationException(AuthorizationException):
         topics: All that were refused, in one error.
     """
 
-    error_code = 29
+    error_code: int | None = 29
 
     def __init__(self, message: str = "", *, topics: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class GroupAuthorizationException(AuthorizationException):
         group_id: The group.
     """
 
-    error_code = 30
+    error_code: int | None = 30
 
     def __init__(self, message: str = "", *, group_id: str | None = None) -> None:
         super().__init__(message)
@@ -38,19 +38,19 @@ class GroupAuthorizationException(AuthorizationException):
 class ClusterAuthorizationException(AuthorizationException):
     """Not allowed on the cluster as a whole."""
 
-    error_code = 31
+    error_code: int | None = 31
 
 
 class TransactionalIdAuthorizationException(AuthorizationException):
     """Not allowed to use this transactional id."""
 
-    error_code = 53
+    error_code: int | None = 53
 
 
 class DelegationTokenAuthorizationException(AuthorizationException):
     """Not allowed on this delegation token."""
 
-    error_code = 65
+    error_code: int | None = 65
 
 
 class SslAuthenticationException(AuthenticationException):
@@ -60,70 +60,70 @@ class SslAuthenticationException(AuthenticationException):
 class UnsupportedSaslMechanismException(AuthenticationException):
     """The broker does not offer this SASL mechanism."""
 
-    error_code = 33
+    error_code: int | None = 33
 
 
 class IllegalSaslStateException(AuthenticationException):
     """A request came that the SASL handshake does not expect."""
 
-    error_code = 34
+    error_code: int | None = 34
 
 
 class SaslAuthenticationException(AuthenticationException):
     """The broker refused the credentials."""
 
-    error_code = 58
+    error_code: int | None = 58
 
 
 class SecurityDisabledException(ApiException):
     """The broker has no authorizer."""
 
-    error_code = 54
+    error_code: int | None = 54
 
 
 class DelegationTokenDisabledException(ApiException):
     """The broker issues no delegation tokens."""
 
-    error_code = 61
+    error_code: int | None = 61
 
 
 class DelegationTokenNotFoundException(ApiException):
     """There is no such delegation token."""
 
-    error_code = 62
+    error_code: int | None = 62
 
 
 class DelegationTokenOwnerMismatchException(ApiException):
     """The delegation token belongs to somebody else."""
 
-    error_code = 63
+    error_code: int | None = 63
 
 
 class UnsupportedByAuthenticationException(ApiException):
     """Delegation tokens are not to be had over this kind of connection."""
 
-    error_code = 64
+    error_code: int | None = 64
 
 
 class DelegationTokenExpiredException(ApiException):
     """The delegation token is over."""
 
-    error_code = 66
+    error_code: int | None = 66
 
 
 class InvalidPrincipalTypeException(ApiException):
     """The kind of principal is not supported."""
 
-    error_code = 67
+    error_code: int | None = 67
 
 
 class UnacceptableCredentialException(ApiException):
     """The credential does not meet the broker's rules."""
 
-    error_code = 93
+    error_code: int | None = 93
 
 
 class PrincipalDeserializationException(ApiException):
     """A forwarded request's principal could not be read."""
 
-    error_code = 97
+    error_code: int | None = 97

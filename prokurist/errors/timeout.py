@@ -98,10 +98,10 @@ class TimeoutException(RetriableException, TimeoutError):
         self.operation = operation
         self.timeout = timeout
         self.elapsed = elapsed
-        self.partitions = tuple(partitions)
+        self.partitions: tuple[TopicPartition, ...] = tuple(partitions)
         self.topic = topic
-        self.attempts = tuple(attempts)
-        self.waits = tuple(waits)
+        self.attempts: tuple[Attempt, ...] = tuple(attempts)
+        self.waits: tuple[Wait, ...] = tuple(waits)
         self.config_key = config_key
         self.may_have_happened = may_have_happened
         self.__cause__ = last_error
@@ -117,7 +117,7 @@ class TimeoutException(RetriableException, TimeoutError):
 class BufferExhaustedException(TimeoutException):
     """`buffer.memory` was full for the whole of `max.block.ms`."""
 
-    error_code = None
+    error_code: int | None = None
 
 
 def _account(error: TimeoutException) -> str:

@@ -23,7 +23,7 @@ class OffsetOutOfRangeException(ApiException, InvalidOffsetException):
     def __init__(
         self, message: str = "", *, offsets: Mapping[TopicPartition, int] | None = None
     ) -> None:
-        self.offsets = dict(offsets or {})
+        self.offsets: dict[TopicPartition, int] = dict(offsets or {})
         super().__init__(message, partitions=tuple(self.offsets))
 
 
@@ -35,7 +35,7 @@ class LogTruncationException(OffsetOutOfRangeException):
             broker could tell.
     """
 
-    error_code = None
+    error_code: int | None = None
 
     def __init__(
         self,
@@ -45,67 +45,69 @@ class LogTruncationException(OffsetOutOfRangeException):
         divergent_offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
     ) -> None:
         super().__init__(message, offsets=offsets)
-        self.divergent_offsets = dict(divergent_offsets or {})
+        self.divergent_offsets: dict[TopicPartition, OffsetAndMetadata] = dict(
+            divergent_offsets or {}
+        )
 
 
 class CorruptRecordException(RetriableException):
     """A record batch failed its checksum, or is otherwise damaged."""
 
-    error_code = 2
+    error_code: int | None = 2
 
 
 class UnknownTopicOrPartitionException(InvalidMetadataException):
     """This broker does not host the topic or partition, or hides it from us."""
 
-    error_code = 3
+    error_code: int | None = 3
 
 
 class InvalidFetchSizeException(ApiException):
     """A fetch asked for an impossible number of bytes."""
 
-    error_code = 4
+    error_code: int | None = 4
 
 
 class LeaderNotAvailableException(InvalidMetadataException):
     """The partition has no leader just now: an election is on its way."""
 
-    error_code = 5
+    error_code: int | None = 5
 
 
 class NotLeaderOrFollowerException(InvalidMetadataException):
     """The partition's leader, or replica, is on another broker by now."""
 
-    error_code = 6
+    error_code: int | None = 6
 
 
 class BrokerNotAvailableException(ApiException):
     """The broker in question is not in the cluster."""
 
-    error_code = 8
+    error_code: int | None = 8
 
 
 class ReplicaNotAvailableException(InvalidMetadataException):
     """The replica is not on this broker."""
 
-    error_code = 9
+    error_code: int | None = 9
 
 
 class RecordTooLargeException(ApiException):
     """A record, or its batch, is larger than the broker or the client allows."""
 
-    error_code = 10
+    error_code: int | None = 10
 
 
 class OffsetMetadataTooLarge(ApiException):
     """The note beside a committed offset is longer than the broker keeps."""
 
-    error_code = 12
+    error_code: int | None = 12
 
 
 class NetworkException(InvalidMetadataException):
     """The broker hung up before it answered."""
 
-    error_code = 13
+    error_code: int | None = 13
 
 
 class InvalidTopicException(ApiException):
@@ -115,7 +117,7 @@ class InvalidTopicException(ApiException):
         topics: The names in question.
     """
 
-    error_code = 17
+    error_code: int | None = 17
 
     def __init__(self, message: str = "", *, topics: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -125,136 +127,136 @@ class InvalidTopicException(ApiException):
 class RecordBatchTooLargeException(ApiException):
     """A batch is larger than a log segment."""
 
-    error_code = 18
+    error_code: int | None = 18
 
 
 class NotEnoughReplicasException(RetriableException):
     """Fewer replicas are in sync than `min.insync.replicas` asks: nothing was written."""
 
-    error_code = 19
+    error_code: int | None = 19
 
 
 class NotEnoughReplicasAfterAppendException(RetriableException):
     """The record was written, and then too few replicas were in sync."""
 
-    error_code = 20
+    error_code: int | None = 20
 
 
 class InvalidRequiredAcksException(ApiException):
     """`acks` was none of 0, 1 and all."""
 
-    error_code = 21
+    error_code: int | None = 21
 
 
 class InvalidTimestampException(ApiException):
     """A record's timestamp is further off than the topic allows."""
 
-    error_code = 32
+    error_code: int | None = 32
 
 
 class UnsupportedForMessageFormatException(ApiException):
     """The partition's log is in a format too old for the question."""
 
-    error_code = 43
+    error_code: int | None = 43
 
 
 class KafkaStorageException(InvalidMetadataException):
     """The broker cannot read or write its disk; another replica may serve."""
 
-    error_code = 56
+    error_code: int | None = 56
 
 
 class FetchSessionIdNotFoundException(RetriableException):
     """The broker has dropped the fetch session; a full fetch makes a new one."""
 
-    error_code = 70
+    error_code: int | None = 70
 
 
 class InvalidFetchSessionEpochException(RetriableException):
     """A fetch came out of turn in its session."""
 
-    error_code = 71
+    error_code: int | None = 71
 
 
 class ListenerNotFoundException(InvalidMetadataException):
     """The leader has no listener of the name that we connected to."""
 
-    error_code = 72
+    error_code: int | None = 72
 
 
 class FencedLeaderEpochException(InvalidMetadataException):
     """The leader epoch we know is older than the broker's."""
 
-    error_code = 74
+    error_code: int | None = 74
 
 
 class UnknownLeaderEpochException(RetriableException):
     """The leader epoch we know is newer than the broker's: it has yet to catch up."""
 
-    error_code = 75
+    error_code: int | None = 75
 
 
 class UnsupportedCompressionTypeException(ApiException):
     """The broker, or the topic's version, cannot take this compression."""
 
-    error_code = 76
+    error_code: int | None = 76
 
 
 class OffsetNotAvailableException(RetriableException):
     """A new leader does not know its high watermark yet."""
 
-    error_code = 78
+    error_code: int | None = 78
 
 
 class PreferredLeaderNotAvailableException(InvalidMetadataException):
     """The preferred leader is down."""
 
-    error_code = 80
+    error_code: int | None = 80
 
 
 class EligibleLeadersNotAvailableException(InvalidMetadataException):
     """No replica that may lead is up."""
 
-    error_code = 83
+    error_code: int | None = 83
 
 
 class ElectionNotNeededException(InvalidMetadataException):
     """The leader that was asked for leads already."""
 
-    error_code = 84
+    error_code: int | None = 84
 
 
 class InvalidRecordException(ApiException):
     """The broker's check of a record failed."""
 
-    error_code = 87
+    error_code: int | None = 87
 
 
 class PositionOutOfRangeException(ApiException):
     """A snapshot was asked for at a position it does not reach."""
 
-    error_code = 99
+    error_code: int | None = 99
 
 
 class UnknownTopicIdException(InvalidMetadataException):
     """The broker does not know the topic id: too new for it, or deleted."""
 
-    error_code = 100
+    error_code: int | None = 100
 
 
 class InconsistentTopicIdException(InvalidMetadataException):
     """The topic id belongs to another topic: it was deleted and made anew."""
 
-    error_code = 103
+    error_code: int | None = 103
 
 
 class FetchSessionTopicIdException(RetriableException):
     """A fetch session mixed topic names and topic ids."""
 
-    error_code = 106
+    error_code: int | None = 106
 
 
 class OffsetMovedToTieredStorageException(ApiException):
     """The records asked for lie in tiered storage only."""
 
-    error_code = 109
+    error_code: int | None = 109

@@ -90,7 +90,7 @@ class ConcurrentModificationException(IllegalStateException):
 class ForkedClientError(IllegalStateException):
     """A client made before `os.fork()` was used in the child: build one there."""
 
-    fatal = True
+    fatal: ClassVar[bool] = True
 
 
 class WakeupException(KafkaException):
@@ -130,7 +130,7 @@ class RecordDeserializationException(SerializationException):
 class NetworkThreadDiedException(KafkaException):
     """The network thread ended by a bug of ours; the cause is what it died of."""
 
-    fatal = True
+    fatal: ClassVar[bool] = True
 
 
 class CommitFailedException(KafkaException):
@@ -147,7 +147,7 @@ class RetriableCommitFailedException(KafkaException):
     It is not tried again by itself: a newer commit may have overtaken it.
     """
 
-    retriable = True
+    retriable: ClassVar[bool] = True
 
 
 class InvalidOffsetException(KafkaException):
@@ -175,13 +175,13 @@ class ApiException(KafkaException):
 class RetriableException(ApiException):
     """Another try of the same call may succeed."""
 
-    retriable = True
+    retriable: ClassVar[bool] = True
 
 
 class InvalidMetadataException(RetriableException):
     """What the client knew of the cluster was stale."""
 
-    refreshes_metadata = True
+    refreshes_metadata: ClassVar[bool] = True
 
 
 class DisconnectException(InvalidMetadataException):
@@ -199,4 +199,4 @@ class AuthorizationException(ApiException):
 class InvalidConfigurationException(ApiException):
     """The broker refuses a configuration value."""
 
-    error_code = 40
+    error_code: int | None = 40

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol
 
+from prokurist.events.gate import Gate
+
 
 class Clock(Protocol):
     """What the time is, and how to let some of it pass."""
@@ -24,6 +26,18 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float) -> None:
         """Let this many seconds pass; none for a value at or below zero."""
+        ...
+
+
+class CallersClock(Clock, Protocol):
+    """A clock by which an application thread can wait for a call of its own."""
+
+    def wait(self, gate: Gate, until: float) -> bool:
+        """Wait at a gate until it opens or the instant has come: whether it is open.
+
+        The only place where an application thread waits. Under a virtual clock
+        it is where the turns of the network thread are run.
+        """
         ...
 
 
@@ -41,8 +55,24 @@ class MonotonicClock:
         if seconds > 0:
             time.sleep(seconds)
 
+    def wait(self, gate: Gate, until: float) -> bool:
+        """Wait at a gate until it opens or the instant has come: whether it is open."""
+        while not gate.wait(until - time.monotonic()):
+            # A wait is as long as the system allows at most; an endless one goes on.
+            if time.monotonic() >= until:
+                return gate.is_open
+        return True
+
     def __repr__(self) -> str:
         return "MonotonicClock()"
+
+
+def epoch_milliseconds() -> int:
+    """The time of day as brokers stamp records with it: milliseconds since 1970, in UTC.
+
+    For questions to brokers about times, and for nothing else: it may be set back.
+    """
+    return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True, order=True)

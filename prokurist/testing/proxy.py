@@ -69,7 +69,7 @@ class FaultProxy:
         self._faults: list[Fault] = []
         self._links: set[Link] = set()
         self._accepted = 0
-        self.turns = 0
+        self.turns: int = 0
         self._running = True
         self._lock = threading.Lock()
         self._closed = False

@@ -37,7 +37,7 @@ class Fault:
     ) -> None:
         self._end = end
         self.kind = kind
-        self.directions = frozenset(directions)
+        self.directions: frozenset[Direction] = frozenset(directions)
         self.amount = amount
         self.since = since
         self.kept = kept

@@ -56,11 +56,11 @@ class Pipe:
     def __init__(self, source: socket.socket, sink: socket.socket) -> None:
         self.source = source
         self.sink = sink
-        self.effect = NO_EFFECT
-        self.held = 0
-        self.source_ended = False
-        self.sink_ended = False
-        self.lost_bytes = False
+        self.effect: Effect = NO_EFFECT
+        self.held: int = 0
+        self.source_ended: bool = False
+        self.sink_ended: bool = False
+        self.lost_bytes: bool = False
         self._chunks: deque[tuple[float, memoryview]] = deque()
         self._may_send_at = -math.inf
 
@@ -155,7 +155,7 @@ class Link:
         now: float,
     ) -> None:
         self.number = number
-        self.closed = False
+        self.closed: bool = False
         self._selector = selector
         self._client = client
         self._broker = socket.socket(

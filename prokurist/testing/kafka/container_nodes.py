@@ -161,8 +161,12 @@ class ContainerNodes:
         ports = free_ports(2 * nodes, but=port)
         if port is not None:
             ports[0] = port
-        self.direct = tuple(Address(host, number) for number in ports[:nodes])
-        self.upstream = tuple(Address(host, number) for number in ports[nodes:])
+        self.direct: tuple[Address, ...] = tuple(
+            Address(host, number) for number in ports[:nodes]
+        )
+        self.upstream: tuple[Address, ...] = tuple(
+            Address(host, number) for number in ports[nodes:]
+        )
         self._network: Network | None = None
         self._containers: list[ApacheKafkaContainer] = []
 

@@ -26,7 +26,7 @@ class HarnessError(Exception):
     """
 
     def __init__(self, reason: str, *, way_out: str = "", detail: str = "") -> None:
-        self.reason = " ".join(reason.split())
+        self.reason: str = " ".join(reason.split())
         self.way_out = way_out
         self.detail = detail
         text = self.reason

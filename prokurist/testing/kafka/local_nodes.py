@@ -68,8 +68,8 @@ class LocalNode:
     def __init__(self, number: int, folder: Path, clock: Clock) -> None:
         self.number = number
         self.folder = folder
-        self.log = folder / "broker.log"
-        self.process = GuardedProcess(folder, clock)
+        self.log: Path = folder / "broker.log"
+        self.process: GuardedProcess = GuardedProcess(folder, clock)
 
     def __repr__(self) -> str:
         return f"LocalNode({self.number}, {self.process!r})"
@@ -129,8 +129,10 @@ class LocalNodes:
         direct, proxied, control = (ports[i * nodes : (i + 1) * nodes] for i in range(3))
         if port is not None:
             direct[0] = port
-        self.direct = tuple(Address(LOOPBACK, number) for number in direct)
-        self.upstream = tuple(Address(LOOPBACK, number) for number in proxied)
+        self.direct: tuple[Address, ...] = tuple(Address(LOOPBACK, number) for number in direct)
+        self.upstream: tuple[Address, ...] = tuple(
+            Address(LOOPBACK, number) for number in proxied
+        )
         self._control = tuple(Address(LOOPBACK, number) for number in control)
         self._nodes: list[LocalNode] = []
 

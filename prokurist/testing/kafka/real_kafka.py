@@ -176,7 +176,7 @@ class RealKafka:
 
     @property
     def rung(self) -> str:
-        """Who serves: `given`, `docker` or `jars`; empty unless started."""
+        """Which rung serves, one of `given`, `docker` or `jars`; empty unless started."""
         return self._rung
 
     @property

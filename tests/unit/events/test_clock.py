@@ -5,7 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from prokurist.events.clock import NEVER, Deadline, MonotonicClock, as_seconds
+from prokurist.events.clock import (
+    NEVER,
+    Deadline,
+    MonotonicClock,
+    as_seconds,
+    epoch_milliseconds,
+)
 
 
 def test_a_deadline_is_an_instant_and_does_not_move() -> None:
@@ -37,7 +43,13 @@ def test_the_earlier_of_two() -> None:
 
 @pytest.mark.parametrize(
     ("timeout", "expected"),
-    [(0, 0.0), (2, 2.0), (0.25, 0.25), (timedelta(milliseconds=1500), 1.5), (math.inf, math.inf)],
+    [
+        (0, 0.0),
+        (2, 2.0),
+        (0.25, 0.25),
+        (timedelta(milliseconds=1500), 1.5),
+        (math.inf, math.inf),
+    ],
 )
 def test_a_timeout_is_seconds_or_a_timedelta(
     timeout: float | timedelta, expected: float
@@ -69,3 +81,9 @@ def test_the_clock_of_production_goes_forward() -> None:
     clock.sleep(0)
     clock.sleep(-1)
     assert clock.now() >= before
+
+
+def test_the_time_of_day_is_what_records_are_stamped_with() -> None:
+    """B77: milliseconds since 1970, whole ones."""
+    # From the year 2024 on, and not in seconds, microseconds or a local time's digits.
+    assert 1_704_067_200_000 < epoch_milliseconds() < 10**13

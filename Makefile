@@ -1,0 +1,90 @@
+# Everything this project does has a target here; each sets up what it needs by
+# itself and is quick the second time. Paths are relative: the folder's own path
+# may have spaces in it.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PY := $(BIN)/python
+PYTEST := $(PY) -m pytest
+SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast simulate check format lint types contracts verify-types bench docs generated broker clean
+
+help: ## print these lines
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/ready ## see it at work: a real Kafka, frozen and thawed
+	@$(PY) docs/demo.py
+
+test: .venv/ready ## all tests that this machine can run, skips counted by reason
+	$(PYTEST)
+
+test-fast: .venv/ready ## unit tests and simulation only, under a minute
+	$(PYTEST) -m "not slow and not kafka" tests/unit tests/simulation
+
+SEEDS ?= 20000
+simulate: .venv/ready ## many lives by lot, on two cores: make simulate SEEDS=100000
+	@half=$$(( $(SEEDS) / 2 )); \
+	PROKURIST_SEEDS=1-$$half $(PYTEST) -q tests/simulation/test_seeds.py & first=$$!; \
+	PROKURIST_SEEDS=$$(( half + 1 ))-$(SEEDS) $(PYTEST) -q tests/simulation/test_seeds.py; \
+	second=$$?; wait $$first && exit $$second
+
+check: lint contracts types verify-types test ## everything a change has to pass
+
+format: .venv/ready ## put the code into its form
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+lint: .venv/ready ## form and lint
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+
+types: .venv/ready ## mypy, strict, over package and tests
+	$(BIN)/mypy
+
+contracts: .venv/ready ## who may import whom
+	$(BIN)/lint-imports --no-logo
+
+verify-types: build/types/ready ## the public API is typed in full, seen from an installed wheel
+	@PATH="$$PWD/build/types/bin:$$PATH" $(PY) -m pyright --ignoreexternal --verifytypes prokurist
+
+bench: .venv/ready ## every benchmark, against peers in the same run
+	@set -e; for each in benchmarks/*.py; do echo "== $$each"; $(PY) "$$each"; done
+
+docs: .venv/docs ## the documentation, as HTML in docs/_build
+	$(PY) -m sphinx -q -n -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+generated: .venv/ready ## write anew what is generated from the tables
+	$(PY) -m prokurist.config typed > build.tmp && mv build.tmp prokurist/config/typed.py
+	$(PY) -m prokurist.config docs > build.tmp && mv build.tmp docs/config.md
+	$(BIN)/ruff format -q prokurist/config/typed.py
+
+broker: .venv/ready ## a real Kafka in the foreground, to play with: make broker ARGS="--nodes 3"
+	@$(PY) -m prokurist.testing.kafka $(ARGS)
+
+clean: ## remove what the other targets made
+	rm -rf .venv build dist docs/_build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find prokurist tests docs benchmarks \( -name __pycache__ -o -name '*.so' -o -name '_native.c' \) -prune -exec rm -rf {} +
+
+# --- what the targets stand on --------------------------------------------------
+
+.venv/ready: requirements-dev.txt pyproject.toml prokurist/records/_native.pyx
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "prokurist needs Python 3.11 or newer; $(PYTHON) is %d.%d: name another, as in make PYTHON=python3.12" % v[:2])'
+	$(PYTHON) -m venv .venv
+	$(PY) -m pip install -q -r requirements-dev.txt
+	$(PY) -m pip install -q --no-build-isolation -e ".[testing]"
+	@touch $@
+
+.venv/docs: .venv/ready requirements-docs.txt
+	$(PY) -m pip install -q -r requirements-docs.txt
+	@touch $@
+
+# verifytypes finds nothing in an editable install, so it looks at a wheel's.
+build/types/ready: .venv/ready $(SOURCES)
+	rm -rf build/types
+	$(PY) -m build -q --no-isolation --outdir build/types/wheel .
+	$(PYTHON) -m venv build/types
+	build/types/bin/python -m pip install -q "$$(echo build/types/wheel/*.whl)[testing]"
+	@touch $@

@@ -1,0 +1,45 @@
+"""What `import prokurist` costs over a bare interpreter, beside its peers.
+
+Each statement runs in a fresh interpreter, in turn with a bare one, so that a
+machine whose speed drifts drifts for both. Printed is the median of the
+differences, in milliseconds.
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+
+RUNS = 21
+STATEMENTS = {
+    "prokurist": "import prokurist",
+    "prokurist, its vocabulary": (
+        "from prokurist import ConsumerConfig, TimeoutException, TopicPartition"
+    ),
+    "kafka-python": "import kafka",
+    "confluent-kafka": "import confluent_kafka",
+}
+
+
+def run(statement: str) -> float:
+    """Milliseconds that an interpreter takes from start to end."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", statement], check=True)
+    return (time.perf_counter() - began) * 1000
+
+
+def main() -> None:
+    """Measure and print."""
+    print(f"import cost over a bare interpreter, median of {RUNS} pairs")
+    for name, statement in STATEMENTS.items():
+        run(statement)
+        spans = sorted(run(statement) - run("pass") for _ in range(RUNS))
+        low, high = spans[RUNS // 10], spans[-1 - RUNS // 10]
+        print(
+            f"  {name:28} {statistics.median(spans):7.1f} ms   "
+            f"(80 % of runs: {low:.1f} to {high:.1f})"
+        )
+
+
+if __name__ == "__main__":
+    main()

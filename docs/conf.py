@@ -1,0 +1,27 @@
+"""How Sphinx builds these pages."""
+
+from importlib.metadata import version as version_of
+
+project = "prokurist"
+project_copyright = "2026, the prokurist authors"
+release = version_of("prokurist")
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = "prokurist"
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_class_signature = "mixed"
+napoleon_use_ivar = True
+# The standard library's and pytest's pages are elsewhere: their names are not links here.
+nitpick_ignore_regex = [
+    (
+        r"py:.*",
+        r"(collections|contextlib|datetime|enum|pathlib|types|typing|pytest|_pytest)\..*",
+    ),
+    # Neither are our own that nobody is meant to import.
+    (r"py:class", r"prokurist\.(events|testing\.proxy_\w+|testing\.cluster)\..*"),
+    (r"py:class", r"(optional|None|Final|Path|Self|timedelta|\w+Keywords|.*Error|.*Warning)"),
+]

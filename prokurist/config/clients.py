@@ -1,0 +1,119 @@
+"""The two public configurations: a table each, and the one way to fill it.
+
+Invariants: an instance exists only if its values were read, converted and checked; the
+fields hold effective values, and `given` tells which of them the user asked for. Instances
+are immutable, can be compared, and pickle without the text of their secrets.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from prokurist.config.checks import check_consumer, check_producer
+from prokurist.config.consumer import ConsumerKeys
+from prokurist.config.foreign import FOR_CONSUMERS, FOR_PRODUCERS
+from prokurist.config.kip19 import DEPRECATED
+from prokurist.config.parsing import read
+from prokurist.config.producer import ProducerKeys
+from prokurist.config.secret import MASK, Secret
+from prokurist.config.table import Client, table
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from prokurist.config.typed import ConsumerKeywords, ProducerKeywords
+
+CONSUMER = Client("consumer", ConsumerKeys, check_consumer, FOR_CONSUMERS, MappingProxyType({}))
+"""The consumer's side of the table."""
+
+PRODUCER = Client("producer", ProducerKeys, check_producer, FOR_PRODUCERS, DEPRECATED)
+"""The producer's side of the table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ConsumerConfig(ConsumerKeys):
+    """A consumer's configuration, checked.
+
+    Attributes:
+        given: The dotted names of the keys that were given, whatever their spelling.
+    """
+
+    given: frozenset[str]
+
+    def __init__(
+        self,
+        config: Mapping[str, object] | None = None,
+        /,
+        **keywords: "Unpack[ConsumerKeywords]",
+    ) -> None:
+        """Read a configuration.
+
+        Args:
+            config: Keys and values; keys with dots (`"group.id"`), with underscores, or as
+                librdkafka and kafka-python spell them.
+            **keywords: More keys, with underscores.
+
+        Raises:
+            ConfigException: A key is unknown, a value breaks its rule, or two contradict
+                each other.
+        """
+        _fill(self, *read(CONSUMER, PRODUCER, config, keywords))
+
+    def __repr__(self) -> str:
+        return _shown(self, CONSUMER, self.given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ProducerConfig(ProducerKeys):
+    """A producer's configuration, checked.
+
+    Attributes:
+        given: The dotted names of the keys that were given, whatever their spelling.
+    """
+
+    given: frozenset[str]
+
+    def __init__(
+        self,
+        config: Mapping[str, object] | None = None,
+        /,
+        **keywords: "Unpack[ProducerKeywords]",
+    ) -> None:
+        """Read a configuration.
+
+        Args:
+            config: Keys and values; keys with dots (`"linger.ms"`), with underscores, or as
+                librdkafka and kafka-python spell them.
+            **keywords: More keys, with underscores.
+
+        Raises:
+            ConfigException: A key is unknown, a value breaks its rule, or two contradict
+                each other.
+        """
+        _fill(self, *read(PRODUCER, CONSUMER, config, keywords))
+
+    def __repr__(self) -> str:
+        return _shown(self, PRODUCER, self.given)
+
+
+def _fill(config: object, values: Mapping[str, Any], given: frozenset[str]) -> None:
+    # A frozen dataclass sets its own fields this way too.
+    for field, value in values.items():
+        object.__setattr__(config, field, value)
+    object.__setattr__(config, "given", given)
+
+
+def _shown(config: object, client: Client, given: Collection[str]) -> str:
+    parts: list[str] = []
+    for name, row in table(client).items():
+        if name in given:
+            value = getattr(config, row.field)
+            parts.append(f"{name}={MASK if isinstance(value, Secret) else _text(value)}")
+    return f"{type(config).__name__}({', '.join(parts)})"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(str(item) for item in value)}]"
+    return repr(value)

@@ -1,0 +1,203 @@
+"""The keys that only a consumer has."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from prokurist.config.connection import ConnectionKeys
+from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused
+from prokurist.config.kinds import INT_MAX, Boolean, Choice, Integer, Text, millis, octets
+from prokurist.config.objects import Assignors, Function
+from prokurist.config.offset_reset import OffsetReset, Reset
+
+_DESERIALIZER = Function("value_deserializer=json.loads", accepts="Callable[[bytes], Any]")
+_LATEST = OffsetReset("latest")
+_SHARE = refused(
+    "belongs to share groups, which this consumer does not join; leave the key out"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False, eq=False)
+class ConsumerKeys(ConnectionKeys):
+    """The consumer's table."""
+
+    group_id: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "Name of the consumer group; without one there is no group and no committing.",
+            HIGH,
+        ),
+    ] = None
+    group_protocol: Annotated[
+        str,
+        Key(
+            Choice(("classic", "consumer")),
+            "Whether members share out partitions among themselves (classic) or the broker "
+            "does it (consumer, KIP-848).",
+            HIGH,
+        ),
+    ] = "classic"
+    group_instance_id: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "Makes the member static: it keeps its partitions over a restart that is shorter "
+            "than the session timeout.",
+        ),
+    ] = None
+    group_remote_assignor: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "The broker's assignor to use; only with group.protocol=consumer.",
+        ),
+    ] = None
+    partition_assignment_strategy: Annotated[
+        tuple[str | object, ...],
+        Key(
+            Assignors(),
+            "Assignors that this member can use, the preferred one first; only with "
+            "group.protocol=classic.",
+        ),
+    ] = ("range", "cooperative-sticky")
+    session_timeout_ms: Annotated[
+        int,
+        Key(
+            millis(1, INT_MAX),
+            "Silence after which the coordinator takes a member for dead; only with "
+            "group.protocol=classic.",
+            HIGH,
+        ),
+    ] = 45_000
+    heartbeat_interval_ms: Annotated[
+        int,
+        Key(
+            millis(1, INT_MAX),
+            "Time between heartbeats; only with group.protocol=classic.",
+            HIGH,
+        ),
+    ] = 3_000
+    max_poll_interval_ms: Annotated[
+        int,
+        Key(
+            millis(1, INT_MAX),
+            "Longest time between two polls; after it the member leaves the group and joins "
+            "again at the next poll.",
+        ),
+    ] = 300_000
+    max_poll_records: Annotated[
+        int, Key(Integer(1, unit="records"), "Most records that one poll returns.")
+    ] = 500
+    default_api_timeout_ms: Annotated[
+        int,
+        Key(millis(high=INT_MAX), "Deadline of a blocking call that is given no timeout."),
+    ] = 60_000
+    enable_auto_commit: Annotated[
+        bool,
+        Key(
+            Boolean(),
+            "Whether offsets of returned records are committed by themselves; off if it is not "
+            "given and there is no group.id.",
+            aliases=("auto.commit.enable",),
+        ),
+    ] = True
+    auto_commit_interval_ms: Annotated[
+        int, Key(millis(high=INT_MAX), "Time between automatic commits.", LOW)
+    ] = 5_000
+    auto_offset_reset: Annotated[
+        OffsetReset,
+        Key(
+            Reset(),
+            "Where to begin without a valid position: at the end, at the beginning, at a time "
+            "so long ago, or with an error.",
+        ),
+    ] = _LATEST
+    isolation_level: Annotated[
+        str,
+        Key(
+            Choice(("read_uncommitted", "read_committed")),
+            "Whether records of open and aborted transactions are returned.",
+        ),
+    ] = "read_uncommitted"
+    fetch_min_bytes: Annotated[
+        int, Key(octets(), "Amount of data that a broker waits for before it answers.", HIGH)
+    ] = 1
+    fetch_max_wait_ms: Annotated[
+        int,
+        Key(
+            millis(high=INT_MAX),
+            "Longest time a broker waits for fetch.min.bytes.",
+            LOW,
+            aliases=("fetch.wait.max.ms",),
+        ),
+    ] = 500
+    fetch_max_bytes: Annotated[
+        int,
+        Key(octets(), "Most data in one answer of a broker; a first larger batch passes."),
+    ] = 52_428_800
+    max_partition_fetch_bytes: Annotated[
+        int,
+        Key(
+            octets(),
+            "Most data of one partition in one answer; a first larger batch passes.",
+            HIGH,
+            aliases=("fetch.message.max.bytes",),
+        ),
+    ] = 1_048_576
+    fetch_buffer_max_bytes: Annotated[
+        int,
+        Key(
+            octets(1),
+            "Most fetched data held at once, raw and decoded together; one batch of each "
+            "partition may exceed it.",
+            ours=True,
+        ),
+    ] = 67_108_864
+    receive_buffer_bytes: Annotated[
+        int,
+        Key(
+            octets(-1),
+            "Size of a socket's receive buffer; -1 or 0 leaves it to the operating system.",
+            aliases=("socket.receive.buffer.bytes",),
+        ),
+    ] = 1_048_576
+    check_crcs: Annotated[
+        bool, Key(Boolean(), "Whether each batch's checksum is verified.", LOW)
+    ] = True
+    allow_auto_create_topics: Annotated[
+        bool,
+        Key(
+            Boolean(),
+            "Whether asking for an unknown topic may create it, if the broker allows that too.",
+        ),
+    ] = True
+    exclude_internal_topics: Annotated[
+        bool,
+        Key(Boolean(), "Whether a pattern subscription leaves out Kafka's internal topics."),
+    ] = True
+    key_deserializer: Annotated[
+        Callable[[bytes], Any] | None,
+        Key(_DESERIALIZER, "Makes a key from its bytes; without one, keys are bytes.", HIGH),
+    ] = None
+    value_deserializer: Annotated[
+        Callable[[bytes], Any] | None,
+        Key(
+            _DESERIALIZER, "Makes a value from its bytes; without one, values are bytes.", HIGH
+        ),
+    ] = None
+    share_acknowledgement_mode: Annotated[
+        None, Key(Text(), "How a share group's records are acknowledged.", MEDIUM, _SHARE)
+    ] = None
+    share_acquire_mode: Annotated[
+        None, Key(Text(), "How a share group's records are acquired.", MEDIUM, _SHARE)
+    ] = None
+    internal_throw_on_fetch_stable_offset_unsupported: Annotated[
+        None,
+        Key(
+            Text(),
+            "A switch inside Kafka Streams.",
+            LOW,
+            refused("an internal switch of Java's Kafka Streams; leave the key out"),
+        ),
+    ] = None

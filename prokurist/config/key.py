@@ -1,0 +1,90 @@
+"""What the table says of one configuration key.
+
+Invariants: a `Key` stands in the annotation of a dataclass's field; what the field says
+by itself (name, Python type, default) is not said here again.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from prokurist.config.kinds import Kind
+
+
+class Importance(Enum):
+    """How often a key is worth a thought; Kafka's grading."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+HIGH, MEDIUM, LOW = Importance
+
+
+class Effect(Enum):
+    """What giving a key does."""
+
+    SUPPORTED = "supported"
+    NONE = "accepted without effect"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Status:
+    """An effect and, unless it is the ordinary one, its reason.
+
+    Attributes:
+        effect: What giving the key does.
+        reason: Why, and what to do instead; a clause without a full stop.
+    """
+
+    effect: Effect
+    reason: str = ""
+
+
+SUPPORTED = Status(Effect.SUPPORTED)
+
+
+def without_effect(reason: str) -> Status:
+    """The status of a key that is read and checked and then changes nothing.
+
+    Args:
+        reason: Why.
+
+    Returns:
+        The status.
+    """
+    return Status(Effect.NONE, reason)
+
+
+def refused(reason: str) -> Status:
+    """The status of a key that cannot be given.
+
+    Args:
+        reason: Why, and the way out.
+
+    Returns:
+        The status.
+    """
+    return Status(Effect.REFUSED, reason)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Key:
+    """Everything about a key besides its name, Python type and default.
+
+    Attributes:
+        kind: How a value is read and checked.
+        doc: One line for the reader of the documentation.
+        importance: Kafka's grading.
+        status: What giving the key does.
+        aliases: Other clients' spellings with exactly the same meaning.
+        ours: Whether the key is this client's own, unknown to Java.
+    """
+
+    kind: Kind
+    doc: str
+    importance: Importance = MEDIUM
+    status: Status = SUPPORTED
+    aliases: tuple[str, ...] = ()
+    ours: bool = False

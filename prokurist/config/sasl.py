@@ -1,0 +1,262 @@
+"""The keys of authentication: `sasl.*`.
+
+SASL is not built yet: whatever is given here is read and checked, and a
+`security.protocol` that needs it is refused, never silently made anonymous.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused, without_effect
+from prokurist.config.kinds import LONG_MAX, Boolean, Choice, Integer, Names, Real, Text, millis
+from prokurist.config.secret import Secret, SecretText
+from prokurist.config.tls import TlsKeys
+
+WITH_SASL = without_effect(
+    "read once SASL is built; security.protocol=SASL_SSL and SASL_PLAINTEXT are refused until "
+    "then"
+)
+KERBEROS = without_effect(
+    "steers Java's own renewal of Kerberos tickets; here the system's ticket cache is used "
+    "once SASL is built"
+)
+BROKER_SIDE = without_effect(
+    "concerns the checking of tokens, which a broker does and a client does not"
+)
+NO_CLASS = refused(
+    "a Java class cannot be loaded here, and ignoring it would authenticate in another way; "
+    "leave the key out"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False, eq=False)
+class SaslKeys(TlsKeys):
+    """The keys of SASL; slotted dataclasses compose only in one line, hence the base."""
+
+    sasl_mechanism: Annotated[
+        str,
+        Key(
+            Text(blank=False),
+            "How to authenticate: GSSAPI, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.",
+            MEDIUM,
+            WITH_SASL,
+            ("sasl.mechanisms",),
+        ),
+    ] = "GSSAPI"
+    sasl_username: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "User name for PLAIN and SCRAM.",
+            HIGH,
+            WITH_SASL,
+            ("sasl_plain_username",),
+            ours=True,
+        ),
+    ] = None
+    sasl_password: Annotated[
+        Secret | None,
+        Key(
+            SecretText(),
+            "Password for PLAIN and SCRAM.",
+            HIGH,
+            WITH_SASL,
+            ("sasl_plain_password",),
+            ours=True,
+        ),
+    ] = None
+    sasl_jaas_config: Annotated[
+        None,
+        Key(
+            SecretText(),
+            "Java's login configuration.",
+            MEDIUM,
+            refused(
+                "JAAS is Java's; give sasl.mechanism, sasl.username and sasl.password instead"
+            ),
+        ),
+    ] = None
+    sasl_client_callback_handler_class: Annotated[
+        None, Key(Text(), "Java class that answers SASL's questions.", MEDIUM, NO_CLASS)
+    ] = None
+    sasl_login_callback_handler_class: Annotated[
+        None, Key(Text(), "Java class that answers a login's questions.", MEDIUM, NO_CLASS)
+    ] = None
+    sasl_login_class: Annotated[
+        None, Key(Text(), "Java class that logs in.", MEDIUM, NO_CLASS)
+    ] = None
+    sasl_kerberos_service_name: Annotated[
+        str | None,
+        Key(Text(), "The service part of the brokers' Kerberos principals.", MEDIUM, WITH_SASL),
+    ] = None
+    sasl_kerberos_kinit_cmd: Annotated[
+        str, Key(Text(), "Program that renews a Kerberos ticket.", LOW, KERBEROS)
+    ] = "/usr/bin/kinit"
+    sasl_kerberos_min_time_before_relogin: Annotated[
+        int, Key(millis(), "Shortest pause between two Kerberos logins.", LOW, KERBEROS)
+    ] = 60_000
+    sasl_kerberos_ticket_renew_jitter: Annotated[
+        float, Key(Real(0.0, 1.0), "Random share of a ticket's renewal time.", LOW, KERBEROS)
+    ] = 0.05
+    sasl_kerberos_ticket_renew_window_factor: Annotated[
+        float,
+        Key(Real(0.0, 1.0), "Share of a ticket's life before it is renewed.", LOW, KERBEROS),
+    ] = 0.8
+    sasl_login_connect_timeout_ms: Annotated[
+        int | None,
+        Key(
+            millis(),
+            "Longest wait for a connection to the token provider.",
+            LOW,
+            WITH_SASL,
+        ),
+    ] = None
+    sasl_login_read_timeout_ms: Annotated[
+        int | None,
+        Key(millis(), "Longest wait for the token provider's answer.", LOW, WITH_SASL),
+    ] = None
+    sasl_login_retry_backoff_ms: Annotated[
+        int,
+        Key(millis(), "First pause before asking the token provider again.", LOW, WITH_SASL),
+    ] = 100
+    sasl_login_retry_backoff_max_ms: Annotated[
+        int,
+        Key(millis(), "Longest pause before asking the token provider again.", LOW, WITH_SASL),
+    ] = 10_000
+    sasl_login_refresh_window_factor: Annotated[
+        float,
+        Key(Real(0.5, 1.0), "Share of a token's life before it is renewed.", LOW, WITH_SASL),
+    ] = 0.8
+    sasl_login_refresh_window_jitter: Annotated[
+        float,
+        Key(Real(0.0, 0.25), "Random share added to a token's renewal time.", LOW, WITH_SASL),
+    ] = 0.05
+    sasl_login_refresh_min_period_seconds: Annotated[
+        int,
+        Key(Integer(0, 900, "s"), "Shortest time between two renewals.", LOW, WITH_SASL),
+    ] = 60
+    sasl_login_refresh_buffer_seconds: Annotated[
+        int,
+        Key(Integer(0, 3600, "s"), "Time left to a token when it is renewed.", LOW, WITH_SASL),
+    ] = 300
+    sasl_oauthbearer_token_endpoint_url: Annotated[
+        str | None, Key(Text(), "Where the token provider is asked.", MEDIUM, WITH_SASL)
+    ] = None
+    sasl_oauthbearer_client_credentials_client_id: Annotated[
+        str | None,
+        Key(
+            Text(),
+            "This client's name at the token provider.",
+            MEDIUM,
+            WITH_SASL,
+            ("sasl.oauthbearer.client.id",),
+        ),
+    ] = None
+    sasl_oauthbearer_client_credentials_client_secret: Annotated[
+        Secret | None,
+        Key(
+            SecretText(),
+            "This client's password at the token provider.",
+            MEDIUM,
+            WITH_SASL,
+            ("sasl.oauthbearer.client.secret",),
+        ),
+    ] = None
+    sasl_oauthbearer_scope: Annotated[
+        str | None, Key(Text(), "Scope to ask a token for.", MEDIUM, WITH_SASL)
+    ] = None
+    sasl_oauthbearer_header_urlencode: Annotated[
+        bool,
+        Key(
+            Boolean(),
+            "Whether name and password are URL-encoded in the request.",
+            LOW,
+            WITH_SASL,
+        ),
+    ] = False
+    sasl_oauthbearer_assertion_algorithm: Annotated[
+        str,
+        Key(Choice(("RS256", "ES256")), "How an assertion is signed.", MEDIUM, WITH_SASL),
+    ] = "RS256"
+    sasl_oauthbearer_assertion_claim_aud: Annotated[
+        str | None, Key(Text(), "Audience of an assertion.", MEDIUM, WITH_SASL)
+    ] = None
+    sasl_oauthbearer_assertion_claim_exp_seconds: Annotated[
+        int, Key(Integer(0, 86_400, "s"), "Life of an assertion.", LOW, WITH_SASL)
+    ] = 300
+    sasl_oauthbearer_assertion_claim_iss: Annotated[
+        str | None, Key(Text(), "Issuer of an assertion.", MEDIUM, WITH_SASL)
+    ] = None
+    sasl_oauthbearer_assertion_claim_jti_include: Annotated[
+        bool, Key(Boolean(), "Whether an assertion bears a number.", MEDIUM, WITH_SASL)
+    ] = False
+    sasl_oauthbearer_assertion_claim_nbf_seconds: Annotated[
+        int,
+        Key(Integer(0, 3600, "s"), "How long ago an assertion became valid.", LOW, WITH_SASL),
+    ] = 60
+    sasl_oauthbearer_assertion_claim_sub: Annotated[
+        str | None, Key(Text(), "Subject of an assertion.", MEDIUM, WITH_SASL)
+    ] = None
+    sasl_oauthbearer_assertion_file: Annotated[
+        str | None, Key(Text(), "File with a ready-made assertion.", MEDIUM, WITH_SASL)
+    ] = None
+    sasl_oauthbearer_assertion_private_key_file: Annotated[
+        str | None, Key(Text(), "File with the key that signs assertions.", MEDIUM, WITH_SASL)
+    ] = None
+    sasl_oauthbearer_assertion_private_key_passphrase: Annotated[
+        Secret | None,
+        Key(SecretText(), "Opens the key that signs assertions.", MEDIUM, WITH_SASL),
+    ] = None
+    sasl_oauthbearer_assertion_template_file: Annotated[
+        str | None,
+        Key(
+            Text(),
+            "File with further claims of an assertion.",
+            MEDIUM,
+            WITH_SASL,
+            ("sasl.oauthbearer.assertion.jwt.template.file",),
+        ),
+    ] = None
+    sasl_oauthbearer_scope_claim_name: Annotated[
+        str, Key(Text(), "Name of the claim that holds the scope.", LOW, WITH_SASL)
+    ] = "scope"
+    sasl_oauthbearer_sub_claim_name: Annotated[
+        str, Key(Text(), "Name of the claim that holds the subject.", LOW, WITH_SASL)
+    ] = "sub"
+    sasl_oauthbearer_jwt_retriever_class: Annotated[
+        None, Key(Text(), "Java class that fetches tokens.", MEDIUM, NO_CLASS)
+    ] = None
+    sasl_oauthbearer_jwt_validator_class: Annotated[
+        None, Key(Text(), "Java class that checks tokens.", MEDIUM, NO_CLASS)
+    ] = None
+    sasl_oauthbearer_allow_unverified_audience: Annotated[
+        bool, Key(Boolean(), "Whether any audience will do.", MEDIUM, BROKER_SIDE)
+    ] = False
+    sasl_oauthbearer_allow_unverified_issuer: Annotated[
+        bool, Key(Boolean(), "Whether any issuer will do.", MEDIUM, BROKER_SIDE)
+    ] = False
+    sasl_oauthbearer_expected_audience: Annotated[
+        tuple[str, ...], Key(Names(), "Audiences that a token may have.", HIGH, BROKER_SIDE)
+    ] = ()
+    sasl_oauthbearer_expected_issuer: Annotated[
+        str | None, Key(Text(), "Issuer that a token must have.", HIGH, BROKER_SIDE)
+    ] = None
+    sasl_oauthbearer_clock_skew_seconds: Annotated[
+        int,
+        Key(Integer(0, unit="s"), "How far two clocks may differ.", LOW, BROKER_SIDE),
+    ] = 30
+    sasl_oauthbearer_jwks_endpoint_url: Annotated[
+        str | None, Key(Text(), "Where the provider's public keys are.", MEDIUM, BROKER_SIDE)
+    ] = None
+    sasl_oauthbearer_jwks_endpoint_refresh_ms: Annotated[
+        int,
+        Key(millis(0, LONG_MAX), "Age at which public keys are renewed.", LOW, BROKER_SIDE),
+    ] = 3_600_000
+    sasl_oauthbearer_jwks_endpoint_retry_backoff_ms: Annotated[
+        int,
+        Key(millis(), "First pause before asking for public keys again.", LOW, BROKER_SIDE),
+    ] = 100
+    sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms: Annotated[
+        int,
+        Key(millis(), "Longest pause before asking for public keys again.", LOW, BROKER_SIDE),
+    ] = 10_000

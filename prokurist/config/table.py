@@ -1,0 +1,115 @@
+"""The table: its rows, read from the annotated fields of a client's keys.
+
+It is not written down a second time anywhere; documentation, TypedDicts and parsing all
+begin here.
+
+Invariants: a row's dotted name is its field's name with dots for underscores; a key
+whose default is None takes None, and no other key does; a field without a `Key` in its
+annotation is no key. Nothing is computed before it is first asked for.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from types import MappingProxyType
+from typing import Any, get_type_hints
+
+from prokurist.config.foreign import Foreign
+from prokurist.config.key import Key
+from prokurist.config.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """One row of a client's table.
+
+    Attributes:
+        name: The dotted name.
+        field: The name of the field, and of the keyword.
+        key: What the annotation says.
+        default: The value when the key is not given; `MISSING` if it must be.
+    """
+
+    name: str
+    field: str
+    key: Key
+    default: object
+
+    @property
+    def required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is MISSING
+
+    @property
+    def optional(self) -> bool:
+        """Whether None may be given."""
+        return self.default is None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Client:
+    """What tells one client's configuration from the other's.
+
+    Attributes:
+        word: "consumer" or "producer".
+        keys: The class whose fields are its table.
+        check: The rules between its keys.
+        foreign: Keys that mean something to the other client only and that other
+            libraries give to both.
+        deprecated: KIP-19's old keys, if this client has them.
+    """
+
+    word: str
+    keys: type[Any]
+    check: Callable[[dict[str, Any], Collection[str]], None]
+    foreign: Mapping[str, Foreign]
+    deprecated: Mapping[str, Kind]
+
+
+@cache
+def table(client: Client, /) -> Mapping[str, Row]:
+    """Read a client's table from its class.
+
+    Args:
+        client: The client.
+
+    Returns:
+        The rows by dotted name, in the order of the fields.
+    """
+    hints = get_type_hints(client.keys, include_extras=True)
+    rows: dict[str, Row] = {}
+    for field in fields(client.keys):
+        for note in getattr(hints[field.name], "__metadata__", ()):
+            if isinstance(note, Key):
+                name = plain(field.name)
+                rows[name] = Row(name, field.name, note, field.default)
+    return MappingProxyType(rows)
+
+
+@cache
+def spellings(client: Client, /) -> Mapping[str, Row]:
+    """Every spelling of every key of a table, aliases included.
+
+    Args:
+        client: The client.
+
+    Returns:
+        The rows by spelling, with dots for underscores.
+    """
+    found: dict[str, Row] = {}
+    for row in table(client).values():
+        for spelling in (row.name, *row.key.aliases):
+            found[plain(spelling)] = row
+    return MappingProxyType(found)
+
+
+def plain(spelling: str) -> str:
+    """Bring a spelling into the one form that tables are searched by.
+
+    Args:
+        spelling: A key as somebody wrote it.
+
+    Returns:
+        The same with dots for underscores.
+    """
+    return spelling.replace("_", ".")

@@ -1,0 +1,162 @@
+"""Commits: those that are waited for, those that are not, and callbacks in their order.
+
+Thread: the application's. The network thread ends each commit's Call whenever that
+is; here they stand in a line, and a callback runs only when its commit and all
+before it have ended. So the order is that of the calls, whatever the answers' was.
+
+A commit is tried once. What failed for a passing reason reaches its callback as a
+RetriableCommitFailedException: by the time one could try again, a newer commit may
+have overtaken it, and only the user knows.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+from prokurist.consumer.calling import Caller
+from prokurist.errors import (
+    DisconnectException,
+    KafkaException,
+    RetriableCommitFailedException,
+    WakeupException,
+)
+from prokurist.events.application_events import Commit, CommitOnce
+from prokurist.events.call import Call
+from prokurist.events.clock import Deadline
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+LOG: Final = logging.getLogger("prokurist.consumer")
+
+Offsets: TypeAlias = dict[TopicPartition, OffsetAndMetadata]
+CommitCallback: TypeAlias = Callable[[Offsets, KafkaException | None], object]
+
+MOST_PENDING: Final = 1000
+"""Commits under way at once; with the coordinator gone, each further one fails at once."""
+
+
+class Commits:
+    """All commits of a consumer, and the line of the asynchronous ones.
+
+    Args:
+        caller: The way to the network thread.
+    """
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._line: deque[tuple[Call, Offsets, CommitCallback | None]] = deque()
+
+    def sync(self, offsets: Offsets, timeout: float | timedelta | None) -> None:
+        """Commit offsets and wait, for earlier commits and their callbacks too.
+
+        The commit is posted at once, behind the earlier ones on their connection:
+        waiting for those delays only the return, and counts against the timeout.
+        What a callback raises is raised when the own commit has ended.
+        """
+        call = self._caller.call("commit_sync", timeout, partitions=tuple(offsets))
+        self._caller.raise_if_woken()
+        if offsets:
+            self._caller.post(Commit(call, offsets))
+        raised: Exception | None = None
+        try:
+            in_time = self._wait(call.deadline)
+        except WakeupException as wakeup:
+            self._caller.withdraw(call, wakeup)
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
+            in_time, raised = True, error
+        except BaseException as interrupt:
+            self._caller.withdraw(call, interrupt)
+            raise
+        if not offsets and in_time:
+            call.finish()
+        self._caller.answer(call)
+        if raised is not None:
+            raise raised
+
+    def later(self, offsets: Offsets, callback: CommitCallback | None) -> None:
+        """Have offsets committed, once, without waiting."""
+        call = self._caller.call("commit_async", None, partitions=tuple(offsets))
+        self._line.append((call, offsets, callback))
+        if len(self._line) > MOST_PENDING:
+            call.fail(
+                RetriableCommitFailedException(
+                    f"{MOST_PENDING} asynchronous commits are under way already, and none has "
+                    f"been answered"
+                )
+            )
+        elif offsets:
+            self._caller.post(CommitOnce(call, offsets))
+        else:
+            call.finish()
+
+    def run_callbacks(self) -> None:
+        """Run the callbacks whose turn it is.
+
+        Raises:
+            BaseException: What a callback raised; the others run another time.
+        """
+        while self._line and not self._line[0][0].is_open:
+            call, offsets, callback = self._line.popleft()
+            error = outcome(call)
+            if callback is not None:
+                with self._caller.callback():
+                    callback(offsets, error)
+            elif error is not None:
+                LOG.warning("asynchronous commit failed: %s", error)
+
+    def _wait(self, deadline: Deadline) -> bool:
+        """Wait for the line to end, running callbacks on the way; False when time is up."""
+        while self._line:
+            if not self._caller.wait(self._line[0][0], deadline):
+                return False
+            self.run_callbacks()
+        return True
+
+    def close(self, deadline: Deadline) -> Exception | None:
+        """Wait for the line as long as the deadline allows; then end it, and run the rest.
+
+        Every callback runs. Wake-ups are off.
+
+        Returns:
+            The first error that a callback raised.
+        """
+        raised: list[Exception] = []
+        while self._line and self._caller.wait_for_end(self._line[0][0], deadline):
+            self._run_in_close(raised)
+        for call, _, _ in self._line:
+            self._caller.withdraw(call, DisconnectException("the consumer was closed first"))
+        while self._line:
+            self._run_in_close(raised)
+        for error in raised[1:]:
+            LOG.warning("another commit callback raised in close", exc_info=error)
+        return raised[0] if raised else None
+
+    def _run_in_close(self, raised: list[Exception]) -> None:
+        try:
+            self.run_callbacks()
+        except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
+            raised.append(error)
+
+    def __len__(self) -> int:
+        return len(self._line)
+
+    def __repr__(self) -> str:
+        return f"Commits({len(self._line)} pending)"
+
+
+def outcome(call: Call) -> KafkaException | None:
+    """What a callback is told of a commit that has ended."""
+    try:
+        call.result()
+    except KafkaException as error:
+        if not error.retriable or isinstance(error, RetriableCommitFailedException):
+            return error
+        failed = RetriableCommitFailedException(
+            f"the offsets may not have been committed ({type(error).__name__}: {error}); "
+            f"committing again, these or newer ones, may succeed"
+        )
+        failed.__cause__ = error
+        return failed
+    return None

@@ -1,0 +1,194 @@
+"""The consumer's look-ups: what is committed, where logs begin and end, what topics there are.
+
+Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on;
+it needs neither an assignment nor a membership.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from prokurist.config import ConsumerConfig
+from prokurist.consumer.arguments import partition_in, partitions_in, topic_in
+from prokurist.consumer.calling import Caller
+from prokurist.events.application_events import (
+    Edge,
+    ListTopics,
+    LookUpCommitted,
+    LookUpOffsets,
+    LookUpTopic,
+)
+from prokurist.types import (
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+    PartitionInfo,
+    TopicPartition,
+    require_int,
+)
+
+
+class Lookups:
+    """See the module."""
+
+    _caller: Caller
+    _config: ConsumerConfig
+
+    def committed(
+        self,
+        partitions: TopicPartition | Iterable[TopicPartition],
+        timeout: float | timedelta | None = None,
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Look up what the group has committed.
+
+        Args:
+            partitions: One partition, or several.
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Returns:
+            For each partition what is committed, or None where nothing is.
+
+        Raises:
+            GroupAuthorizationException: Not allowed in the group.
+            InvalidGroupIdException: There is no `group.id`.
+            TimeoutException: The time is over.
+            TopicAuthorizationException: Not allowed on some topics.
+            WakeupException: `wakeup` was called.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("committed"):
+            call = self._caller.call("committed", timeout, partitions=wanted)
+            found: dict[TopicPartition, OffsetAndMetadata | None] = {}
+            if wanted:
+                found = self._caller.ask(call, LookUpCommitted(call, wanted))
+            return found
+
+    def beginning_offsets(
+        self,
+        partitions: TopicPartition | Iterable[TopicPartition],
+        timeout: float | timedelta | None = None,
+    ) -> dict[TopicPartition, int]:
+        """Look up the first offset of each log.
+
+        Args:
+            partitions: One partition, or several.
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Raises:
+            TimeoutException: The time is over.
+            TopicAuthorizationException: Not allowed on some topics.
+            WakeupException: `wakeup` was called.
+        """
+        wanted = dict.fromkeys(partitions_in(partitions), Edge.BEGINNING)
+        return dict(self._offsets("beginning_offsets", wanted, timeout))
+
+    def end_offsets(
+        self,
+        partitions: TopicPartition | Iterable[TopicPartition],
+        timeout: float | timedelta | None = None,
+    ) -> dict[TopicPartition, int]:
+        """Look up the offset after the last record of each log.
+
+        With `isolation.level=read_committed` it is the last stable offset: what
+        open transactions have written does not count yet.
+
+        Args:
+            partitions: One partition, or several.
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Raises:
+            TimeoutException: The time is over.
+            TopicAuthorizationException: Not allowed on some topics.
+            WakeupException: `wakeup` was called.
+        """
+        wanted = dict.fromkeys(partitions_in(partitions), Edge.END)
+        return dict(self._offsets("end_offsets", wanted, timeout))
+
+    def offsets_for_times(
+        self,
+        timestamps: Mapping[TopicPartition, int],
+        timeout: float | timedelta | None = None,
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """Look up the first record at or after a time, in each log.
+
+        Args:
+            timestamps: For each partition a time, in milliseconds since the epoch.
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Returns:
+            For each partition that record's offset and timestamp, or None where no
+            record is that young.
+
+        Raises:
+            TimeoutException: The time is over.
+            TopicAuthorizationException: Not allowed on some topics.
+            WakeupException: `wakeup` was called.
+        """
+        if not isinstance(timestamps, Mapping):
+            raise TypeError(
+                f"timestamps are a mapping of TopicPartition to int: {timestamps!r}"
+            )
+        for tp, timestamp in timestamps.items():
+            partition_in(tp)
+            require_int(f"the timestamp of {tp}", timestamp)
+        return dict(self._offsets("offsets_for_times", timestamps, timeout))
+
+    def _offsets(
+        self,
+        operation: str,
+        moments: Mapping[TopicPartition, Any],
+        timeout: float | timedelta | None,
+    ) -> Mapping[TopicPartition, Any]:
+        read_committed = self._config.isolation_level == "read_committed"
+        with self._caller.inside(operation):
+            call = self._caller.call(operation, timeout, partitions=tuple(moments))
+            if not moments:
+                return {}
+            if call.without_time:
+                # No leader can have answered by now, so none is asked.
+                return self._caller.refuse(call)
+            event = LookUpOffsets(call, dict(moments), read_committed)
+            found: Mapping[TopicPartition, Any] = self._caller.ask(call, event)
+            return found
+
+    def partitions_for(
+        self, topic: str, timeout: float | timedelta | None = None
+    ) -> list[PartitionInfo]:
+        """Look up the partitions of a topic.
+
+        Args:
+            topic: Its name.
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Returns:
+            Its partitions, in order; none for a topic that does not exist.
+
+        Raises:
+            InvalidTopicException: No topic can have this name.
+            TimeoutException: The time is over.
+            TopicAuthorizationException: Not allowed on the topic.
+            WakeupException: `wakeup` was called.
+        """
+        name = topic_in(topic)
+        with self._caller.inside("partitions_for"):
+            call = self._caller.call("partitions_for", timeout, topic=name)
+            found: list[PartitionInfo] = self._caller.ask(call, LookUpTopic(call, name))
+            return found
+
+    def list_topics(
+        self, timeout: float | timedelta | None = None
+    ) -> dict[str, list[PartitionInfo]]:
+        """Look up all topics that the user may see, and their partitions.
+
+        Args:
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Raises:
+            TimeoutException: The time is over.
+            WakeupException: `wakeup` was called.
+        """
+        with self._caller.inside("list_topics"):
+            call = self._caller.call("list_topics", timeout)
+            if call.without_time:
+                return dict(self._caller.refuse(call))
+            found: dict[str, list[PartitionInfo]] = self._caller.ask(call, ListTopics(call))
+            return found

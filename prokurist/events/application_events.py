@@ -1,0 +1,144 @@
+"""What the application thread asks of the network thread: one small class a wish.
+
+Thread: made by one, read by the other; frozen. A wish that somebody waits for
+carries his Call, and so its deadline.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from prokurist.events.call import Call
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Commit these offsets; the call ends when the coordinator has them."""
+
+    call: Call
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitOnce:
+    """Commit these offsets in one attempt, as soon as the coordinator is known."""
+
+    call: Call
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpCommitted:
+    """What has the group committed? The answer is `{partition: OffsetAndMetadata | None}`."""
+
+    call: Call
+    partitions: tuple[TopicPartition, ...]
+
+
+class Edge(Enum):
+    """The two moments of a log that are not times."""
+
+    BEGINNING = "beginning"
+    """The first offset that is still there."""
+    END = "end"
+    """The offset that will be written next; for readers of committed records only,
+    the one that an open transaction has not let them pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpOffsets:
+    """Where do logs have their edges, and their first record at or after a time?
+
+    The answer has a value for each partition: for an `Edge` its offset, an int; for
+    a time `OffsetAndTimestamp`, or None where no record is that young.
+
+    Attributes:
+        moments: What is wanted of each partition; times in milliseconds since the
+            epoch, not negative.
+        read_committed: Whether logs end, for the caller, at their last stable offset.
+    """
+
+    call: Call
+    moments: Mapping[TopicPartition, Edge | int]
+    read_committed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpTopic:
+    """Which partitions has a topic? A list of `PartitionInfo`; empty for no such topic."""
+
+    call: Call
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListTopics:
+    """Which topics may the user see? The answer is `{topic: [PartitionInfo]}`."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpPosition:
+    """Where does reading go on in this partition? The answer is an offset."""
+
+    call: Call
+    partition: TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpPositions:
+    """Look up all positions that are missing: for `poll`, which does not wait for them.
+
+    The call says who wishes it, and is ended only if the thread ends first. That
+    holds for the next two as well.
+    """
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpEnd:
+    """Look up where a log ends, for its lag; nobody waits for it.
+
+    Attributes:
+        born: The ticket of the assignment that the answer is for.
+    """
+
+    call: Call
+    partition: TopicPartition
+    born: int
+
+
+@dataclass(frozen=True, slots=True)
+class DropStale:
+    """Some positions that are being looked up are not wanted any more."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """The caller has left before his deadline: stop working for him."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """End the thread; the call ends when everything is closed."""
+
+    call: Call
+
+
+GroupEvent: TypeAlias = Commit | CommitOnce | LookUpCommitted
+"""Wishes that only a client with a group can be granted."""
+
+PositionEvent: TypeAlias = LookUpPosition | LookUpPositions | LookUpEnd | DropStale
+"""Wishes about the positions of what is assigned."""
+
+ApplicationEvent: TypeAlias = (
+    GroupEvent | LookUpOffsets | LookUpTopic | ListTopics | PositionEvent | Withdraw | Close
+)

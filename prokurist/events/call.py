@@ -1,0 +1,317 @@
+"""One public call: its deadline, its ledger and its answer, under one lock.
+
+The application thread makes a Call, posts an event that carries it, and waits at
+its gate. The network thread works for it. Three questions are settled here, and
+each of them once:
+
+- `claim`: may this attempt be written? The network thread asks in the moment in
+  which it writes, and hears no when the caller has left. So no request goes out
+  for somebody who is gone, and `may_have_happened` never lies.
+- `finish` and `fail`: the network thread ends the call, with an answer or an error.
+- `leave`: the caller ends it himself, at his deadline or because of a wake-up or
+  an interrupt. He never waits for the network thread to tell him the time.
+
+Whichever end comes first counts; the others hear False and change nothing.
+
+Thread: the caller's and the network thread. `_lock` guards everything below it;
+nothing is called while it is held.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from prokurist.errors import Attempt, TimeoutException, Wait
+from prokurist.events.clock import Deadline
+from prokurist.events.gate import Gate
+from prokurist.types import TopicPartition
+
+UNANSWERED: Final = "unanswered"
+DEFAULT_KEY: Final = "default.api.timeout.ms"
+
+
+class Stand(Enum):
+    """Where a call stands. Both ends are final."""
+
+    OPEN = "open"
+    FINISHED = "finished"
+    """The network thread has ended it, with an answer or an error."""
+    LEFT = "left"
+    """The caller has ended it, and is gone."""
+
+
+@dataclass(slots=True)
+class Try:
+    """An attempt while it lasts; the ledger shows it as an `Attempt`.
+
+    Attributes:
+        effect: Whether it may have changed something on the broker, as a commit does.
+        began: When it was written, on the clock.
+        ended: When it ended, or None.
+    """
+
+    request: str
+    node: str
+    effect: bool
+    began: float
+    ended: float | None = None
+    outcome: str = UNANSWERED
+
+
+class Call:
+    """A public call from its first line to its end.
+
+    Args:
+        operation: The public name, as the user called it.
+        began: The clock when it was called.
+        deadline: When it has to have ended.
+        partitions: What it is about, for the text of its TimeoutException.
+        topic: The same.
+        config_key: The key that bounds it where the user gave no timeout.
+    """
+
+    __slots__ = (
+        "_answer",
+        "_error",
+        "_last_error",
+        "_lock",
+        "_stand",
+        "_tries",
+        "_wait",
+        "_waits",
+        "began",
+        "config_key",
+        "deadline",
+        "gate",
+        "operation",
+        "partitions",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        operation: str,
+        began: float,
+        deadline: Deadline,
+        *,
+        partitions: Sequence[TopicPartition] = (),
+        topic: str | None = None,
+        config_key: str = DEFAULT_KEY,
+    ) -> None:
+        self.operation: str = operation
+        self.began: float = began
+        self.deadline: Deadline = deadline
+        self.partitions: tuple[TopicPartition, ...] = tuple(partitions)
+        self.topic: str | None = topic
+        self.config_key: str = config_key
+        self.gate: Gate = Gate()
+        self._lock = threading.Lock()
+        self._stand = Stand.OPEN
+        self._answer: Any = None
+        self._error: BaseException | None = None
+        self._last_error: BaseException | None = None
+        self._tries: list[Try] = []
+        self._wait: tuple[str, float] | None = None
+        self._waits: list[Wait] = []
+
+    # --- the network thread --------------------------------------------------------
+
+    def claim(self, request: str, node: str, now: float, *, effect: bool) -> Try | None:
+        """Ask whether an attempt may be written, in the moment of writing it.
+
+        Returns:
+            The attempt, entered into the ledger; None when the call has ended,
+            and then nothing may be written for it.
+        """
+        attempt = Try(request, node, effect, now)
+        with self._lock:
+            if self._stand is not Stand.OPEN:
+                return None
+            self._close_wait(now)
+            self._tries.append(attempt)
+        return attempt
+
+    def ended(
+        self,
+        attempt: Try,
+        now: float,
+        outcome: str,
+        error: BaseException | None = None,
+        *,
+        undone: bool = False,
+    ) -> None:
+        """Say how an attempt ended; nothing changes once the call has.
+
+        Args:
+            attempt: Which.
+            now: When.
+            outcome: How, in a word.
+            error: What it met.
+            undone: The broker has said that it did nothing; without its word an
+                attempt with an effect may have had it.
+        """
+        with self._lock:
+            if self._stand is Stand.OPEN:
+                attempt.ended = now
+                attempt.outcome = outcome
+                attempt.effect = attempt.effect and not undone
+                if error is not None:
+                    self._last_error = error
+
+    def met(self, error: BaseException) -> None:
+        """Keep the last error, where no attempt met it."""
+        with self._lock:
+            self._last_error = error
+
+    def wait_begins(self, reason: str, now: float) -> None:
+        """Nothing of this call's own is on the wire; the ledger says what it waits for.
+
+        It lasts until the next claim, the next wait, `wait_ends`, or the end of the
+        call: whoever ends the call, the report tells of the wait it was in.
+        """
+        with self._lock:
+            if self._stand is Stand.OPEN:
+                self._close_wait(now)
+                self._wait = (reason, now)
+
+    def wait_ends(self, now: float) -> None:
+        """What the call waited for has come."""
+        with self._lock:
+            if self._stand is Stand.OPEN:
+                self._close_wait(now)
+
+    def _close_wait(self, now: float) -> None:
+        """The lock is held."""
+        if self._wait is not None:
+            reason, since = self._wait
+            self._wait = None
+            if now > since:
+                self._waits.append(Wait(reason, since - self.began, now - self.began))
+
+    def finish(self, answer: Any = None) -> bool:
+        """End the call with its answer."""
+        with self._lock:
+            if self._stand is not Stand.OPEN:
+                return False
+            self._stand, self._answer = Stand.FINISHED, answer
+        self.gate.open()
+        return True
+
+    def fail(self, error: BaseException) -> bool:
+        """End the call with an error."""
+        with self._lock:
+            if self._stand is not Stand.OPEN:
+                return False
+            self._stand, self._error = Stand.FINISHED, error
+        self.gate.open()
+        return True
+
+    def expire(self, now: float) -> bool:
+        """End the call because its time is over: the network thread's side of it."""
+        with self._lock:
+            if self._stand is not Stand.OPEN:
+                return False
+            self._stand, self._error = Stand.FINISHED, self._out_of_time(now)
+        self.gate.open()
+        return True
+
+    # --- the caller ----------------------------------------------------------------
+
+    def watch(self) -> Gate:
+        """A fresh gate for one wait, which opens when the call ends.
+
+        Fresh, because a wake-up opens it too, and a gate stays open: a call that
+        is waited for twice must not find the gate of its first wait.
+        """
+        with self._lock:
+            self.gate = Gate()
+            if self._stand is not Stand.OPEN:
+                # It ended before we came; whoever ended it opened another gate.
+                self.gate.open()
+            return self.gate
+
+    def leave(self, now: float, why: BaseException | None = None) -> bool:
+        """End the call from the caller's side.
+
+        Args:
+            now: The clock.
+            why: What ends it; None for the time, which makes a TimeoutException.
+
+        Returns:
+            False when it had ended before: its result stands.
+        """
+        with self._lock:
+            if self._stand is not Stand.OPEN:
+                return False
+            self._stand = Stand.LEFT
+            self._error = why if why is not None else self._out_of_time(now)
+        # Nobody waits by now, and whoever looks at the gate later shall not.
+        self.gate.open()
+        return True
+
+    def result(self) -> Any:
+        """What the call has come to.
+
+        Raises:
+            BaseException: The error it ended with.
+        """
+        with self._lock:
+            error, answer = self._error, self._answer
+            if self._stand is Stand.OPEN:
+                raise AssertionError(f"{self!r} has no result yet")
+        if error is not None:
+            raise error
+        return answer
+
+    # --- either --------------------------------------------------------------------
+
+    @property
+    def stand(self) -> Stand:
+        """Where it stands, at this moment."""
+        return self._stand
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has yet to end."""
+        return self._stand is Stand.OPEN
+
+    @property
+    def on_the_wire(self) -> bool:
+        """Whether an attempt of it is written and has not ended."""
+        with self._lock:
+            return any(attempt.ended is None for attempt in self._tries)
+
+    @property
+    def without_time(self) -> bool:
+        """Whether it was given timeout 0: one turn, and no waiting."""
+        return self.deadline.at <= self.began
+
+    def _out_of_time(self, now: float) -> TimeoutException:
+        """The ledger as it is now; the lock is held."""
+        self._close_wait(now)
+        return TimeoutException(
+            operation=self.operation,
+            timeout=self.deadline.at - self.began,
+            elapsed=now - self.began,
+            partitions=self.partitions,
+            topic=self.topic,
+            attempts=[self._entry(attempt) for attempt in self._tries],
+            waits=self._waits,
+            last_error=self._last_error,
+            config_key=self.config_key,
+            may_have_happened=any(attempt.effect for attempt in self._tries),
+        )
+
+    def _entry(self, attempt: Try) -> Attempt:
+        ended = None if attempt.ended is None else attempt.ended - self.began
+        return Attempt(
+            attempt.request, attempt.node, attempt.began - self.began, ended, attempt.outcome
+        )
+
+    def __repr__(self) -> str:
+        return f"Call({self.operation}, {self._stand.value}, {len(self._tries)} attempts)"
+
+
+DISCONNECTED: Final = "disconnected"

@@ -1,0 +1,79 @@
+"""A queue from one thread to the other that wakes the reader once.
+
+Thread: any posts, one drains. One lock guards the queue, the closed flag and the
+wake flag together, which is what makes three things true:
+
+- "closed" and "enqueued" exclude each other. Whoever closes gets everything that
+  was ever accepted, and a post that comes later raises; nothing is lost between.
+- A wake is sent for the first event after a drain and for no other. The poster
+  appends and finds the flag down, raises it and wakes; a second poster finds it
+  up and does not. The drainer lowers it in the same breath in which it takes
+  what is there, so an event that it did not take has a wake of its own.
+- A drain is bounded: it takes what was there when it began. Events posted
+  meanwhile wait for the next turn, in which the loop first serves the network.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Event = TypeVar("Event")
+
+
+class Mailbox(Generic[Event]):
+    """Events in the order of their posting.
+
+    Args:
+        wake: Called, outside the lock, when the reader has something new.
+    """
+
+    __slots__ = ("_closed", "_events", "_lock", "_wake", "_woken", "posted")
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._lock = threading.Lock()
+        self._wake = wake
+        self._events: list[Event] = []
+        self._woken = False
+        self._closed: Callable[[], BaseException] | None = None
+        self.posted: int = 0
+
+    def post(self, event: Event) -> None:
+        """Hand over an event.
+
+        Raises:
+            BaseException: What the argument of `close` makes, once it was called.
+        """
+        with self._lock:
+            if self._closed is not None:
+                raise self._closed()
+            self._events.append(event)
+            self.posted += 1
+            wake, self._woken = not self._woken, True
+        if wake:
+            self._wake()
+
+    def drain(self) -> list[Event]:
+        """Take what has been posted so far."""
+        with self._lock:
+            taken, self._events = self._events, []
+            self._woken = False
+        return taken
+
+    def close(self, why: Callable[[], BaseException]) -> list[Event]:
+        """Accept nothing more; every later post raises what `why` makes.
+
+        Returns:
+            What was accepted and not drained yet; the caller answers it.
+        """
+        with self._lock:
+            if self._closed is None:
+                self._closed = why
+            taken, self._events = self._events, []
+        return taken
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed is not None else "open"
+        return f"Mailbox({state}, {len(self._events)} waiting, {self.posted} posted)"

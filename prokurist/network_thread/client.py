@@ -1,0 +1,292 @@
+"""The network client: which broker, which connection, and who hears what of it.
+
+Thread: the network thread alone.
+
+Managers hand in a request, a node and a lane, and get a promise. Everything below
+that promise is settled here and in the connections: opening, queueing, writing,
+matching answers, and telling every promise that is left when a connection goes.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from prokurist.errors import DisconnectException, KafkaException
+from prokurist.events.call import Call
+from prokurist.network_thread.connection import Connection
+from prokurist.network_thread.connection_state import ConnectionState
+from prokurist.network_thread.io.network import (
+    Arrived,
+    Connected,
+    Happening,
+    Lost,
+    Network,
+)
+from prokurist.network_thread.io.resolver import Lookup, Resolver
+from prokurist.network_thread.operation import Promise
+from prokurist.network_thread.requests import Answer, Lane, Limits, Unsent
+from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.wire.api_versions import ApiVersions
+from prokurist.network_thread.wire.request import Request
+from prokurist.network_thread.wire.versions import Versions
+from prokurist.types import Node
+
+Response = TypeVar("Response")
+
+
+class NetworkClient:
+    """See the module.
+
+    Args:
+        network: All that knows sockets.
+        resolver: Looks hosts up, off this thread.
+        timer: The Timer.
+        limits: What bounds a connection.
+        greeting: What a new connection says first.
+        client_id: Said in every request.
+        lots: Draws between brokers that are equal.
+        cap: What we may use of our own versions, in tests of old protocols.
+
+    Attributes:
+        on_disconnect: Called with the node and the error when a connection goes
+            down against our wish, before its requests fail.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        resolver: Resolver,
+        timer: Timer,
+        limits: Limits,
+        greeting: ApiVersions,
+        client_id: str,
+        lots: Callable[[], float],
+        cap: Versions | None = None,
+    ) -> None:
+        self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = ignore
+        self._network = network
+        self._resolver = resolver
+        self._timer = timer
+        self._limits = limits
+        self._client_id = client_id
+        self._greeting = greeting
+        self._lots = lots
+        self._cap = cap
+        self._connections: dict[tuple[int, Lane], Connection] = {}
+        self._by_number: dict[int, Connection] = {}
+        self._lookups: dict[Lookup, Connection] = {}
+        self._lookup_of: dict[Connection, Lookup] = {}
+        # Those with something unsent, in the order in which they got it; a turn
+        # looks at no other.
+        self._pressing: dict[Connection, None] = {}
+        self._numbers = 0
+        self._closed: KafkaException | None = None
+
+    def send(
+        self,
+        node: Node,
+        request: Request[Response],
+        *,
+        call: Call | None = None,
+        lane: Lane = Lane.GENERAL,
+        effect: bool = False,
+    ) -> Promise[Answer[Response]]:
+        """Have a request sent, as soon as its connection can take it.
+
+        Args:
+            node: To whom.
+            request: One of `wire`'s.
+            call: Whose it is: asked for its claim before the request is written.
+            lane: Beside which traffic.
+            effect: Whether it changes something on the broker.
+
+        Returns:
+            The answer to come, or why there is none. Forsaking it takes an
+            unwritten request back and abandons a written one.
+        """
+        unsent = Unsent(request, call, effect=effect)
+        if self._closed is not None:
+            # An operation that close has failed may well try again before its end.
+            unsent.promise.break_(self._closed)
+            return unsent.promise
+        key = (node.id, lane)
+        former = self._connections.get(key)
+        if former is not None and same_address(former.node, node):
+            connection = former
+        else:
+            connection = self._connections[key] = self._new(node, lane)
+        self._pressing[connection] = None
+        connection.submit(unsent)
+        if former is not None and former is not connection:
+            # The broker has moved house; what still waits at the old address fails
+            # and comes again. The new connection has taken the place before that:
+            # operations that fail now may send at once, and have to find it.
+            former.close(
+                DisconnectException(f"{former.node} is {node} by now: its address changed")
+            )
+        return unsent.promise
+
+    def _new(self, node: Node, lane: Lane) -> Connection:
+        return Connection(
+            node,
+            lane,
+            owner=self,
+            network=self._network,
+            timer=self._timer,
+            limits=self._limits,
+            greeting=self._greeting,
+            client_id=self._client_id,
+            cap=self._cap,
+        )
+
+    def flush(self) -> None:
+        """Write what can be written."""
+        for connection in tuple(self._pressing):
+            connection.flush()
+            if not connection.pipeline.waiting:
+                self._pressing.pop(connection, None)
+
+    def handle(self, happenings: Iterable[Happening]) -> None:
+        """Take in what the network says has happened."""
+        for happening in happenings:
+            connection = self._by_number.get(happening.connection)
+            # A number whose try is over says nothing to anybody any more; that
+            # includes happenings of the same batch after their connection went down.
+            if connection is None:
+                continue
+            if isinstance(happening, Arrived):
+                connection.arrived(happening.frame)
+            elif isinstance(happening, Connected):
+                connection.connected()
+            elif isinstance(happening, Lost):
+                connection.lost(happening.error)
+        for lookup in self._resolver.collect():
+            waiting = self._lookups.pop(lookup, None)
+            if waiting is not None:
+                del self._lookup_of[waiting]
+                answer(lookup, waiting)
+
+    # --- what connections ask of their owner -----------------------------------------
+
+    def number(self, connection: Connection) -> int:
+        """See `connection.Owner`."""
+        self._forget(connection)
+        self._numbers += 1
+        self._by_number[self._numbers] = connection
+        return self._numbers
+
+    def resolve(self, connection: Connection) -> None:
+        """See `connection.Owner`."""
+        lookup = self._resolver.resolve(connection.node.host, connection.node.port)
+        if lookup.done:
+            answer(lookup, connection)
+        else:
+            self._lookups[lookup] = connection
+            self._lookup_of[connection] = lookup
+
+    def ended(self, connection: Connection) -> None:
+        """See `connection.Owner`."""
+        self._forget(connection)
+
+    def went_down(self, connection: Connection, error: KafkaException) -> None:
+        """See `connection.Owner`."""
+        self.on_disconnect(connection.node, connection.lane, error)
+
+    def _forget(self, connection: Connection) -> None:
+        self._by_number.pop(connection.number, None)
+        lookup = self._lookup_of.pop(connection, None)
+        if lookup is not None:
+            del self._lookups[lookup]
+            self._resolver.abandon(lookup)
+
+    # --- what managers ask -----------------------------------------------------------
+
+    def least_loaded(self, nodes: Iterable[Node]) -> Node | None:
+        """The node that a request to anybody goes to.
+
+        The ready one with the fewest requests in flight; else one that is coming
+        up; else of those that may be tried the one whose last try is the longest
+        ago, so that one that refuses is followed by the next. None while all of them
+        are in a backoff or have asked for silence.
+        """
+        best: tuple[int, float, float] | None = None
+        chosen: Node | None = None
+        for node in nodes:
+            connection = self._general(node)
+            if connection is not None and (connection.backing_off or connection.throttled):
+                continue
+            # Of equals any: clients with one bootstrap list must not all begin at
+            # the same broker.
+            lot = self._lots()
+            rank: tuple[int, float, float]
+            if connection is None:
+                rank = (2, -math.inf, lot)
+            elif connection.state is ConnectionState.DOWN:
+                rank = (2, connection.tried_at, lot)
+            elif connection.state is ConnectionState.READY:
+                rank = (0, connection.pipeline.in_flight + connection.pipeline.waiting, lot)
+            else:
+                rank = (1, connection.pipeline.waiting, lot)
+            if best is None or rank < best:
+                best, chosen = rank, node
+        return chosen
+
+    def next_chance(self, nodes: Iterable[Node]) -> float:
+        """When the first of these nodes may be asked again."""
+        moments = [
+            connection.ready_at
+            for node in nodes
+            if (connection := self._general(node)) is not None
+        ]
+        return min(moments, default=self._timer.now)
+
+    def _general(self, node: Node) -> Connection | None:
+        """The connection to this very address: what befell another says nothing of it."""
+        connection = self._connections.get((node.id, Lane.GENERAL))
+        if connection is not None and same_address(connection.node, node):
+            return connection
+        return None
+
+    def close(self, why: KafkaException) -> None:
+        """Close every connection; whoever still waits hears why, and whoever comes later."""
+        self._closed = why
+        try:
+            for connection in tuple(self._connections.values()):
+                connection.close(why)
+        finally:
+            self._connections.clear()
+            self._pressing.clear()
+            self._resolver.close()
+
+    @property
+    def in_flight(self) -> int:
+        """Requests written and unanswered."""
+        return sum(each.pipeline.in_flight for each in self._connections.values())
+
+    @property
+    def waiting(self) -> int:
+        """Requests submitted and not yet written."""
+        return sum(each.pipeline.waiting for each in self._connections.values())
+
+    def __repr__(self) -> str:
+        return (
+            f"NetworkClient({len(self._connections)} connections, {self.in_flight} in flight, "
+            f"{self.waiting} unsent)"
+        )
+
+
+def answer(lookup: Lookup, connection: Connection) -> None:
+    """Tell a connection what became of its look-up."""
+    if lookup.error is not None:
+        connection.unresolved(lookup.error)
+    else:
+        connection.resolved(lookup.addresses)
+
+
+def same_address(one: Node, other: Node) -> bool:
+    """Whether a connection to the one is a connection to the other; racks may differ."""
+    return (one.host, one.port) == (other.host, other.port)
+
+
+def ignore(node: Node, lane: Lane, error: KafkaException) -> None:
+    """Nobody has asked to hear of disconnects yet."""

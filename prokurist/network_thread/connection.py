@@ -1,0 +1,365 @@
+"""One connection to one broker, for one kind of traffic.
+
+From nothing to READY: resolve the host, connect to its addresses in turn, ask the
+broker for its versions. What is said then is the business of its Pipeline.
+
+Thread: the network thread alone.
+
+- Each try has a socket of its own number. Whatever happens to an older one finds
+  no connection any more.
+- Going down against our wish fails what is in flight and what waits: each
+  operation decides for itself whether and where to try again.
+- A new try after a failure waits for its backoff, and is made only when there is
+  something to send.
+"""
+
+import logging
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from prokurist.errors import DisconnectException, KafkaException, error_for
+from prokurist.network_thread.connection_state import ConnectionState, transition
+from prokurist.network_thread.io.network import Network, SocketAddress
+from prokurist.network_thread.pipeline import Pipeline
+from prokurist.network_thread.requests import Lane, Limits, Unsent
+from prokurist.network_thread.timer import Due, Timer
+from prokurist.network_thread.wire import codec
+from prokurist.network_thread.wire.api_versions import ApiVersions
+from prokurist.network_thread.wire.apis import API_VERSIONS
+from prokurist.network_thread.wire.versions import Range, Versions, negotiate
+from prokurist.types import Node
+
+LOG: Final = logging.getLogger("prokurist.network_thread")
+
+UNSUPPORTED_VERSION: Final = 35
+
+LOOK_AGAIN: Final = 1.0
+"""How soon at the soonest to look again whether a busy connection has become idle."""
+
+
+class Owner(Protocol):
+    """What a connection asks of the client that owns it."""
+
+    def number(self, connection: "Connection") -> int:
+        """A fresh number for a try; what happens under it comes to this connection."""
+        ...
+
+    def resolve(self, connection: "Connection") -> None:
+        """Look its host up; `resolved` or `unresolved` is called when that is done."""
+        ...
+
+    def ended(self, connection: "Connection") -> None:
+        """The try is over, one way or the other: nothing may come of it any more."""
+        ...
+
+    def went_down(self, connection: "Connection", error: KafkaException) -> None:
+        """The connection is gone, not by our wish."""
+        ...
+
+
+class Connection:
+    """See the module.
+
+    Attributes:
+        node: The broker.
+        lane: Which kind of traffic.
+        state: Where it stands.
+        number: Of the present try's socket; -1 where there is none.
+        pipeline: What is said on it.
+        tried_at: When the last try to connect began.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        lane: Lane,
+        *,
+        owner: Owner,
+        network: Network,
+        timer: Timer,
+        limits: Limits,
+        greeting: ApiVersions,
+        client_id: str,
+        cap: Versions | None,
+    ) -> None:
+        self.node = node
+        self.lane = lane
+        self.state: ConnectionState = ConnectionState.DOWN
+        self.number: int = -1
+        self.pipeline: Pipeline = Pipeline(
+            node, timer=timer, limits=limits, client_id=client_id, cap=cap, suspect=self.failed
+        )
+        self._owner = owner
+        self._network = network
+        self._timer = timer
+        self._limits = limits
+        self._client_id = client_id
+        self._greeting = greeting
+        self._cap = cap
+        self._offered: Versions | None = None
+        self._addresses: deque[SocketAddress] = deque()
+        self.tried_at: float = -math.inf
+        self._failures = 0
+        self._setup_failures = 0
+        self._retry_at = -1.0
+        self._asked = (0, 0)
+        self._setup: Due | None = None
+        self._retry: Due | None = None
+        self._idle: Due | None = None
+        self._throttle: Due | None = None
+
+    def submit(self, unsent: Unsent) -> None:
+        """Queue a request; it is written as soon as that can be."""
+        self.pipeline.submit(unsent)
+        if self.state is ConnectionState.DOWN:
+            self._open_when_allowed()
+
+    def flush(self) -> None:
+        """Write what can be written."""
+        if self._offered is not None:
+            number, network = self.number, self._network
+            self.pipeline.flush(
+                self._offered,
+                lambda: network.writable(number),
+                lambda frame: network.write(number, frame),
+            )
+
+    # --- the way up ----------------------------------------------------------------
+
+    def _open_when_allowed(self) -> None:
+        if self._timer.now >= self._retry_at:
+            self._open()
+        elif self._retry is None:
+            self._retry = self._timer.at(
+                self._retry_at, f"reconnect backoff of {self.node}", self._open_again
+            )
+
+    def _open_again(self) -> None:
+        self._retry = None
+        if self.pipeline.waiting and self.state is ConnectionState.DOWN:
+            self._open_when_allowed()
+
+    def _open(self) -> None:
+        self._cancel_retry()
+        self.tried_at = self._timer.now
+        self._move(ConnectionState.RESOLVING)
+        self._limit_setup()
+        self._owner.resolve(self)
+
+    def resolved(self, addresses: Sequence[SocketAddress]) -> None:
+        """The host's addresses are known."""
+        if self.state is ConnectionState.RESOLVING:
+            self._addresses = deque(addresses)
+            self._next_address()
+
+    def unresolved(self, error: KafkaException) -> None:
+        """The host has none."""
+        if self.state is ConnectionState.RESOLVING:
+            self.failed(error)
+
+    def _next_address(self) -> None:
+        self._move(ConnectionState.CONNECTING)
+        self._limit_setup()
+        self.number = self._owner.number(self)
+        self._network.connect(self.number, self._addresses.popleft())
+
+    def _limit_setup(self) -> None:
+        self._cancel_setup()
+        # Grows like a backoff: a broker that is slow to greet gets longer each time.
+        self._setup = self._timer.after(
+            self._limits.setup.pause(self._setup_failures + 1),
+            f"socket.connection.setup.timeout.ms of {self.node}",
+            self._setup_over,
+        )
+
+    def _cancel_setup(self) -> None:
+        if self._setup is not None:
+            self._timer.cancel(self._setup)
+            self._setup = None
+
+    def _cancel_retry(self) -> None:
+        if self._retry is not None:
+            self._timer.cancel(self._retry)
+            self._retry = None
+
+    def _setup_over(self) -> None:
+        self._setup = None
+        self.lost(
+            DisconnectException(
+                f"{self.node} was not ready within socket.connection.setup.timeout.ms: it "
+                f"stayed {self.state.value}"
+            )
+        )
+
+    def connected(self) -> None:
+        """The socket is there: greet."""
+        self._move(ConnectionState.GREETING)
+        ours = Versions({API_VERSIONS.key: Range(0, API_VERSIONS.newest)})
+        try:
+            self._greet(negotiate(API_VERSIONS, ours, self._cap))
+        except KafkaException as error:
+            # Our own greeting cannot be written, as with a client.id that the
+            # protocol has no room for: no other address will mend that.
+            self.failed(error)
+
+    def _greet(self, version: int) -> None:
+        if not self._network.writable(self.number):
+            return  # It is lost already: that stands behind this in the same batch.
+        correlation = self.pipeline.correlate()
+        self._asked = (correlation, version)
+        frame = codec.encode(self._greeting, version, correlation, self._client_id)
+        self._network.write(self.number, frame)
+
+    def _greeted(self, frame: memoryview) -> None:
+        correlation, version = self._asked
+        if codec.correlation_id(frame) != correlation:
+            raise DisconnectException(f"{self.node} answered another request than the greeting")
+        answer = codec.decode(self._greeting, version, frame)
+        if answer.error == UNSUPPORTED_VERSION:
+            self._greet(answer.version_to_ask_again(version))
+            return
+        refused = error_for(answer.error)
+        if refused is not None:
+            raise DisconnectException(
+                f"{self.node} refused our greeting: {refused}"
+            ) from refused
+        self._offered = answer.offered
+        self._cancel_setup()
+        self._move(ConnectionState.READY)
+        self._failures = self._setup_failures = 0
+        self.pipeline.used_at = self._timer.now
+        self.pipeline.throttle(answer.throttle)
+        self._watch_idleness(self._limits.idle)
+
+    # --- what happens to the socket ------------------------------------------------
+
+    def arrived(self, frame: memoryview) -> None:
+        """A whole answer.
+
+        Only reading it is a stranger's word and may fail; what operations do with
+        it afterwards is ours, and an exception there is a bug.
+        """
+        try:
+            if self.state is ConnectionState.GREETING:
+                self._greeted(frame)
+                arrival = None
+            else:
+                arrival = self.pipeline.match(frame)
+        except KafkaException as error:
+            untrusted = as_disconnect(self.node, error)
+            LOG.error("%s", untrusted)  # noqa: TRY400 - its traceback says nothing
+            # Whoever greets like that may be a stranger at one of several addresses.
+            self.lost(untrusted)
+            return
+        if arrival is not None:
+            self.pipeline.settle(*arrival)
+        if self.state is ConnectionState.READY and self.throttled:
+            self._wait_for_throttle()
+
+    def _wait_for_throttle(self) -> None:
+        until = self.pipeline.throttled_until
+        if self._throttle is not None:
+            if self._throttle.live and self._throttle.at == until:
+                return
+            self._timer.cancel(self._throttle)
+        self._throttle = self._timer.at(until, f"{self.node} throttles us", self.flush)
+
+    def lost(self, error: KafkaException) -> None:
+        """The socket is gone; another address of the host may still do."""
+        if self._addresses and self.state in COMING_UP:
+            self._network.close(self.number)
+            self._next_address()
+        else:
+            self.failed(error)
+
+    def failed(self, error: KafkaException) -> None:
+        """Down, against our wish."""
+        if self.state is not ConnectionState.READY:
+            # A live connection that drops says nothing of how long a setup takes.
+            self._setup_failures += 1
+        self._down()
+        self._failures += 1
+        self._retry_at = self._timer.now + self._limits.reconnect.pause(self._failures)
+        self._owner.went_down(self, error)
+        self.pipeline.fail(error)
+
+    # --- the way down --------------------------------------------------------------
+
+    def _watch_idleness(self, seconds: float) -> None:
+        self._idle = self._timer.after(
+            seconds, f"connections.max.idle.ms of {self.node}", self._close_if_idle
+        )
+
+    def _close_if_idle(self) -> None:
+        # A use is not worth a move of the entry: it looks when it comes up.
+        idle = self._limits.idle
+        if self.pipeline.in_flight or self.pipeline.waiting:
+            self.pipeline.used_at = self._timer.now
+            self._watch_idleness(max(idle, LOOK_AGAIN))
+            return
+        left = self.pipeline.used_at + idle - self._timer.now
+        if left > 0:
+            self._watch_idleness(left)
+        else:
+            self._down()
+
+    def close(self, why: KafkaException) -> None:
+        """Down, by our wish: whoever still waits hears why."""
+        if self.state is not ConnectionState.DOWN:
+            self._down()
+        self._cancel_retry()
+        self.pipeline.fail(why)
+
+    def _down(self) -> None:
+        self._move(ConnectionState.DOWN)
+        self._network.close(self.number)
+        self._owner.ended(self)
+        self.number = -1
+        self._addresses.clear()
+        self._cancel_setup()
+        for due in (self._idle, self._throttle):
+            if due is not None:
+                self._timer.cancel(due)
+        self._idle = self._throttle = None
+        self._offered = None
+
+    def _move(self, state: ConnectionState) -> None:
+        self.state = transition(self.state, state)
+
+    # --- what others ask -----------------------------------------------------------
+
+    @property
+    def backing_off(self) -> bool:
+        """Whether a try would have to wait for its backoff."""
+        return self.state is ConnectionState.DOWN and self._timer.now < self._retry_at
+
+    @property
+    def ready_at(self) -> float:
+        """When a request may be tried: after its backoff, and after the broker's silence."""
+        backoff = self._retry_at if self.state is ConnectionState.DOWN else self._timer.now
+        return max(backoff, self.pipeline.throttled_until, self._timer.now)
+
+    @property
+    def throttled(self) -> bool:
+        """Whether the broker has asked for silence."""
+        return self._timer.now < self.pipeline.throttled_until
+
+    def __repr__(self) -> str:
+        return (
+            f"Connection({self.node}, {self.lane.value}, {self.state.value}, "
+            f"{self.pipeline.in_flight} in flight, {self.pipeline.waiting} unsent)"
+        )
+
+
+COMING_UP: Final = frozenset({ConnectionState.CONNECTING, ConnectionState.GREETING})
+
+
+def as_disconnect(node: Node, error: KafkaException) -> DisconnectException:
+    """What the operations hear when an answer could not be made sense of."""
+    if isinstance(error, DisconnectException):
+        return error
+    failure = DisconnectException(f"no talking to {node}, the connection was closed: {error}")
+    failure.__cause__ = error
+    return failure

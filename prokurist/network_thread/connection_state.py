@@ -1,0 +1,59 @@
+"""The life of a connection, as a table.
+
+    DOWN ──► RESOLVING ──► CONNECTING ──► GREETING ──► READY
+      ▲          │             │ ▲ │           │          │
+      └──────────┴─────────────┼─┘ │(next      │          │
+      └────────────────────────┴───┘ address)  │          │
+      └────────────────────────────────────────┴──────────┘
+
+Thread: the network thread alone. A move that the table does not hold raises and
+changes nothing.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+
+class ConnectionState(Enum):
+    """Where a connection stands."""
+
+    DOWN = "down"
+    """No socket; perhaps a pause until the next try."""
+    RESOLVING = "resolving"
+    """The host's addresses are being looked up."""
+    CONNECTING = "connecting"
+    """A socket is on its way to one of them."""
+    GREETING = "greeting"
+    """Connected; the broker is asked for its versions."""
+    READY = "ready"
+    """Requests may be written."""
+
+
+MOVES: Final[Mapping[ConnectionState, frozenset[ConnectionState]]] = MappingProxyType(
+    {
+        ConnectionState.DOWN: frozenset({ConnectionState.RESOLVING}),
+        ConnectionState.RESOLVING: frozenset(
+            {ConnectionState.CONNECTING, ConnectionState.DOWN}
+        ),
+        ConnectionState.CONNECTING: frozenset(
+            {ConnectionState.CONNECTING, ConnectionState.GREETING, ConnectionState.DOWN}
+        ),
+        ConnectionState.GREETING: frozenset(
+            {ConnectionState.CONNECTING, ConnectionState.READY, ConnectionState.DOWN}
+        ),
+        ConnectionState.READY: frozenset({ConnectionState.DOWN}),
+    }
+)
+
+
+def transition(old: ConnectionState, new: ConnectionState) -> ConnectionState:
+    """The new state, if the table holds the move.
+
+    Raises:
+        AssertionError: It does not: a bug of ours.
+    """
+    if new not in MOVES[old]:
+        raise AssertionError(f"a connection does not go from {old.value} to {new.value}")
+    return new

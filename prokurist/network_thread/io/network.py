@@ -1,0 +1,160 @@
+"""What the client sees of the network: whole frames, and what happened.
+
+Thread: the network thread calls everything but `wake`, which may come from any.
+Invariants: nothing here blocks but `poll`; what goes wrong on a connection is
+never raised, it arrives as `Lost` from the next `poll`; after `Lost`, and after
+`close`, a connection's number is forgotten and nothing more happens under it.
+
+No socket and no selector is named here: a simulated network and a native one
+answer to the same Protocol.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from prokurist.errors import DisconnectException, NetworkException
+
+
+@dataclass(frozen=True, slots=True)
+class SocketAddress:
+    """Where a connection goes: a numeric address, never a name.
+
+    Attributes:
+        host: An IPv4 or IPv6 address in its textual form, without a scope.
+        port: The TCP port.
+        scope: The interface's number, for a link-local IPv6 address.
+    """
+
+    host: str
+    port: int
+    scope: int = 0
+
+    def __str__(self) -> str:
+        host = f"{self.host}%{self.scope}" if self.scope else self.host
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The connection stands; a frame can be written."""
+
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A whole response frame came.
+
+    Attributes:
+        connection: Where.
+        frame: A read-only view of exactly the frame, without its length prefix.
+            It owns its memory, which is never written again, and may be handed
+            to any thread.
+    """
+
+    connection: int
+    frame: memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The kernel has taken what a `write` had left over; the next frame can come."""
+
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The connection is over: closed, and its number forgotten.
+
+    Attributes:
+        connection: Which.
+        error: What was seen, with the OSError, if there was one, as its cause:
+            `NetworkException` where no connection came about,
+            `DisconnectException` where one ended.
+    """
+
+    connection: int
+    error: NetworkException | DisconnectException
+
+
+Happening: TypeAlias = Connected | Arrived | Written | Lost
+"""What `poll` tells; those of one connection stand in the order they occurred."""
+
+
+class Network(Protocol):
+    """Connections that the caller numbers, and one wait for all of them.
+
+    Attributes:
+        turns: How often `poll` was called.
+        wakes: How many of those turns a `wake` ended.
+        bytes_received: From all connections since the beginning.
+        bytes_sent: To all connections since the beginning.
+    """
+
+    turns: int
+    wakes: int
+    bytes_received: int
+    bytes_sent: int
+
+    def connect(self, connection: int, address: SocketAddress) -> None:
+        """Begin to connect; `Connected` or `Lost` follows.
+
+        Args:
+            connection: A number that no living connection bears.
+            address: Where to.
+
+        Raises:
+            IllegalStateException: The number is taken, or the network shut down.
+        """
+        ...
+
+    def write(self, connection: int, frame: bytes) -> None:
+        """Write one request; what the kernel does not take now, `poll` writes.
+
+        If all of it was taken the connection stays writable, and no `Written`
+        follows. An error of the connection arrives as `Lost`.
+
+        Args:
+            connection: One that is `writable`.
+            frame: The whole request, its length prefix included.
+
+        Raises:
+            IllegalStateException: The connection is not writable.
+        """
+        ...
+
+    def writable(self, connection: int) -> bool:
+        """Whether the connection stands and nothing unwritten is left."""
+        ...
+
+    def close(self, connection: int) -> None:
+        """End a connection. No happening follows for it; an unknown one is ignored."""
+        ...
+
+    def poll(self, seconds: float | None) -> list[Happening]:
+        """Wait until something happened, `wake` was called, or the time is over.
+
+        It may also return early with nothing, after a part of a frame: the
+        caller reads his clock and comes again.
+
+        Args:
+            seconds: How long at most; None for ever, 0 not at all.
+
+        Raises:
+            IllegalStateException: The network is shut down.
+        """
+        ...
+
+    def wake(self) -> None:
+        """End the present `poll`, or else the next one, at once.
+
+        From any thread, and from a signal handler: it takes no lock and does
+        not block. Whatever the caller published under a lock before it is seen
+        by whoever takes that lock after the `poll` that this ends.
+        """
+        ...
+
+    def shutdown(self) -> None:
+        """Close everything; a second time does nothing."""
+        ...

@@ -1,0 +1,333 @@
+"""Host names to addresses, off the network thread.
+
+The system's look-up cannot be given a deadline, nor be interrupted. So it runs
+in a daemon thread that lives as long as the look-up: an idle client has none,
+and one that is stuck in the system ends with the process.
+
+Thread: the network thread, except `_Mailbox.deliver`, which look-up threads call.
+Invariants: at most one thread for each host (and one for its canonical names);
+whoever asks while it runs joins it. A look-up ends once: done at once, in one
+`collect`, or never because it was abandoned. No thread is joined, here or at
+the end; one that comes back after `close` finds nobody and wakes nobody.
+"""
+
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol, TypeAlias
+
+from prokurist.errors import IllegalStateException, NetworkException
+from prokurist.network_thread.io.network import SocketAddress
+
+
+class NameService(Protocol):
+    """What the resolver asks, and from which thread: its own, short-lived one."""
+
+    def addresses(self, host: str) -> Sequence[SocketAddress]:
+        """All addresses of a host, in the system's order; their port is 0.
+
+        Raises:
+            OSError: There is none, or nobody to ask.
+            ValueError: The name cannot be one.
+        """
+        ...
+
+    def name(self, address: SocketAddress) -> str:
+        """The name of an address.
+
+        Raises:
+            OSError: It has none, or there is nobody to ask.
+        """
+        ...
+
+
+class SystemNames:
+    """The system's resolver: hosts file, DNS, and whatever else it is set up for."""
+
+    __slots__ = ()
+
+    def addresses(self, host: str) -> Sequence[SocketAddress]:
+        """All addresses of a host; see `NameService.addresses`."""
+        return looked_up(host)
+
+    def name(self, address: SocketAddress) -> str:
+        """The name of an address; see `NameService.name`."""
+        target = (
+            (address.host, 0, 0, address.scope) if ":" in address.host else (address.host, 0)
+        )
+        return socket.getnameinfo(target, socket.NI_NAMEREQD)[0]
+
+    def __repr__(self) -> str:
+        return "SystemNames()"
+
+
+def looked_up(host: str, flags: int = 0) -> list[SocketAddress]:
+    """What `getaddrinfo` answers, without duplicates and in its order."""
+    found: dict[SocketAddress, None] = {}
+    for family, _, _, _, target in socket.getaddrinfo(
+        host, None, type=socket.SOCK_STREAM, flags=flags
+    ):
+        if family in {socket.AF_INET, socket.AF_INET6}:
+            # A link-local one may bear its scope in the text, too.
+            number = str(target[0]).partition("%")[0]
+            scope = int(target[3]) if len(target) == 4 else 0
+            found[SocketAddress(number, 0, scope)] = None
+    return list(found)
+
+
+def literal(host: str) -> list[SocketAddress]:
+    """The address that a host's text already is; empty for a name. Asks nobody."""
+    try:
+        return looked_up(host, socket.AI_NUMERICHOST)
+    except (OSError, ValueError):
+        return []
+
+
+def canonical_names(host: str, names: NameService) -> tuple[str, ...]:
+    """What `client.dns.lookup=resolve_canonical_bootstrap_servers_only` makes of a host.
+
+    For each address of the host its own name, as certificates and Kerberos
+    know it, without duplicates. As in Kafka's own client an address stands
+    for itself in digits if it has no name, or if its name does not lead back to
+    it: whoever owns the reverse zone could claim any name.
+
+    Raises:
+        OSError: The host has no address.
+        ValueError: The name cannot be one.
+    """
+    found: dict[str, None] = {}
+    for address in names.addresses(host):
+        try:
+            name = names.name(address)
+            leads_back = address in names.addresses(name)
+        except (OSError, ValueError):
+            name, leads_back = "", False
+        found[name if leads_back else address.host] = None
+    return tuple(found)
+
+
+@dataclass(slots=True, eq=False)
+class Lookup:
+    """One question, and its answer once it is `done`. The network thread's.
+
+    Attributes:
+        host: What was asked about.
+        port: Which port the addresses get.
+        done: An answer is here: `error`, or else one of the two below.
+        addresses: What `Resolver.resolve` was asked for.
+        names: What `Resolver.canonical` was asked for.
+        error: Why there is neither.
+    """
+
+    host: str
+    port: int
+    done: bool = False
+    addresses: tuple[SocketAddress, ...] = ()
+    names: tuple[str, ...] = ()
+    error: NetworkException | None = None
+
+    def answer(self, outcome: "Outcome") -> None:
+        """Fill in what a look-up's thread brought."""
+        self.done = True
+        match outcome:
+            case NetworkException():
+                self.error = outcome
+            case Names():
+                self.names = outcome.names
+            case _:
+                self.addresses = tuple(replace(each, port=self.port) for each in outcome)
+
+    def __repr__(self) -> str:
+        if not self.done:
+            state = "waiting"
+        elif self.error is not None:
+            state = f"failed: {self.error}"
+        else:
+            state = f"{len(self.addresses)} addresses, {len(self.names)} names"
+        return f"<Lookup of {self.host}:{self.port} {state}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The answer to a look-up of canonical names."""
+
+    names: tuple[str, ...]
+
+
+Outcome: TypeAlias = tuple[SocketAddress, ...] | Names | NetworkException
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one thread finds out; equal ones share it."""
+
+    host: str
+    canonical: bool = False
+
+
+@dataclass(slots=True)
+class _Mailbox:
+    """Where threads leave what they found. It alone is what they hold of us.
+
+    Attributes:
+        lock: Guards the other two.
+        wake: Tells the network thread; None once nobody collects any more.
+        answers: Left and not collected.
+    """
+
+    wake: Callable[[], None] | None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    answers: list[tuple[Question, Outcome]] = field(default_factory=list)
+
+    def deliver(self, question: Question, outcome: Outcome) -> None:
+        """Leave an answer and wake, from the look-up's thread."""
+        with self.lock:
+            wake = self.wake
+            if wake is not None:
+                self.answers.append((question, outcome))
+        # After the answer, and outside the lock: `wake` is somebody else's code.
+        if wake is not None:
+            wake()
+
+    def emptied(self) -> list[tuple[Question, Outcome]]:
+        """Take what is there."""
+        with self.lock:
+            answers, self.answers = self.answers, []
+        return answers
+
+    def shut(self) -> None:
+        """Accept nothing any more."""
+        with self.lock:
+            self.wake = None
+            self.answers.clear()
+
+
+SYSTEM_NAMES: Final = SystemNames()
+
+
+class Resolver:
+    """Look-ups under way, and who waits for them.
+
+    Args:
+        wake: Called from a look-up's thread when it has left its answer.
+        names: Whom to ask.
+
+    Attributes:
+        threads: How many were started since the beginning.
+    """
+
+    def __init__(self, wake: Callable[[], None], names: NameService = SYSTEM_NAMES) -> None:
+        self.threads: int = 0
+        self._names = names
+        self._mailbox = _Mailbox(wake)
+        self._waiting: dict[Question, list[Lookup]] = {}
+        self._closed = False
+
+    def resolve(self, host: str, port: int) -> Lookup:
+        """Ask for all addresses of a host.
+
+        Returns:
+            A look-up that is done already if the host is an address in digits
+            or no thread could be started; then `collect` does not tell of it.
+
+        Raises:
+            IllegalStateException: The resolver is closed.
+        """
+        lookup = Lookup(host, port)
+        if found := literal(host):
+            self._check_open()
+            lookup.answer(tuple(found))
+            return lookup
+        return self._asked(Question(host), lookup)
+
+    def canonical(self, host: str, port: int) -> Lookup:
+        """Ask for the canonical names of a bootstrap host; see `canonical_names`.
+
+        Raises:
+            IllegalStateException: The resolver is closed.
+        """
+        return self._asked(Question(host, canonical=True), Lookup(host, port))
+
+    def collect(self) -> list[Lookup]:
+        """The look-ups that have been answered since; each is told of once."""
+        done: list[Lookup] = []
+        for question, outcome in self._mailbox.emptied():
+            for each in self._waiting.pop(question, ()):
+                each.answer(outcome)
+                done.append(each)
+        return done
+
+    def abandon(self, lookup: Lookup) -> None:
+        """Forget a look-up: its answer is dropped. One that is done is left alone.
+
+        Its thread goes on, as nothing can stop it; whoever asks for the same
+        host meanwhile joins it.
+        """
+        for waiting in self._waiting.values():
+            if lookup in waiting:
+                waiting.remove(lookup)
+
+    def close(self) -> None:
+        """Abandon everything; a second time does nothing."""
+        self._closed = True
+        self._mailbox.shut()
+        self._waiting.clear()
+
+    def _asked(self, question: Question, lookup: Lookup) -> Lookup:
+        self._check_open()
+        waiting = self._waiting.get(question)
+        if waiting is None:
+            try:
+                self._start(question)
+            except RuntimeError as error:  # no more threads for this process
+                lookup.answer(_unresolved(question, error))
+                return lookup
+            waiting = self._waiting[question] = []
+        waiting.append(lookup)
+        return lookup
+
+    def _start(self, question: Question) -> None:
+        threading.Thread(
+            target=_find,
+            args=(question, self._names, self._mailbox),
+            name=f"prokurist-resolver-{question.host}",
+            daemon=True,
+        ).start()
+        self.threads += 1
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise IllegalStateException("the resolver is closed")
+
+    def __repr__(self) -> str:
+        lookups = sum(len(each) for each in self._waiting.values())
+        return (
+            f"<Resolver {'closed' if self._closed else 'open'}: {len(self._waiting)} hosts "
+            f"asked about, {lookups} look-ups waiting, {self.threads} threads started>"
+        )
+
+
+def _find(question: Question, names: NameService, mailbox: _Mailbox) -> None:
+    """The whole life of a look-up's thread."""
+    # Also the answer if the name service raises what it may not: that is a bug,
+    # loud by way of the thread's excepthook, and nobody waits for ever for it.
+    outcome: Outcome = _unresolved(question, None)
+    try:
+        if question.canonical:
+            if found_names := canonical_names(question.host, names):
+                outcome = Names(found_names)
+        elif found := tuple(dict.fromkeys(names.addresses(question.host))):
+            outcome = found
+    except (OSError, ValueError) as error:
+        outcome = _unresolved(question, error)
+    finally:
+        mailbox.deliver(question, outcome)
+
+
+def _unresolved(question: Question, error: Exception | None) -> NetworkException:
+    why = "no address was found" if error is None else str(error)
+    made = NetworkException(f"the host name {question.host!r} cannot be resolved: {why}")
+    if error is not None:
+        made.__cause__ = error.with_traceback(None)
+    return made

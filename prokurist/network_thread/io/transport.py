@@ -1,0 +1,104 @@
+"""The socket of a connection: how it is made, and how its errors read.
+
+Thread: the network thread. Nothing here waits.
+Invariants: a socket that is handed out does not block and is not inherited; one
+that could not be made or connected is closed before the error is raised.
+
+This is where a transport that wraps the socket would be put: `opened` makes it,
+`begun` and `outcome` bring it up.
+"""
+
+import errno
+import os
+import socket
+from contextlib import suppress
+from typing import Final
+
+from prokurist.network_thread.io.network import SocketAddress
+
+# A process that has given SIGPIPE its default back (command-line tools do) must
+# not die of a broker that hung up. Where the flag is missing there is nothing to do.
+SEND_FLAGS: Final[int] = getattr(socket, "MSG_NOSIGNAL", 0)
+
+
+def opened(
+    address: SocketAddress, *, receive_buffer_bytes: int, send_buffer_bytes: int
+) -> socket.socket:
+    """A socket for an address, not connected yet.
+
+    Args:
+        address: Where it will go.
+        receive_buffer_bytes: The kernel's buffer; -1 leaves it to the system.
+        send_buffer_bytes: The same for the other way.
+
+    Raises:
+        OSError: The system gives none.
+    """
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setblocking(False)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        # Before the connect, which is when the window's scale is agreed upon.
+        if receive_buffer_bytes != -1:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+        if send_buffer_bytes != -1:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def begun(made: socket.socket, address: SocketAddress) -> bool:
+    """Begin to connect.
+
+    Returns:
+        Whether it is done already; else the socket becomes writable when it is.
+
+    Raises:
+        OSError: It failed at once.
+    """
+    # Out of somebody's metadata may come anything. A name would be looked up
+    # here, and block; so only numbers get further.
+    numeric = False
+    with suppress(OSError, ValueError):
+        socket.inet_pton(made.family, address.host)
+        numeric = True
+    if not numeric:
+        raise OSError(errno.EINVAL, f"{address.host!r} is not a numeric address")
+    if not 0 <= address.port <= 0xFFFF:
+        raise OSError(errno.EINVAL, f"{address.port} is not a port")
+    target: tuple[str, int] | tuple[str, int, int, int] = (address.host, address.port)
+    if made.family == socket.AF_INET6:
+        target = (*target[:2], 0, address.scope)
+    code = made.connect_ex(target)
+    if code == errno.EINPROGRESS:
+        return False
+    if code:
+        raise OSError(code, os.strerror(code))
+    outcome(made)
+    return True
+
+
+def outcome(made: socket.socket) -> None:
+    """How the connecting of a socket that has become writable ended.
+
+    Raises:
+        OSError: It failed.
+    """
+    if code := made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+        raise OSError(code, os.strerror(code))
+    # A port that nobody listens on, out of the range that the system draws local
+    # ports from, may be drawn for this very socket: TCP then connects it to
+    # itself, and our own requests would come back as answers.
+    if made.getsockname() == made.getpeername():
+        raise OSError(errno.ECONNREFUSED, "nobody listens; the socket met itself")
+
+
+def told(error: OSError) -> str:
+    """An OSError in a sentence: its text, and the name that can be searched for."""
+    name = errno.errorcode.get(error.errno or 0)
+    text = error.strerror or str(error)
+    return f"{text} ({name})" if name else text

@@ -1,0 +1,220 @@
+"""Operations: the whole way of a piece of work, readable from top to bottom.
+
+An operation is an `async def` without asyncio. It awaits promises; whoever keeps
+a promise steps the operations that wait for it. When its time is over, or its
+caller is gone, the reason is thrown in at its `await`, and its own `finally`
+clauses put everything back: an operation owns its end.
+
+Thread: the network thread alone. Nothing here reads a clock or does I/O.
+
+A promise may be awaited by several operations (a shared look-up); throwing an
+operation out of its wait leaves the promise to the others.
+"""
+
+from collections.abc import Callable, Coroutine, Generator, Iterable
+from typing import Any, Generic, TypeVar
+
+from prokurist.errors import KafkaException
+
+Value = TypeVar("Value")
+
+
+class Withdrawn(KafkaException):
+    """The caller has gone; thrown into an operation, never seen by a user."""
+
+
+class Promise(Generic[Value]):
+    """One value, or one error, some time."""
+
+    __slots__ = ("_error", "_kept", "_value", "_waiting", "on_forsaken")
+
+    def __init__(self) -> None:
+        self._kept = False
+        self._value: Value | None = None
+        self._error: BaseException | None = None
+        self._waiting: list[Callable[[], None]] = []
+        self.on_forsaken: Callable[[], None] | None = None
+        """Called when the last one that waited has been thrown out of its wait."""
+
+    def keep(self, value: Value) -> None:
+        """Fulfil it, and step whoever waits; later ones are ignored."""
+        if not self._kept:
+            self._kept, self._value = True, value
+            self._step_all()
+
+    def break_(self, error: BaseException) -> None:
+        """Fail it, and step whoever waits; later ones are ignored."""
+        if not self._kept:
+            self._kept, self._error = True, error
+            self._step_all()
+
+    def _step_all(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for step in waiting:
+            step()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it has its value or its error."""
+        return self._kept
+
+    @property
+    def error(self) -> BaseException | None:
+        """What it was broken with; None for one that was not."""
+        return self._error
+
+    @property
+    def value(self) -> Value:
+        """What it was kept with; for those who have looked."""
+        if not self._kept or self._error is not None:
+            raise AssertionError(f"{self!r} has no value")
+        return self._value  # type: ignore[return-value]  # kept without error: it is there
+
+    def add(self, step: Callable[[], None]) -> None:
+        """Have a step made once it is kept."""
+        self._waiting.append(step)
+
+    def remove(self, step: Callable[[], None]) -> None:
+        """Forget a step; the last one to go forsakes the promise."""
+        if step in self._waiting:
+            self._waiting.remove(step)
+            if not self._waiting and not self._kept and self.on_forsaken is not None:
+                self.on_forsaken()
+
+    def __await__(self) -> Generator["Promise[Value]", None, Value]:
+        if not self._kept:
+            yield self
+        if self._error is not None:
+            # Several may wait for one promise: each raises a copy of the error's
+            # traceback as it is now, not one that grows with every waiter.
+            raise self._error.with_traceback(None)
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"Promise({'kept' if self._kept else f'{len(self._waiting)} waiting'})"
+
+
+class Operation(Generic[Value]):
+    """A coroutine on its way.
+
+    Args:
+        work: The coroutine; it is started at once, as far as its first wait.
+        name: For the repr.
+        done: Called once with the value and None, or None and the error. An
+            exception that is no KafkaException is a bug of ours: it goes
+            through to the loop, which ends loudly.
+    """
+
+    __slots__ = ("_awaited", "_coroutine", "_done", "_running", "_step", "ended", "name")
+
+    def __init__(
+        self,
+        work: Coroutine[Any, Any, Value],
+        name: str,
+        done: Callable[[Value | None, KafkaException | None], None],
+    ) -> None:
+        self._coroutine = work
+        self._done = done
+        self._awaited: Promise[Any] | None = None
+        self._step: Callable[[], None] | None = None
+        self._running = False
+        self.name: str = name
+        self.ended: bool = False
+        self._advance(lambda: self._coroutine.send(None))
+
+    def throw(self, why: KafkaException) -> None:
+        """End its wait with an exception; nothing happens once it has ended.
+
+        An operation that is running just now cannot be thrown at: whoever steps
+        it ends it by what it returns.
+        """
+        if self.ended or self._running:
+            return
+        if self._awaited is not None and self._step is not None:
+            self._awaited.remove(self._step)
+        self._advance(lambda: self._coroutine.throw(why))
+
+    def _wait_for(self, awaited: Promise[Any]) -> None:
+        def step() -> None:
+            # A kept promise steps all its waiters in turn. If the first of them
+            # throws this operation out of its wait, this step still comes: it is
+            # then the step of a wait that is over.
+            if self._step is step:
+                self._advance(lambda: self._coroutine.send(None))
+
+        self._awaited, self._step = awaited, step
+        awaited.add(step)
+
+    def _advance(self, resume: Callable[[], Promise[Any]]) -> None:
+        self._awaited = self._step = None
+        self._running = True
+        try:
+            awaited = resume()
+        except StopIteration as stop:
+            self._end(stop.value, None)
+        except KafkaException as error:
+            self._end(None, error)
+        except BaseException:
+            # A bug goes through to the loop; the coroutine is over all the same,
+            # and whoever ends what is left must not throw at it.
+            self.ended = True
+            raise
+        else:
+            self._wait_for(awaited)
+        finally:
+            self._running = False
+
+    def _end(self, value: Value | None, error: KafkaException | None) -> None:
+        self.ended = True
+        self._done(value, error)
+
+    def __repr__(self) -> str:
+        if self.ended:
+            return f"Operation({self.name}, ended)"
+        return f"Operation({self.name}, waiting for {self._awaited})"
+
+
+def begin(work: Coroutine[Any, Any, Value], name: str) -> Promise[Value]:
+    """Start work beside whoever awaits what it comes to; forsaking that ends the work."""
+    promise = Promise[Value]()
+
+    def done(value: Value | None, error: KafkaException | None) -> None:
+        if error is not None:
+            promise.break_(error)
+        else:
+            promise.keep(value)  # type: ignore[arg-type]  # ended without error: it is there
+
+    operation = Operation(work, name, done)
+    promise.on_forsaken = lambda: operation.throw(Withdrawn(f"nobody waits for {name}"))
+    return promise
+
+
+def all_of(promises: Iterable[Promise[Value]]) -> Promise[list[Value]]:
+    """All their values, in their order; or the first error, as soon as there is one.
+
+    Nobody waits for the others after an error, nor after whoever awaited this was
+    thrown out of it: both reach each promise that is not kept yet.
+    """
+    parts = list(promises)
+    whole = Promise[list[Value]]()
+
+    def step() -> None:
+        if whole.is_kept:
+            return
+        error = next((each.error for each in parts if each.error is not None), None)
+        if error is not None:
+            whole.break_(error)
+            leave()
+        elif all(each.is_kept for each in parts):
+            whole.keep([each.value for each in parts])
+
+    def leave() -> None:
+        for each in parts:
+            each.remove(step)
+
+    whole.on_forsaken = leave
+    for each in parts:
+        # Even where one is broken already: only who has waited can leave the others.
+        each.add(step)
+    step()
+    return whole

@@ -1,0 +1,77 @@
+"""One look-up of positions in the background: what it has left, and who waits for it.
+
+Thread: the network thread alone. `PositionsManager` does the work.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from prokurist.errors import KafkaException, NoOffsetForPartitionException
+from prokurist.events.subscription import Wanted
+from prokurist.network_thread.operation import Promise
+from prokurist.network_thread.shared_call import SharedCall
+from prokurist.network_thread.wire.log_offsets import ListedOffset
+from prokurist.types import TopicPartition, named
+
+
+class Search:
+    """One look-up in the background.
+
+    Attributes:
+        call: Its deadline and its ledger.
+        left: What has not been found yet.
+        polled: Whether a `poll` has asked for it.
+    """
+
+    def __init__(self, call: SharedCall, wanted: Iterable[Wanted], *, polled: bool) -> None:
+        self.call = call
+        self.left = {each.partition: each for each in wanted}
+        self.polled = polled
+        self._ends: dict[TopicPartition, Promise[None]] = {}
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anybody wants what it finds."""
+        return self.polled or self.call.is_followed
+
+    def end_of(self, tp: TopicPartition) -> Promise[None]:
+        """Kept when it has done with a partition, whatever came of it; broken by an error."""
+        return self._ends.setdefault(tp, Promise())
+
+    def over(self, tp: TopicPartition, error: KafkaException | None = None) -> None:
+        """It has done with a partition."""
+        self.left.pop(tp, None)
+        end = self._ends.pop(tp, None)
+        if end is not None and error is not None:
+            end.break_(error)
+        elif end is not None:
+            end.keep(None)
+
+    def is_awaited(self, tp: TopicPartition) -> bool:
+        """Whether somebody waits for a partition."""
+        return tp in self._ends
+
+    def __repr__(self) -> str:
+        return f"Search({len(self.left)} left{', polled' * self.polled})"
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """Takes what leaders find, as their answers come; see `offsets_manager.Taker`."""
+
+    take: Callable[[Mapping[TopicPartition, ListedOffset]], None]
+    wants: Callable[[TopicPartition], bool]
+
+
+def nothing(_found: Mapping[TopicPartition, ListedOffset]) -> None:
+    """Take no answer before all are there."""
+
+
+def no_offset(partitions: Iterable[TopicPartition]) -> NoOffsetForPartitionException:
+    """Nothing is committed, and there is no policy."""
+    found = tuple(sorted(partitions))
+    return NoOffsetForPartitionException(
+        f"nothing is committed for {named(found)}, and auto.offset.reset is none: seek, "
+        f"commit, or set a policy",
+        partitions=found,
+    )

@@ -1,0 +1,98 @@
+"""A request on its way: submitted, written, answered.
+
+Thread: the network thread alone.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from prokurist.events.backoff import Backoff
+from prokurist.events.call import Call, Try
+from prokurist.network_thread.operation import Promise
+from prokurist.types import Node
+
+if TYPE_CHECKING:
+    from prokurist.network_thread.timer import Due
+
+Response = TypeVar("Response")
+
+
+class Lane(Enum):
+    """Kinds of traffic that do not share a connection.
+
+    A broker works on one request of a connection at a time, so what it may park
+    must not stand before what a caller waits for.
+    """
+
+    GENERAL = "general"
+    COORDINATOR = "coordinator"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The configuration that bounds a connection; seconds.
+
+    Attributes:
+        request: `request.timeout.ms`.
+        setup: `socket.connection.setup.timeout.ms` and its `.max.`, which grows
+            with failures in a row.
+        reconnect: `reconnect.backoff.ms` and its `.max.`.
+        idle: `connections.max.idle.ms`; infinite for never.
+        in_flight: Requests written and unanswered at once.
+    """
+
+    request: float
+    setup: Backoff
+    reconnect: Backoff
+    idle: float
+    in_flight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[Response]):
+    """What a broker answered, and the attempt it belongs to, for its outcome."""
+
+    response: Response
+    attempt: Try | None
+    node: Node
+
+
+class Unsent:
+    """A request that has been submitted and not been written.
+
+    Attributes:
+        call: Whose request it is; None for work that is nobody's in particular.
+        effect: Whether it changes something on the broker.
+        due: When it has waited long enough, where no call's deadline says so.
+    """
+
+    __slots__ = ("call", "due", "effect", "promise", "request")
+
+    def __init__(self, request: Any, call: Call | None, *, effect: bool) -> None:
+        self.request: Any = request
+        self.call: Call | None = call
+        self.effect: bool = effect
+        self.promise: Promise[Answer[Any]] = Promise()
+        self.due: Due | None = None
+
+
+class Sent:
+    """A request on the wire.
+
+    Attributes:
+        abandoned: Its caller has left; only its place in the line still counts.
+        due: When its connection becomes suspect.
+    """
+
+    __slots__ = ("abandoned", "attempt", "correlation", "due", "unsent", "version")
+
+    def __init__(
+        self, unsent: Unsent, correlation: int, version: int, attempt: Try | None
+    ) -> None:
+        self.unsent: Unsent = unsent
+        self.correlation: int = correlation
+        self.version: int = version
+        self.attempt: Try | None = attempt
+        self.due: Due | None = None
+        self.abandoned: bool = False

@@ -1,0 +1,258 @@
+"""The network thread: its lives, and the loop.
+
+Thread: `turn` and everything below it run on the network thread; `start`, `join`
+and the mailbox are the application's side.
+
+An exception that nobody foresaw ends the thread, loudly: every call that waits
+fails with its cause, every later post raises it, and nothing is left to hang. It
+is never logged and passed over: a loop that goes on after a bug of ours would
+keep promises it can no longer keep.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Final, Protocol
+
+from prokurist.errors import IllegalStateException, KafkaException, NetworkThreadDiedException
+from prokurist.events.application_events import ApplicationEvent, Close
+from prokurist.events.call import Call
+from prokurist.events.clock import Clock, Deadline
+from prokurist.events.mailbox import Mailbox
+from prokurist.network_thread.calls import Calls
+from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.io.network import Network
+from prokurist.network_thread.timer import Timer
+
+LOG: Final = logging.getLogger("prokurist.network_thread")
+
+
+class Life(Enum):
+    """Where the thread stands."""
+
+    NEW = "new"
+    RUNNING = "running"
+    ENDED = "ended"
+    """Closed, as asked."""
+    DEAD = "dead"
+    """Ended by a bug of ours."""
+
+
+MOVES: Final = {
+    Life.NEW: frozenset({Life.RUNNING, Life.ENDED, Life.DEAD}),
+    Life.RUNNING: frozenset({Life.ENDED, Life.DEAD}),
+    Life.ENDED: frozenset[Life](),
+    Life.DEAD: frozenset[Life](),
+}
+
+
+class RequestManager(Protocol):
+    """Owns one kind of protocol work; does no I/O, reads no clock, never blocks."""
+
+    def poll(self) -> None:
+        """Begin what has become due since the last turn."""
+        ...
+
+    def close(self) -> None:
+        """Stop what is under way unasked."""
+        ...
+
+
+class NetworkThread:
+    """See the module.
+
+    Args:
+        name: The thread's name, for those who look at a process from outside.
+        clock: Read once when a turn begins and once when its wait is over.
+        take: Given each application event but `Close`; starts its operation.
+        managers: Asked once a turn for what they have to do unasked.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        clock: Clock,
+        timer: Timer,
+        network: Network,
+        client: NetworkClient,
+        calls: Calls,
+        take: Callable[[ApplicationEvent], None],
+        managers: Sequence[RequestManager],
+    ) -> None:
+        self.mailbox: Mailbox[ApplicationEvent] = Mailbox(network.wake)
+        self.life: Life = Life.NEW
+        self.turns: int = 0
+        self.died_of: BaseException | None = None
+        self._clock = clock
+        self._timer = timer
+        self._network = network
+        self._client = client
+        self._calls = calls
+        self._take = take
+        self._managers = tuple(managers)
+        self._taken: deque[ApplicationEvent] = deque()
+        self._closing: list[Close] = []
+        # A daemon, so that a client that nobody closed cannot keep a process alive.
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    # --- the application's side --------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin; raises what the system says if it can have no more threads."""
+        self._move(Life.RUNNING)
+        try:
+            self._thread.start()
+        except BaseException:
+            # An interrupt may have come when the thread was there already.
+            if self._thread.ident is None:
+                self.life = Life.NEW
+            raise
+
+    def abandon(self) -> None:
+        """Have everything closed, and wait for nothing: of a client that nobody closed.
+
+        Also of one whose thread could not be started, on the caller's own thread.
+        """
+        now = self._clock.now()
+        close = Close(Call("close", now, Deadline(now)))
+        if self.life is Life.NEW:
+            self._closing.append(close)
+            self._end()
+            return
+        try:
+            self.mailbox.post(close)
+        except KafkaException:
+            return  # It has ended by itself.
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end; False when it has not come in time."""
+        if self._thread.ident is None:
+            return True  # Its turns are run by somebody else: a simulation.
+        self._thread.join(min(seconds, threading.TIMEOUT_MAX))
+        return not self._thread.is_alive()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.life is Life.RUNNING
+
+    # --- the loop ----------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while self.life is Life.RUNNING:
+            self.guarded_turn()
+
+    def guarded_turn(self) -> None:
+        """A turn whose exceptions end the thread."""
+        try:
+            self.turn()
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody may hang for it
+            self._die(error)
+        except BaseException as error:
+            # Somebody wants this very thread to end: he gets it, after the others.
+            self._die(error)
+            raise
+
+    def turn(self) -> None:
+        """Drain, fire what is due, let the managers begin, write, and wait for the network."""
+        self._timer.now = self._clock.now()
+        self.turns += 1
+        mark = self._timer.mark()
+        self._taken.extend(self.mailbox.drain())
+        while self._taken:
+            # It leaves the line when it has been taken up, and not before: should
+            # that meet a bug of ours, its caller and those behind him still hear.
+            event = self._taken[0]
+            if isinstance(event, Close):
+                self._closing.append(event)
+            else:
+                self._take(event)
+            self._taken.popleft()
+        if self._closing:
+            self._end()
+            return
+        self._timer.fire(mark)
+        for manager in self._managers:
+            manager.poll()
+        self._client.flush()
+        due = self._timer.top()
+        # The clock has gone on while operations ran; what is due by now is not waited for.
+        wait = None if due is None else max(0.0, due.at - self._clock.now())
+        happenings = self._network.poll(wait)
+        self._timer.now = self._clock.now()
+        self._client.handle(happenings)
+
+    def _end(self) -> None:
+        closed = IllegalStateException("the client is closed")
+        bug = self._shut_down(closed, lambda: IllegalStateException("the client is closed"))
+        if bug is not None:
+            self._die(bug)
+            return
+        self._move(Life.ENDED)
+        for event in self._closing:
+            event.call.finish()
+
+    def _die(self, error: BaseException) -> None:
+        self.died_of = error
+        self._move(Life.DEAD)
+        LOG.critical("the network thread died of a bug in prokurist", exc_info=error)
+
+        def died() -> NetworkThreadDiedException:
+            death = NetworkThreadDiedException(
+                f"the network thread died of a bug in prokurist ({type(error).__name__}: "
+                f"{error}): close this client and build another, and please report the cause"
+            )
+            death.__cause__ = error
+            return death
+
+        if (second := self._shut_down(died(), died)) is not None:
+            LOG.critical("and another bug while it was shut down", exc_info=second)
+            # The clean-up goes on behind it; what it meets then is known already.
+            self._shut_down(died(), died)
+        for event in self._closing:
+            event.call.fail(died())
+
+    def _shut_down(
+        self, error: KafkaException, later: Callable[[], KafkaException]
+    ) -> Exception | None:
+        """Everything that waits fails, everything that comes is refused, all is closed.
+
+        Returns:
+            The first bug of ours that one of the steps met, if any: it ended that
+            step, and none of the others.
+        """
+
+        def refuse() -> None:
+            for event in (*self._taken, *self.mailbox.close(later)):
+                if isinstance(event, Close):
+                    self._closing.append(event)
+                else:
+                    event.call.fail(error)
+            self._taken.clear()
+
+        first: Exception | None = None
+        for step in (
+            refuse,
+            lambda: self._calls.fail(error),
+            *(manager.close for manager in self._managers),
+            lambda: self._client.close(error),
+            self._network.shutdown,
+        ):
+            try:
+                step()
+            except Exception as bug:  # noqa: BLE001 - nobody may hang for it
+                first = first or bug
+        return first
+
+    def _move(self, life: Life) -> None:
+        if life not in MOVES[self.life]:
+            raise AssertionError(
+                f"the thread does not go from {self.life.value} to {life.value}"
+            )
+        self.life = life
+
+    def __repr__(self) -> str:
+        return f"NetworkThread({self.life.value}, turn {self.turns}, {self._calls})"

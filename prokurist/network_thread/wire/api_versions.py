@@ -1,0 +1,88 @@
+"""ApiVersions: what a broker speaks, asked before anything else.
+
+Thread: any; frozen values.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from prokurist.errors import UnsupportedVersionException
+from prokurist.network_thread.wire.apis import API_VERSIONS, Api
+from prokurist.network_thread.wire.request import Body, Limit
+from prokurist.network_thread.wire.translation import throttle
+from prokurist.network_thread.wire.versions import Range, Versions
+
+
+@dataclass(frozen=True, slots=True)
+class ApiVersionsAnswer:
+    """What the broker offers.
+
+    Attributes:
+        error: 0, or why not; with 35 `offered` may hold ApiVersions alone, or nothing.
+        offered: The range of every API it knows.
+        throttle: Seconds that the broker wants to be left alone.
+    """
+
+    error: int
+    offered: Versions
+    throttle: float = 0.0
+
+    def version_to_ask_again(self, asked: int) -> int:
+        """In which version to ask again after UNSUPPORTED_VERSION.
+
+        It is below the one asked, so that a broker cannot keep us asking.
+
+        Args:
+            asked: The version that was refused.
+
+        Raises:
+            UnsupportedVersionException: There is none left to try.
+        """
+        offered = self.offered.of(API_VERSIONS) or Range(0, 0)
+        version = min(offered.newest, asked - 1)
+        if version < max(offered.oldest, API_VERSIONS.oldest):
+            raise UnsupportedVersionException(
+                f"{API_VERSIONS}: the broker refused version {asked} and offers {offered}; we "
+                f"speak {API_VERSIONS.oldest}–{API_VERSIONS.newest}: upgrade whichever is older"
+            )
+        return version
+
+
+@dataclass(frozen=True, slots=True)
+class ApiVersions:
+    """Which APIs do you know, and in which versions?
+
+    The two names are left out below version 3: they only appear in the broker's
+    metrics. From 3 on the broker refuses with INVALID_REQUEST whatever is not made
+    of letters, digits, dots and hyphens, or begins or ends with one of the latter two.
+    """
+
+    api: ClassVar[Api] = API_VERSIONS
+
+    client_software_name: str
+    client_software_version: str
+
+    def limits(self) -> Iterable[Limit]:
+        """Every version carries it."""
+        return ()
+
+    def body(self) -> Body:
+        """The fields of every version at once."""
+        return {
+            "client_software_name": self.client_software_name,
+            "client_software_version": self.client_software_version,
+        }
+
+    def answer(self, body: Body) -> ApiVersionsAnswer:
+        """Read an answer of any version."""
+        return ApiVersionsAnswer(
+            error=body["error_code"],
+            offered=Versions(
+                {
+                    row["api_key"]: Range(row["min_version"], row["max_version"])
+                    for row in body["api_keys"]
+                }
+            ),
+            throttle=throttle(body),
+        )

@@ -1,0 +1,126 @@
+"""Frames: a request to bytes, bytes to its answer.
+
+Thread: any; pure functions. An answer's bytes are a stranger's: whatever they
+are, `decode` returns or raises `MalformedAnswer`, soon, and with no more memory
+than the frame's size accounts for.
+"""
+
+import struct
+from typing import Final, TypeAlias, TypeVar
+
+from prokurist.errors import UnsupportedVersionException
+from prokurist.network_thread.wire.apis import API_VERSIONS
+from prokurist.network_thread.wire.failures import Malformed, MalformedAnswer, UnsendableRequest
+from prokurist.network_thread.wire.reading import reader_of, skip_tagged
+from prokurist.network_thread.wire.request import Request
+from prokurist.network_thread.wire.schema import message
+
+Frame: TypeAlias = bytes | bytearray | memoryview
+"""An answer without the length before it."""
+AnswerT = TypeVar("AnswerT")
+
+HEADER: Final = struct.Struct(">ihhi")
+CORRELATION_ID: Final = struct.Struct(">i")
+CODE: Final = struct.Struct(">h")
+UNSUPPORTED_VERSION: Final = 35
+
+
+def encode(
+    request: Request[object], version: int, correlation_id: int, client_id: str | None
+) -> bytes:
+    """The frame of a request, its length before it.
+
+    Args:
+        request: What to ask.
+        version: As negotiated for this request.
+        correlation_id: What the answer will begin with.
+        client_id: The `client.id`, where there is one.
+
+    Raises:
+        UnsupportedVersionException: The version cannot carry this request; it was
+            not negotiated for it.
+        UnsendableRequest: A value that the protocol has no room for.
+    """
+    api = request.api
+    if not api.oldest <= version <= api.newest:
+        raise UnsupportedVersionException(
+            f"{api} has no version {version} here: we speak {api.oldest}–{api.newest}"
+        )
+    for limit in request.limits():
+        if not limit.allows(version):
+            raise UnsupportedVersionException(f"{api} {version} cannot carry this: {limit}")
+    table = message(api, version, "request")
+    try:
+        payload = table.to_bytes(request.body())
+        # The client id keeps its old form in flexible headers too: a broker has
+        # to read it before it knows whether it knows the version.
+        name = None if client_id is None else client_id.encode()
+        header = CODE.pack(-1 if name is None else len(name)) + (name or b"")
+    except (ValueError, OverflowError, struct.error) as error:
+        raise UnsendableRequest(f"{api} {version} cannot be written: {error}") from error
+    if table.header_flexible:
+        header += b"\0"
+    size = HEADER.size - 4 + len(header) + len(payload)
+    return HEADER.pack(size, api.key, version, correlation_id) + header + payload
+
+
+def correlation_id(frame: Frame) -> int:
+    """Which request a frame answers, without reading any further.
+
+    Raises:
+        MalformedAnswer: The frame is shorter than that.
+    """
+    try:
+        (number,) = CORRELATION_ID.unpack_from(frame)
+    except struct.error:
+        raise MalformedAnswer(f"an answer of {len(frame)} bytes has no header") from None
+    return int(number)
+
+
+def decode(request: Request[AnswerT], version: int, frame: Frame) -> AnswerT:
+    """Read the answer to a request.
+
+    Args:
+        request: What was asked.
+        version: The version it was asked in.
+        frame: The answer, without the length before it.
+
+    Raises:
+        MalformedAnswer: The frame is not what this request is answered with.
+    """
+    data = bytes(frame)
+    if request.api is API_VERSIONS and version > 0 and refuses_version(data):
+        # A broker that does not know the version cannot answer in it: it falls
+        # back to the oldest form, whatever was asked (KIP-511).
+        try:
+            return read_answer(request, 0, data)
+        except MalformedAnswer:
+            pass  # not every broker is Kafka: one may have kept to the form asked
+    return read_answer(request, version, data)
+
+
+def refuses_version(data: bytes) -> bool:
+    """Whether an ApiVersions answer begins with UNSUPPORTED_VERSION, in any form."""
+    at = CORRELATION_ID.size
+    return data[at : at + CODE.size] == CODE.pack(UNSUPPORTED_VERSION)
+
+
+def read_answer(request: Request[AnswerT], version: int, data: bytes) -> AnswerT:
+    """Read an answer that is in this version, all of it and nothing after it."""
+    table = message(request.api, version, "response")
+    at = CORRELATION_ID.size
+    try:
+        if table.header_flexible:
+            at = skip_tagged(data, at)
+        body, at = reader_of(table)(data, at)
+        # A broker and a client that differ on the end differ on all before it.
+        if at == len(data):
+            return request.answer(body)
+        why = f"{len(data) - at} bytes follow after its end"
+    except Malformed as error:
+        why = str(error)
+    except (struct.error, IndexError):
+        why = "it ends too early"
+    raise MalformedAnswer(
+        f"the answer to {request.api} {version}, {len(data)} bytes, is malformed: {why}"
+    )

@@ -1,0 +1,22 @@
+"""What can be wrong with bytes, in either direction.
+
+Both are the client's own and no broker's word, so neither has an error code.
+"""
+
+from prokurist.errors import KafkaException
+
+
+class MalformedAnswer(KafkaException):
+    """A frame that is no answer to its request: the connection is not to be trusted.
+
+    The one exception that an answer's bytes can cause. The text names API and
+    version and never quotes the bytes, which may hold somebody's data.
+    """
+
+
+class UnsendableRequest(KafkaException):
+    """A value that the protocol has no room for, such as a group id of 40 000 bytes."""
+
+
+class Malformed(ValueError):
+    """What is wrong, found by whoever reads: `codec` adds to which request, and raises."""

@@ -1,0 +1,295 @@
+"""Answers from bytes to bodies, by kio's tables and not by kio's reader.
+
+Why not kio's: its native reader reserves memory for as many elements as an
+array's length *claims*, and five bytes that claim 2 147 483 647 of them abort
+the whole process (`memory allocation of 34359738352 bytes failed`; no exception
+is raised). It also refuses error codes that are newer than itself, and the
+whole answer with them. Here a length is checked against the bytes that are left
+before anything is made, a code is an integer like any other, and so is a
+duration.
+
+Whatever the bytes are, a reader returns or raises `Malformed`, `struct.error` or
+`IndexError`; `codec` makes one exception of these. Each element costs at least
+one byte of the frame, so work and memory are bounded by the frame's size.
+
+Thread: any. Readers are compiled once per message and version, and pure.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, partial
+from itertools import groupby
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from prokurist.network_thread.wire.failures import Malformed
+from prokurist.network_thread.wire.schema import Field, Message, Struct
+
+Reader: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
+"""Reads at an offset; answers with the value and the offset after it."""
+LengthReader: TypeAlias = Callable[[bytes, int], tuple[int, int]]
+"""Reads a length."""
+Step: TypeAlias = Callable[[bytes, int, dict[str, Any]], int]
+"""Reads some fields of a structure into its body."""
+
+FIXED: Final = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint8": "B",
+    "uint16": "H",
+    "uint32": "I",
+    "uint64": "Q",
+    "float64": "d",
+    "error_code": "h",
+    "timedelta_i32": "i",
+    "timedelta_i64": "q",
+}
+"""The kinds whose size is known beforehand, as `struct` calls them."""
+ZERO: Final = bytes(16)
+SHORT: Final = struct.Struct(">h")
+INT: Final = struct.Struct(">i")
+
+
+@cache
+def reader_of(message: Message) -> Reader:
+    """The reader for a message without its header."""
+    return struct_reader(message.struct)
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned varint of at most five bytes."""
+    value = data[at]
+    at += 1
+    if value < 0x80:
+        return value, at
+    value &= 0x7F
+    for shift in (7, 14, 21, 28):
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise Malformed("a varint goes on after five bytes")
+
+
+def skip_tagged(data: bytes, at: int) -> int:
+    """Pass over the tagged fields of a structure of which we know none."""
+    return read_tagged({}, data, at, {})
+
+
+def read_tagged(
+    known: dict[int, tuple[str, Reader]], data: bytes, at: int, body: dict[str, Any]
+) -> int:
+    """Read the tagged fields that we know and pass over the others."""
+    if data[at] == 0:  # hardly ever is there one, and every structure asks
+        return at + 1
+    count, at = read_varint(data, at)
+    for _ in range(count):  # each takes two bytes at least: the frame's end is the bound
+        tag, at = read_varint(data, at)
+        size, at = read_varint(data, at)
+        end = at + size
+        if end > len(data):
+            raise Malformed(
+                f"tagged field {tag} claims {size} bytes, {len(data) - at} are left"
+            )
+        if tag in known:
+            name, read = known[tag]
+            body[name], at = read(data, at)
+            if at != end:
+                raise Malformed(f"tagged field {name} does not fill its {size} bytes")
+        at = end
+    return at
+
+
+def struct_reader(table: Struct) -> Reader:
+    """The reader for a structure, which makes a body of it."""
+    steps = list(steps_of(table))
+
+    def read_struct(data: bytes, at: int) -> tuple[dict[str, Any], int]:
+        body: dict[str, Any] = {}
+        for step in steps:
+            at = step(data, at, body)
+        return body, at
+
+    return read_struct
+
+
+def steps_of(table: Struct) -> Iterator[Step]:
+    """How to read a structure's fields; neighbours of fixed size in one step."""
+    plain = [field for field in table.fields if field.tag is None]
+    for fixed, run in groupby(plain, lambda f: f.kind in FIXED and not f.array):
+        if fixed:
+            yield fixed_step(list(run))
+        else:
+            for field in run:
+                yield partial(
+                    read_field, field.name, field_reader(field, flexible=table.flexible)
+                )
+    if table.flexible:
+        yield partial(
+            read_tagged,
+            {
+                field.tag: (field.name, field_reader(field, flexible=True))
+                for field in table.fields
+                if field.tag is not None
+            },
+        )
+
+
+def fixed_step(run: list[Field]) -> Step:
+    """Read neighbouring fields of fixed size at once."""
+    names = [field.name for field in run]
+    layout = struct.Struct(">" + "".join(FIXED[field.kind] for field in run))
+
+    def read_run(data: bytes, at: int, body: dict[str, Any]) -> int:
+        body.update(zip(names, layout.unpack_from(data, at), strict=True))
+        return at + layout.size
+
+    return read_run
+
+
+def read_field(name: str, read: Reader, data: bytes, at: int, body: dict[str, Any]) -> int:
+    """Read one field into the body."""
+    body[name], at = read(data, at)
+    return at
+
+
+def field_reader(field: Field, *, flexible: bool) -> Reader:
+    """The reader for one field."""
+    if field.array:
+        length = compact_length if flexible else int32_length
+        if field.kind in FIXED:
+            size = struct.calcsize(FIXED[field.kind])
+            return partial(read_fixed_array, field, length, size)
+        # An array's nullability is its own, not that of its elements.
+        item = item_reader(replace(field, nullable=False), flexible=flexible)
+        return partial(read_array, field, length, item)
+    if field.struct is not None and field.nullable:
+        return partial(read_nullable_struct, struct_reader(field.struct))
+    return item_reader(field, flexible=flexible)
+
+
+def item_reader(field: Field, *, flexible: bool) -> Reader:
+    """The reader for what a field holds, or for one element of its array."""
+    if field.struct is not None:
+        return struct_reader(field.struct)
+    match field.kind:
+        case "string":
+            length = compact_length if flexible else int16_length
+            return partial(read_string, field, length)
+        case "bytes":
+            length = compact_length if flexible else int32_length
+            return partial(read_bytes, field, length)
+        case "uuid":
+            return read_uuid
+        case kind if kind in FIXED:
+            return partial(read_fixed, struct.Struct(">" + FIXED[kind]))
+        case kind:
+            raise NotImplementedError(f"no reader for {kind}, the kind of {field.name}")
+
+
+def compact_length(data: bytes, at: int) -> tuple[int, int]:
+    """A length as a varint that is greater by one; −1 for null."""
+    if data[at] < 0x80:
+        return data[at] - 1, at + 1
+    length, at = read_varint(data, at)
+    return length - 1, at
+
+
+def int16_length(data: bytes, at: int) -> tuple[int, int]:
+    """A length in two bytes; negative for null."""
+    return SHORT.unpack_from(data, at)[0], at + 2
+
+
+def int32_length(data: bytes, at: int) -> tuple[int, int]:
+    """A length in four bytes; negative for null."""
+    return INT.unpack_from(data, at)[0], at + 4
+
+
+def check_null(field: Field, length: int) -> None:
+    """Check that a negative length stands for null, and that the field may be null."""
+    if length != -1 or not field.nullable:
+        raise Malformed(f"{field.name} has a length of {length}")
+
+
+def room_for(field: Field, count: int, size: int, data: bytes, at: int) -> None:
+    """Believe a length only as far as there are bytes for it."""
+    if count * size > len(data) - at:
+        raise Malformed(f"{field.name} claims {count} where {len(data) - at} bytes are left")
+
+
+def read_fixed(layout: struct.Struct, data: bytes, at: int) -> tuple[Any, int]:
+    """Read one value of fixed size."""
+    return layout.unpack_from(data, at)[0], at + layout.size
+
+
+def read_string(
+    field: Field, length: LengthReader, data: bytes, at: int
+) -> tuple[str | None, int]:
+    """Read a string."""
+    value, at = read_bytes(field, length, data, at)
+    if value is None:
+        return None, at
+    try:
+        return value.decode(), at
+    except UnicodeDecodeError:
+        raise Malformed(f"{field.name} is no UTF-8") from None
+
+
+def read_bytes(
+    field: Field, length: LengthReader, data: bytes, at: int
+) -> tuple[bytes | None, int]:
+    """Read bytes."""
+    size, at = length(data, at)
+    if size < 0:
+        check_null(field, size)
+        return None, at
+    room_for(field, size, 1, data, at)
+    return data[at : at + size], at + size
+
+
+def read_uuid(data: bytes, at: int) -> tuple[UUID | None, int]:
+    """Read a UUID, of which the zero one means none."""
+    raw = data[at : at + 16]
+    if len(raw) < 16:
+        raise Malformed(f"a UUID of {len(raw)} bytes")
+    return None if raw == ZERO else UUID(bytes=raw), at + 16
+
+
+def read_fixed_array(
+    field: Field, length: LengthReader, size: int, data: bytes, at: int
+) -> tuple[tuple[Any, ...] | None, int]:
+    """Read an array of numbers at once."""
+    count, at = length(data, at)
+    if count < 0:
+        check_null(field, count)
+        return None, at
+    room_for(field, count, size, data, at)
+    numbers = struct.unpack_from(f">{count}{FIXED[field.kind]}", data, at)
+    return numbers, at + count * size
+
+
+def read_array(
+    field: Field, length: LengthReader, read: Reader, data: bytes, at: int
+) -> tuple[tuple[Any, ...] | None, int]:
+    """Read an array of strings, UUIDs or structures."""
+    count, at = length(data, at)
+    if count < 0:
+        check_null(field, count)
+        return None, at
+    room_for(field, count, 1, data, at)
+    items = []
+    for _ in range(count):
+        item, at = read(data, at)
+        items.append(item)
+    return tuple(items), at
+
+
+def read_nullable_struct(read: Reader, data: bytes, at: int) -> tuple[Any, int]:
+    """Read a structure that a negative byte says is not there (KIP-893)."""
+    there = data[at] < 0x80
+    return read(data, at + 1) if there else (None, at + 1)

@@ -1,0 +1,74 @@
+"""What every request has in common, and what a version must have to carry one.
+
+Thread: any. A request is a frozen value that knows its API, the versions that
+can carry *this* request, and its two translations. Both translations are free
+of versions: `body` names the fields of **all** versions at once, of which
+`schema` writes those that the negotiated one has, and `answer` is given
+whichever fields came.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
+
+from prokurist.network_thread.wire.apis import Api
+
+Body: TypeAlias = Mapping[str, Any]
+"""The fields of a message by the protocol's names (in snake case, `throttle_time`
+without its unit): integers as they are on the wire, durations in milliseconds,
+arrays as tuples, structures as bodies, the zero UUID as None."""
+
+AnswerT_co = TypeVar("AnswerT_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Which versions can carry what a request asks for, and why no others.
+
+    Attributes:
+        why: What needs them, as the subject of "… needs version 4 or newer".
+        oldest: The oldest that can.
+        newest: The newest that can; None for no bound.
+    """
+
+    why: str
+    oldest: int = 0
+    newest: int | None = None
+
+    def allows(self, version: int) -> bool:
+        """Whether this version can carry it."""
+        return self.oldest <= version and (self.newest is None or version <= self.newest)
+
+    def __str__(self) -> str:
+        if self.newest is None:
+            return f"{self.why} needs version {self.oldest} or newer"
+        if self.oldest == 0:
+            return f"{self.why} needs version {self.newest} or older"
+        return f"{self.why} needs a version from {self.oldest} to {self.newest}"
+
+
+class Request(Protocol[AnswerT_co]):
+    """A request, and how to read what is answered to it."""
+
+    api: ClassVar[Api]
+
+    def limits(self) -> Iterable[Limit]:
+        """What narrows the versions for this very request.
+
+        A field that an old version lacks is left out only where its absence
+        changes nothing but efficiency; where it would change the meaning, there
+        is a limit. Each request's docstring says which is which.
+        """
+        ...
+
+    def body(self) -> Body:
+        """The fields of every version at once."""
+        ...
+
+    def answer(self, body: Body) -> AnswerT_co:
+        """Read an answer of any version.
+
+        Raises:
+            Malformed: The fields are there and cannot be.
+        """
+        ...

@@ -1,0 +1,88 @@
+"""The turns of phrase that the APIs share: −1 and None, milliseconds, topics.
+
+Thread: any; pure functions.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
+from uuid import UUID
+
+from prokurist.network_thread.wire.failures import Malformed
+from prokurist.network_thread.wire.request import Body
+from prokurist.types import Node, TopicPartition
+
+T = TypeVar("T")
+
+
+def known(number: int) -> int | None:
+    """An epoch, id or offset of an answer; −1 stands for none."""
+    return number if number >= 0 else None
+
+
+def or_minus_one(number: int | None) -> int:
+    """An epoch of a request; −1 stands for none."""
+    return -1 if number is None else number
+
+
+def seconds(milliseconds: int) -> float:
+    """A duration of an answer; a negative one is nonsense and waits for nothing."""
+    return max(0, milliseconds) / 1000
+
+
+def milliseconds(duration: float) -> int:
+    """A duration of a request."""
+    return round(duration * 1000)
+
+
+def throttle(body: Body) -> float:
+    """How long the broker wants to be left alone; old versions do not say."""
+    return seconds(body.get("throttle_time", 0))
+
+
+def node(node_id: int, host: str, port: int, rack: str | None = None) -> Node:
+    """A broker that can be connected to.
+
+    Raises:
+        Malformed: Its id would pass for a bootstrap address (those are negative),
+            or the operating system would refuse its address with an exception of
+            its own.
+    """
+    if node_id < 0 or not host or not 0 <= port <= 65535:
+        raise Malformed(f"broker {node_id} cannot be at {host!r}, port {port}")
+    return Node(node_id, host, port, rack)
+
+
+def the_only(rows: tuple[T, ...], what: str) -> T:
+    """The one row of an array in which we asked for one thing."""
+    if len(rows) != 1:
+        raise Malformed(f"{len(rows)} {what} where one was asked for")
+    return rows[0]
+
+
+def by_topic(rows: Iterable[tuple[TopicPartition, T]]) -> dict[str, list[tuple[int, T]]]:
+    """Rows of partitions as the protocol wants them, in the order they came in."""
+    topics: dict[str, list[tuple[int, T]]] = {}
+    for (topic, partition), row in rows:
+        topics.setdefault(topic, []).append((partition, row))
+    return topics
+
+
+def by_partition(
+    topics: Iterable[Body], topic_ids: Mapping[str, UUID] | None = None
+) -> Iterator[tuple[TopicPartition, Body]]:
+    """The protocol's rows of topics, as rows of partitions.
+
+    Args:
+        topics: Rows with a `name` or a `topic_id`, and `partitions`.
+        topic_ids: The ids that the request was sent with.
+
+    Raises:
+        Malformed: A topic id that we did not send.
+    """
+    names = {topic_id: name for name, topic_id in (topic_ids or {}).items()}
+    for row in topics:
+        topic = row["name"] if "name" in row else names.get(row["topic_id"])
+        if topic is None:
+            raise Malformed(f"topic id {row['topic_id']} was not asked for")
+        for partition in row["partitions"]:
+            yield TopicPartition(topic, partition["partition_index"]), partition

@@ -1,0 +1,171 @@
+"""Which version of an API to speak to one broker.
+
+Four things have a say: what we speak (`apis`), what the broker offers (its
+ApiVersions answer), what a cap allows (tests of old protocols), and what this
+very request needs (its `limits`). The newest version in all four is taken; if
+there is none, the exception says whose fault that is and what to do about it.
+
+Thread: any; everything is frozen.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from prokurist.errors import UnsupportedVersionException
+from prokurist.network_thread.wire import apis
+from prokurist.network_thread.wire.apis import Api
+from prokurist.network_thread.wire.request import Limit, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The versions of one API, both ends included."""
+
+    oldest: int
+    newest: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.oldest}–{self.newest}" if self.oldest != self.newest else str(self.oldest)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What one broker offers, or what a cap allows.
+
+    Attributes:
+        ranges: The range of each API it knows, by the API's key.
+        source: Whom the ranges are of, as error messages name it.
+    """
+
+    ranges: Mapping[int, Range]
+    source: str = field(default="the broker", compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ranges", MappingProxyType(dict(self.ranges)))
+
+    def of(self, api: Api) -> Range | None:
+        """The range of one API; None if it is not known there."""
+        return self.ranges.get(api.key)
+
+    @classmethod
+    def of_kafka(cls, release: str) -> "Versions":
+        """What the brokers of a release of Apache Kafka offer, for use as a cap.
+
+        Only the newest versions are facts; the oldest are 0 or ours, since a cap
+        does not bound from below.
+
+        Raises:
+            ValueError: We have no facts about this release.
+        """
+        if release not in RELEASES:
+            raise ValueError(
+                f"no facts about Kafka {release!r}: there are some about {', '.join(RELEASES)}"
+            )
+        newest = dict(zip(COLUMNS, RELEASES[release], strict=True))
+        return cls(
+            {api.key: Range(0, last) for api, last in newest.items() if last is not None},
+            f"Kafka {release}",
+        )
+
+    def __repr__(self) -> str:
+        return f"Versions({self.source}, {len(self.ranges)} APIs)"
+
+
+def negotiate(
+    asked: Request[object] | Api, offered: Versions, cap: Versions | None = None
+) -> int:
+    """The newest version in which this can be asked of this broker.
+
+    Args:
+        asked: The request itself, so that what it needs counts; or the API, for
+            whether it can be asked at all.
+        offered: What the broker offers.
+        cap: What we may use of our own versions, in tests of old protocols.
+
+    Raises:
+        UnsupportedVersionException: There is none. The text names the API, who
+            speaks what, and the way out.
+    """
+    api, limits = (asked, ()) if isinstance(asked, Api) else (asked.api, tuple(asked.limits()))
+    ours = Range(api.oldest, api.newest)
+    if cap is not None:
+        allowed = cap.of(api)
+        if allowed is None or allowed.newest < api.oldest:
+            raise UnsupportedVersionException(
+                f"{api} is not spoken under the cap of {cap.source}: lift the cap"
+            )
+        ours = Range(api.oldest, min(api.newest, allowed.newest))
+    theirs = offered.of(api)
+    if theirs is None:
+        raise UnsupportedVersionException(
+            f"{api} is not among the APIs that {offered.source} knows (we speak versions "
+            f"{ours}): it takes a newer broker, or doing without"
+        )
+    both = Range(max(ours.oldest, theirs.oldest), min(ours.newest, theirs.newest))
+    spoken = f"{api}: we speak versions {ours}, {offered.source} {theirs}"
+    if both.oldest > both.newest:
+        # A cap never bounds from below, so a gap above us may be the cap's doing.
+        capped = cap is not None and ours.newest < api.newest
+        older = "lift the cap" if capped else "upgrade prokurist"
+        way_out = "upgrade the broker" if theirs.newest < ours.oldest else older
+        raise UnsupportedVersionException(f"{spoken}, and none is in both: {way_out}")
+    return newest_allowed(both, limits, spoken)
+
+
+def newest_allowed(both: Range, limits: Iterable[Limit], spoken: str) -> int:
+    """The newest version of a range within every limit of a request."""
+    oldest, newest = both.oldest, both.newest
+    for limit in limits:
+        oldest = max(oldest, limit.oldest)
+        newest = newest if limit.newest is None else min(newest, limit.newest)
+    if oldest <= newest:
+        return newest
+    needs = " and ".join(str(limit) for limit in limits)
+    raise UnsupportedVersionException(
+        f"{spoken}, and none of {both} can carry this request: {needs}"
+    )
+
+
+COLUMNS: Final = (
+    apis.API_VERSIONS,
+    apis.METADATA,
+    apis.FIND_COORDINATOR,
+    apis.OFFSET_COMMIT,
+    apis.OFFSET_FETCH,
+    apis.LIST_OFFSETS,
+    apis.OFFSET_FOR_LEADER_EPOCH,
+    apis.CONSUMER_GROUP_HEARTBEAT,
+    apis.JOIN_GROUP,
+    apis.SYNC_GROUP,
+    apis.HEARTBEAT,
+    apis.LEAVE_GROUP,
+)
+"""What the numbers below belong to, from left to right."""
+
+RELEASES: Final[Mapping[str, tuple[int | None, ...]]] = MappingProxyType(
+    {
+        "2.4": (3, 9, 3, 8, 6, 5, 3, None, 6, 4, 4, 4),
+        "2.5": (3, 9, 3, 8, 7, 5, 3, None, 7, 5, 4, 4),
+        "2.6": (3, 9, 3, 8, 7, 5, 3, None, 7, 5, 4, 4),
+        "2.7": (3, 9, 3, 8, 7, 5, 3, None, 7, 5, 4, 4),
+        "2.8": (3, 11, 3, 8, 7, 6, 4, None, 7, 5, 4, 4),
+        "3.0": (3, 11, 4, 8, 8, 7, 4, None, 7, 5, 4, 4),
+        "3.1": (3, 12, 4, 8, 8, 7, 4, None, 7, 5, 4, 4),
+        "3.2": (3, 12, 4, 8, 8, 7, 4, None, 9, 5, 4, 5),
+        "3.3": (3, 12, 4, 8, 8, 7, 4, None, 9, 5, 4, 5),
+        "3.4": (3, 12, 4, 8, 8, 7, 4, None, 9, 5, 4, 5),
+        "3.5": (3, 12, 4, 8, 8, 8, 4, None, 9, 5, 4, 5),
+        "3.6": (3, 12, 4, 8, 8, 8, 4, None, 9, 5, 4, 5),
+        "3.7": (3, 12, 4, 9, 9, 8, 4, 0, 9, 5, 4, 5),
+        "3.8": (3, 12, 5, 9, 9, 8, 4, 0, 9, 5, 4, 5),
+        "3.9": (4, 12, 6, 9, 9, 9, 4, 0, 9, 5, 4, 5),
+        "4.3": (4, 13, 6, 10, 10, 11, 4, 1, 9, 5, 4, 5),
+    }
+)
+"""The newest stable version of each API, from `validVersions` and
+`latestVersionUnstable` in Kafka's sources at each release's last tag (2.4 to
+3.8), and asked of `ApiKeys` in the jars (3.9.2, 4.3.1)."""

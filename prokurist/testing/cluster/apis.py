@@ -1,0 +1,90 @@
+"""The APIs that the model speaks: names, keys, and the versions it may offer.
+
+The names are Kafka's own. The versions are read off kio's index, which is a table
+of strings: nothing of any version is imported here.
+
+Thread: any; nothing here changes.
+"""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Final, Literal, get_args
+
+from kio.schema.index import schema_name_map
+
+ApiName = Literal[
+    "Produce",
+    "Fetch",
+    "ListOffsets",
+    "Metadata",
+    "OffsetCommit",
+    "OffsetFetch",
+    "FindCoordinator",
+    "ApiVersions",
+    "CreateTopics",
+    "InitProducerId",
+    "OffsetForLeaderEpoch",
+    "DescribeCluster",
+]
+"""What a test calls an API; mypy finds a slip, and so does `named`."""
+
+KEYS: Final[dict[ApiName, int]] = {
+    "Produce": 0,
+    "Fetch": 1,
+    "ListOffsets": 2,
+    "Metadata": 3,
+    "OffsetCommit": 8,
+    "OffsetFetch": 9,
+    "FindCoordinator": 10,
+    "ApiVersions": 18,
+    "CreateTopics": 19,
+    "InitProducerId": 22,
+    "OffsetForLeaderEpoch": 23,
+    "DescribeCluster": 60,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API.
+
+    Attributes:
+        name: Kafka's name for it.
+        key: Its number on the wire.
+        folder: Its package below `kio.schema`.
+        oldest: The oldest version that kio can speak.
+        newest: The newest one.
+    """
+
+    name: ApiName
+    key: int
+    folder: str
+    oldest: int
+    newest: int
+
+    def __repr__(self) -> str:
+        return f"Api({self.name}, {self.oldest} to {self.newest})"
+
+
+@cache
+def by_key() -> dict[int, Api]:
+    """Every API that the model speaks, by its number."""
+    return {api.key: api for api in map(named, get_args(ApiName))}
+
+
+@cache
+def named(name: str) -> Api:
+    """The API of a name.
+
+    Raises:
+        ValueError: The model speaks no API of that name.
+    """
+    key = KEYS.get(name)  # type: ignore[call-overload]  # any str may be asked for
+    if key is None:
+        close = get_close_matches(name, KEYS, 1)
+        hint = f"; did you mean {close[0]}?" if close else f": it speaks {', '.join(KEYS)}"
+        raise ValueError(f"the cluster model has no API {name!r}{hint}")
+    folder = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+    versions = schema_name_map[folder]
+    return Api(name, key, folder, min(versions), max(versions))  # type: ignore[arg-type]

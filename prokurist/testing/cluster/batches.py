@@ -1,0 +1,163 @@
+"""Record batches (format 2) as the model sees them: a header and opaque bytes.
+
+The model reads what a broker reads: lengths, offsets, timestamps, the producer's
+numbers and the checksum. It looks inside a batch only to find a record by its
+timestamp, and only where nothing is compressed. `make_batch` writes plain ones,
+for the records a test puts into a partition without a producer.
+
+Thread: any; values are frozen.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from crc32c import crc32c
+
+from prokurist.records.varints import decode_varint, encode_varint
+
+HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+"""Base offset, length, leader epoch, magic, CRC, attributes, last offset delta,
+base and max timestamp, producer id, epoch and base sequence, record count."""
+
+LENGTH_COUNTS_FROM: Final = 12
+CRC_COUNTS_FROM: Final = 21
+COMPRESSION: Final = 0x07
+NO_PRODUCER: Final = -1
+
+
+class InvalidBatch(Exception):
+    """The bytes are not one batch in format 2."""
+
+
+class CorruptBatch(Exception):
+    """The checksum says that the bytes of a batch were changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record to put into a partition.
+
+    Attributes:
+        value: Its value; None is a tombstone.
+        key: Its key.
+        timestamp: In milliseconds since the epoch.
+        headers: Its headers, in order.
+    """
+
+    value: bytes | None
+    key: bytes | None = None
+    timestamp: int = 0
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Batch:
+    """One batch, and what its header says."""
+
+    data: bytes
+    base_offset: int
+    leader_epoch: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of its last record."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of its last record; the numbers go round after 2³¹ − 1."""
+        return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF
+
+    def __repr__(self) -> str:
+        span = f"{self.base_offset} to {self.last_offset}"
+        return f"Batch({span}, epoch {self.leader_epoch}, {len(self.data)} bytes)"
+
+    def appended_at(self, base_offset: int, leader_epoch: int) -> "Batch":
+        """The batch as a log keeps it; both numbers stand outside the checksum."""
+        head = (
+            struct.pack(">q", base_offset) + self.data[8:12] + struct.pack(">i", leader_epoch)
+        )
+        return parse(head + self.data[16:])
+
+    def records(self) -> Iterator[tuple[int, int]]:
+        """Offset and timestamp of each record; coarse for a compressed batch.
+
+        Of a compressed one the header tells the first record's timestamp and the
+        latest: they are given for its first and its last offset.
+        """
+        if self.attributes & COMPRESSION:
+            yield self.base_offset, self.base_timestamp
+            if self.last_offset_delta:
+                yield self.last_offset, self.max_timestamp
+            return
+        position = HEADER.size
+        while position < len(self.data):
+            length, body = decode_varint(self.data, position)
+            timestamp_delta, after = decode_varint(self.data, body + 1)
+            offset_delta, _ = decode_varint(self.data, after)
+            yield self.base_offset + offset_delta, self.base_timestamp + timestamp_delta
+            position = body + length
+
+
+def parse(data: bytes) -> Batch:
+    """One whole batch, its checksum compared.
+
+    Raises:
+        InvalidBatch: It is cut off, goes on, or is in another format.
+        CorruptBatch: It was changed.
+    """
+    if len(data) < HEADER.size:
+        raise InvalidBatch(f"{len(data)} bytes are less than a header")
+    base, length, epoch, magic, crc, attributes, delta, first, most, pid, pepoch, seq, _ = (
+        HEADER.unpack_from(data)
+    )
+    if length + LENGTH_COUNTS_FROM != len(data) or magic != 2:
+        raise InvalidBatch(f"length {length} and format {magic} in {len(data)} bytes")
+    if crc32c(memoryview(data)[CRC_COUNTS_FROM:]) != crc:
+        raise CorruptBatch("the checksum does not fit the bytes")
+    return Batch(data, base, epoch, attributes, delta, first, most, pid, pepoch, seq)
+
+
+def make_batch(records: Sequence[Record]) -> Batch:
+    """A plain batch of records, as a producer without compression would send it.
+
+    Raises:
+        ValueError: There are no records.
+    """
+    if not records:
+        raise ValueError("a batch has at least one record")
+    first = records[0].timestamp
+    most = max(record.timestamp for record in records)
+    body = b"".join(record_bytes(record, delta, first) for delta, record in enumerate(records))
+    last = len(records) - 1
+    checked = struct.pack(">hiqqqhii", 0, last, first, most, -1, -1, -1, len(records)) + body
+    length = len(checked) + CRC_COUNTS_FROM - LENGTH_COUNTS_FROM
+    return parse(struct.pack(">qiibI", 0, length, -1, 2, crc32c(checked)) + checked)
+
+
+def record_bytes(record: Record, offset_delta: int, base_timestamp: int) -> bytes:
+    """One record inside a batch."""
+    parts = [b"\0", encode_varint(record.timestamp - base_timestamp)]
+    parts += [encode_varint(offset_delta), *sized((record.key, record.value))]
+    parts.append(encode_varint(len(record.headers)))
+    for name, value in record.headers:
+        parts += sized((name.encode(), value))
+    inside = b"".join(parts)
+    return encode_varint(len(inside)) + inside
+
+
+def sized(values: Iterable[bytes | None]) -> list[bytes]:
+    """Each value behind its length; null has the length −1."""
+    return [
+        encode_varint(-1) if value is None else encode_varint(len(value)) + value
+        for value in values
+    ]

@@ -1,0 +1,73 @@
+"""Whole brokers that stop, die and come back, and their connections.
+
+Thread: any for a served cluster; the driver's for a model.
+"""
+
+from prokurist.testing.cluster.session import End
+from prokurist.testing.cluster.steering import Fault, Steering
+
+
+class BrokerControls(Steering):
+    """Brokers."""
+
+    __slots__ = ()
+
+    def freeze(self, node: int | None = None) -> Fault:
+        """Stop a broker, or all: it takes connections and bytes, and does nothing.
+
+        What a stopped process looks like from outside. The others do not miss it.
+        """
+        with self._change() as (cluster, _):
+            for each in cluster.brokers(node):
+                each.frozen = True
+        return Fault("freeze", lambda: self.thaw(node))
+
+    def thaw(self, node: int | None = None) -> None:
+        """Let a broker, or all, go on: what came meanwhile is answered in order."""
+        with self._change() as (cluster, _):
+            for each in cluster.brokers(node):
+                each.frozen = False
+
+    def kill(self, node: int, *, missed: bool = True) -> Fault:
+        """End a broker: its connections are reset, and new ones refused.
+
+        What it was working on has no effect.
+
+        Args:
+            node: The broker.
+            missed: Whether the others have noticed: then its partitions and groups
+                have gone to them, and metadata names it no longer.
+        """
+        with self._change() as (cluster, now):
+            broker = cluster.state.broker(node)
+            broker.running = broker.frozen = False
+            cluster.end_all(node, End.RESET)
+            if missed:
+                cluster.state.miss(node)
+            cluster.state.changed(now)
+        return Fault("kill", lambda: self.restart(node))
+
+    def miss(self, node: int) -> None:
+        """Have the others notice a broker that was killed with `missed=False`."""
+        with self._change() as (cluster, now):
+            cluster.state.miss(node)
+            cluster.state.changed(now)
+
+    def restart(self, node: int) -> None:
+        """Start a broker that was killed; nothing that was committed is lost.
+
+        It leads nothing again but what nobody leads.
+        """
+        with self._change() as (cluster, now):
+            cluster.state.welcome_back(node)
+            cluster.state.changed(now)
+
+    def disconnect(self, node: int | None = None, *, reset: bool = False) -> None:
+        """End the connections there are, to a broker or to all; it goes on itself."""
+        with self._change() as (cluster, _):
+            cluster.end_all(node, End.RESET if reset else End.CLOSED)
+
+    def sessions(self, node: int | None = None) -> int:
+        """How many connections are open, to a broker or to all."""
+        with self._change() as (cluster, _):
+            return len(cluster.sessions(node))

@@ -1,0 +1,262 @@
+"""The cluster model: brokers to connect to, in whatever time the driver says it is.
+
+Pure and deterministic: no threads, no sockets, no clock; the same calls give the
+same results. Whoever drives it hands in frames and the time, asks `next_due`, and
+calls `advance` then; the deliveries come in the order in which they fell due. A
+call at a later time first lets happen what was due before.
+
+Faults and changes of the state are made through `control.Controls`.
+
+Thread: one at a time; there is no lock in here.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from prokurist.testing.cluster.answers import Context, Result, Silence
+from prokurist.testing.cluster.apis import Api, ApiName, by_key, named
+from prokurist.testing.cluster.faults import Fate, Kind, Refusals, RuleBook
+from prokurist.testing.cluster.handlers import handler_of
+from prokurist.testing.cluster.handlers.api_versions import too_new
+from prokurist.testing.cluster.journal import Entry, Journal
+from prokurist.testing.cluster.session import Delivery, End, Session, Stage
+from prokurist.testing.cluster.state import Broker, State, make_state
+from prokurist.testing.cluster.wire import (
+    MalformedRequest,
+    Request,
+    Values,
+    decode,
+    encode,
+)
+from prokurist.types import Node
+
+WRONG_BY = 1_000_000
+"""How far a wrong correlation id lies from the right one."""
+
+
+class Cluster:
+    """The cluster.
+
+    Attributes:
+        state: Brokers, topics, groups.
+        rules: What is to go wrong.
+        journal: Every request that came.
+        offered: The versions it offers, by API key; a test may narrow them.
+        failures: Exceptions of our own handlers. Each closed the connection that
+            it happened on, as a broker would; a test that ends with one has failed.
+    """
+
+    __slots__ = (
+        "_connected",
+        "_now",
+        "_outbox",
+        "_sessions",
+        "failures",
+        "journal",
+        "offered",
+        "rules",
+        "state",
+    )
+
+    def __init__(
+        self,
+        nodes: int | Sequence[Node] = 1,
+        topics: Mapping[str, int] | None = None,
+        *,
+        auto_create: bool = False,
+        versions: Mapping[ApiName, tuple[int, int]] | None = None,
+    ) -> None:
+        """Start the brokers.
+
+        Args:
+            nodes: How many, counted from 1, or each with what it advertises.
+            topics: The topics there are from the beginning, and how many
+                partitions each has.
+            auto_create: Whether asking for a topic's metadata makes it.
+            versions: What to offer of an API, where not everything that kio can
+                speak: older brokers.
+
+        Raises:
+            ValueError: There is no broker, two have one id, or an API or its
+                versions are none of the model's.
+        """
+        self.state: State = make_state(nodes, topics or {})
+        self.state.auto_create = auto_create
+        self.rules: RuleBook = RuleBook()
+        self.journal: Journal = Journal()
+        self.failures: list[Exception] = []
+        self.offered: dict[int, tuple[int, int]] = {
+            api.key: (api.oldest, api.newest) for api in by_key().values()
+        }
+        for name, (oldest, newest) in (versions or {}).items():
+            self.offer(name, oldest, newest)
+        self._sessions: list[Session] = []
+        self._outbox: list[tuple[float, Delivery]] = []
+        self._connected = 0
+        self._now = -math.inf
+
+    def __repr__(self) -> str:
+        return (
+            f"Cluster({len(self.state.brokers)} brokers, {len(self._sessions)} sessions, "
+            f"{self.journal.received} requests, {len(self._outbox)} deliveries waiting)"
+        )
+
+    # --- what a client does -----------------------------------------------------
+
+    def connect(self, node_id: int, now: float) -> Session:
+        """Open a connection to a broker.
+
+        Raises:
+            ConnectionRefusedError: The broker is down.
+            ValueError: There is no such broker.
+        """
+        self.catch_up(now)
+        broker = self.state.broker(node_id)
+        if not broker.running:
+            raise ConnectionRefusedError(f"broker {node_id} is down")
+        self._connected += 1
+        session = Session(self._connected, broker, self)
+        self._sessions.append(session)
+        return session
+
+    # --- what the driver does ---------------------------------------------------
+
+    def next_due(self) -> float | None:
+        """When `advance` will have something to do; None if nothing is pending.
+
+        It may lie in the past: then there is something now.
+        """
+        due = min((each.due() for each in self._sessions), default=math.inf)
+        if self._outbox:
+            due = min(due, self._outbox[0][0])
+        return None if due == math.inf else max(due, self._now)
+
+    def advance(self, now: float) -> list[Delivery]:
+        """Let happen what is due by `now`, and take what has become ready."""
+        self.catch_up(now)
+        ready, self._outbox = self._outbox, []
+        return [delivery for _, delivery in ready]
+
+    def catch_up(self, now: float) -> None:
+        """Let happen what is due by `now`; what becomes ready waits for `advance`."""
+        while self._sessions:
+            # Of sessions that are due together the one connected first goes first.
+            session = min(self._sessions, key=Session.due)
+            due = session.due()
+            if due > now:
+                break
+            self._now = max(self._now, due)
+            self._step(session)
+        self._now = max(self._now, now)
+
+    def _step(self, session: Session) -> None:
+        try:
+            session.step(self._now)
+        except Exception as error:  # noqa: BLE001  # kept, and raised by whoever closes
+            error.add_note(f"in the cluster model, at {session}")
+            self.failures.append(error)
+            self.end(session, End.CLOSED)
+        if session.stage is Stage.OVER:
+            self._sessions.remove(session)
+
+    # --- what controls do ---------------------------------------------------------
+
+    def brokers(self, node_id: int | None = None) -> list[Broker]:
+        """One broker, or all."""
+        everyone = list(self.state.brokers.values())
+        return everyone if node_id is None else [self.state.broker(node_id)]
+
+    def sessions(self, node_id: int | None = None) -> list[Session]:
+        """The open connections, of one broker or of all."""
+        return [each for each in self._sessions if node_id in (None, each.broker.node.id)]
+
+    def end(self, session: Session, end: End) -> None:
+        """End a connection from the broker's side."""
+        if session.stage is not Stage.OVER:
+            if not session.orphan:
+                self.deliver(Delivery(session, end=end), self._now)
+            session.finish()
+
+    def end_all(self, node_id: int | None, end: End) -> None:
+        """End all connections of one broker or of all."""
+        for session in self.sessions(node_id):
+            self.end(session, end)
+            self._sessions.remove(session)
+
+    def offer(self, name: ApiName, oldest: int, newest: int) -> None:
+        """Offer other versions of an API from now on.
+
+        Raises:
+            ValueError: They are not among those that kio can speak.
+        """
+        api = named(name)
+        if not api.oldest <= oldest <= newest <= api.newest:
+            raise ValueError(f"{name} {oldest} to {newest} is not within {api!r}")
+        self.offered[api.key] = (oldest, newest)
+
+    # --- what sessions ask for (session.Host) ---------------------------------------
+
+    def received(self, session: Session, frame: bytes, now: float) -> None:
+        """A frame has come: note it, and put it in line."""
+        self.catch_up(now)
+        try:
+            request = decode(bytes(frame))
+        except MalformedRequest as error:
+            # A broker closes; and somebody sent it, which a test should hear of.
+            error.add_note(f"from the client of {session}")
+            self.failures.append(error)
+            self.end(session, End.CLOSED)
+            self._sessions.remove(session)
+            return
+        entry = Entry(now, session.broker.node.id, session.number, request)
+        self.journal.add(entry)
+        session.enqueue(entry)
+
+    def left(self, session: Session, now: float) -> None:
+        """A client has closed."""
+        self.catch_up(now)
+        if session.stage is not Stage.OVER:
+            session.abandon()
+        if session.stage is Stage.OVER and session in self._sessions:
+            self._sessions.remove(session)
+
+    def fate(self, session: Session, request: Request) -> Fate:
+        """What the rules have in store for a request."""
+        return self.rules.fate(request.api, session.broker.node.id)
+
+    def work(self, session: Session, request: Request, now: float) -> Result:
+        """Run the handler of a request; a version that is not offered has none."""
+        api = request.api
+        if api is None or api.key not in self.offered:
+            return Silence.CLOSE
+        oldest, newest = self.offered[api.key]
+        if not oldest <= request.version <= newest:
+            return too_new(oldest, newest) if api.name == "ApiVersions" else Silence.CLOSE
+        context = Context(
+            api=api,
+            version=request.version,
+            broker=session.broker,
+            now=now,
+            offered=self.offered,
+            refusals=Refusals(self.rules, api, session.broker.node.id),
+        )
+        return handler_of(api.name)(self.state, request.body, context)
+
+    def encode(self, request: Request, answer: Values, fate: Fate) -> bytes:
+        """The frame of an answer, right or, where a rule says so, wrong."""
+        if garbage := fate.get(Kind.GARBAGE):
+            return garbage.data
+        api: Api = named(request.name)
+        number = request.correlation_id
+        if fate.get(Kind.WRONG_ID):
+            number = number - WRONG_BY if number >= 0 else number + WRONG_BY
+        throttle = fate.get(Kind.THROTTLE)
+        values = {"throttle_time": throttle.seconds if throttle else 0.0, **answer}
+        # Asked in a version it does not offer, a broker answers ApiVersions in the first.
+        oldest, newest = self.offered[api.key]
+        offered = oldest <= request.version <= newest
+        return encode(api, request.version if offered else 0, number, values)
+
+    def deliver(self, delivery: Delivery, now: float) -> None:
+        """Have something reach a client when the driver next takes what is ready."""
+        self._outbox.append((now, delivery))

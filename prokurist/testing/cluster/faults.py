@@ -1,0 +1,207 @@
+"""What a test wants to go wrong, as rules that requests are held against.
+
+A rule is taken into account when a broker takes up a request, not when the bytes
+arrive; a counted one is used up by the requests it hit. Undoing a rule changes
+nothing for what it hit before, but for `HOLD`, which lets go.
+
+Thread: whoever drives the model.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from prokurist.testing.cluster.apis import Api
+
+
+class Kind(Enum):
+    """What a rule does."""
+
+    DELAY = "delay"
+    """The broker works on the request later; what stands behind it waits."""
+    HOLD = "hold"
+    """The broker works on the request when the rule is undone."""
+    LATE = "answer late"
+    """The effect is there at once, the answer later."""
+    DROP = "drop"
+    """The answer never comes, nor any that stands behind it on its connection."""
+    CUT = "cut"
+    """The connection ends where the answer would have been."""
+    FAIL = "fail"
+    """The handler refuses with an error code."""
+    WRONG_ID = "wrong correlation id"
+    """The answer bears a number that nobody asked under."""
+    GARBAGE = "garbage"
+    """Other bytes stand where the answer would have been."""
+    THROTTLE = "throttle"
+    """The answer asks for quiet, and the broker does not listen that long."""
+
+
+@dataclass(eq=False, slots=True, repr=False)
+class Rule:
+    """One rule.
+
+    Attributes:
+        kind: What it does.
+        api: For which API; None for each.
+        node: On which broker; None for each.
+        left: How many requests it is still good for; None until it is undone.
+        seconds: For DELAY, LATE and THROTTLE.
+        code: For FAIL.
+        topic: FAIL: only what is said about this topic.
+        partition: FAIL: only what is said about this partition.
+        whole: FAIL: refuse the request as a whole; None for what is usual.
+        data: For GARBAGE: the bytes.
+        framed: For GARBAGE: whether a right length goes before them.
+        applied: For DROP and CUT: whether the request takes effect before.
+        reset: For CUT: a reset, and not an orderly end.
+        used: How many requests it hit.
+        live: Whether it is still in force.
+    """
+
+    kind: Kind
+    api: Api | None = None
+    node: int | None = None
+    left: int | None = None
+    seconds: float = 0.0
+    code: int = 0
+    topic: str | None = None
+    partition: int | None = None
+    whole: bool | None = None
+    data: bytes = b""
+    framed: bool = True
+    applied: bool = False
+    reset: bool = False
+    used: int = 0
+    live: bool = True
+
+    def __repr__(self) -> str:
+        what = self.api.name if self.api else "any API"
+        where = "anywhere" if self.node is None else f"on {self.node}"
+        left = "" if self.left is None else f", {self.left} left"
+        return f"Rule({self.kind.value}, {what} {where}, used {self.used}{left})"
+
+    def fits(self, api: Api | None, node: int) -> bool:
+        """Whether it is in force for a request."""
+        return (
+            self.live
+            and self.left != 0
+            and self.api in (None, api)
+            and self.node in (None, node)
+        )
+
+    def use(self) -> None:
+        """It hit one more request."""
+        self.used += 1
+        if self.left is not None:
+            self.left -= 1
+
+
+@dataclass(slots=True, repr=False)
+class Fate:
+    """What the rules have in store for one request, fixed when it is taken up."""
+
+    rules: dict[Kind, Rule] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Fate({', '.join(each.value for each in self.rules) or 'nothing'})"
+
+    def get(self, kind: Kind, *, applied: bool | None = None) -> Rule | None:
+        """The rule of a kind, and of a variant of it, that hit the request."""
+        rule = self.rules.get(kind)
+        return rule if rule and applied in (None, rule.applied) else None
+
+
+class RuleBook:
+    """All rules, in the order they were made; of one kind the oldest goes first."""
+
+    __slots__ = ("_rules",)
+
+    def __init__(self) -> None:
+        self._rules: list[Rule] = []
+
+    def __repr__(self) -> str:
+        return f"RuleBook({len(self._rules)} rules)"
+
+    def add(self, rule: Rule) -> Rule:
+        """Put a rule into force."""
+        self._rules = [each for each in self._rules if each.live and each.left != 0]
+        self._rules.append(rule)
+        return rule
+
+    def clear(self) -> None:
+        """Undo all rules."""
+        for rule in self._rules:
+            rule.live = False
+        self._rules = []
+
+    def fate(self, api: Api | None, node: int) -> Fate:
+        """Use up what hits a request; failures are used up by what they refuse."""
+        fate = Fate()
+        for rule in self._rules:
+            if (
+                rule.kind not in fate.rules
+                and rule.kind is not Kind.FAIL
+                and rule.fits(api, node)
+            ):
+                rule.use()
+                fate.rules[rule.kind] = rule
+        return fate
+
+    def failures(self, api: Api, node: int) -> Iterator[Rule]:
+        """The rules in force that refuse something in a request."""
+        return (each for each in self._rules if each.kind is Kind.FAIL and each.fits(api, node))
+
+
+class Refusals:
+    """What the FAIL rules say to one request.
+
+    A handler asks for the whole and for each partition it is about to answer. A
+    rule is used up once by a request, in however many partitions it strikes.
+    """
+
+    __slots__ = ("_api", "_book", "_node", "_struck")
+
+    def __init__(self, book: RuleBook, api: Api, node: int) -> None:
+        self._book = book
+        self._api = api
+        self._node = node
+        self._struck: list[Rule] = []
+
+    def __repr__(self) -> str:
+        return f"Refusals({self._api.name} on {self._node}, {len(self._struck)} struck)"
+
+    def whole(self, *, usual: bool = True, codes: frozenset[int] = frozenset()) -> int:
+        """The code to refuse the whole request with; 0 for none.
+
+        Args:
+            usual: Whether this API refuses as a whole where a test does not say.
+            codes: The codes for which it does all the same.
+        """
+        for rule in self._in_force():
+            if rule.topic is None and rule.partition is None:
+                natural = usual or rule.code in codes
+                if natural if rule.whole is None else rule.whole:
+                    return self._strike(rule)
+        return 0
+
+    def part(self, topic: str | None = None, partition: int | None = None) -> int:
+        """The code to refuse a topic or partition with; 0 for none."""
+        for rule in self._in_force():
+            if (
+                not rule.whole
+                and rule.topic in (None, topic)
+                and rule.partition in (None, partition)
+            ):
+                return self._strike(rule)
+        return 0
+
+    def _in_force(self) -> list[Rule]:
+        fresh = list(self._book.failures(self._api, self._node))
+        return self._struck + [each for each in fresh if each not in self._struck]
+
+    def _strike(self, rule: Rule) -> int:
+        if rule not in self._struck:
+            rule.use()
+            self._struck.append(rule)
+        return rule.code

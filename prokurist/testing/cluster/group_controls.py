@@ -1,0 +1,94 @@
+"""Groups and their coordinators, who may do what, and what was on the wire.
+
+Thread: any for a served cluster; the driver's for a model.
+"""
+
+import math
+
+from prokurist.testing.cluster.apis import ApiName, named
+from prokurist.testing.cluster.groups import Committed
+from prokurist.testing.cluster.journal import Entry
+from prokurist.testing.cluster.steering import Fault, Steering
+from prokurist.types import TopicPartition
+
+
+class GroupControls(Steering):
+    """Groups, who may do what, what is offered, and what was on the wire."""
+
+    __slots__ = ()
+
+    def committed(self, group: str) -> dict[TopicPartition, Committed]:
+        """What a group has committed."""
+        with self._change() as (cluster, _):
+            known = cluster.state.groups.get(group)
+            return dict(known.offsets) if known else {}
+
+    def coordinator(self, group: str) -> int | None:
+        """Which broker coordinates a group; None if none can."""
+        with self._change() as (cluster, _):
+            return cluster.state.coordinator(group)
+
+    def move_coordinator(self, group: str, node: int) -> None:
+        """Have another broker coordinate a group; its offsets go along."""
+        with self._change() as (cluster, now):
+            cluster.state.broker(node)
+            cluster.state.group(group).coordinator = node
+            cluster.state.changed(now)
+
+    def coordinator_loading(
+        self, group: str, *, seconds: float | None = None, times: int | None = None
+    ) -> Fault:
+        """Have a group's coordinator still load: for a time, or so many requests.
+
+        Without either it loads until this is undone.
+        """
+        with self._change() as (cluster, now):
+            loading = cluster.state.group(group)
+            if times is not None:
+                loading.loading_times = times
+            if seconds is not None or times is None:
+                loading.loading_until = now + (math.inf if seconds is None else seconds)
+
+        def undo() -> None:
+            with self._change():
+                loading.loading_until = -math.inf
+                loading.loading_times = 0
+
+        return Fault(f"{group} loading", undo)
+
+    def deny(self, *, topic: str | None = None, group: str | None = None) -> Fault:
+        """Take away everybody's authorization for a topic, a group, or both."""
+
+        def undo() -> None:
+            with self._change() as (cluster, now):
+                cluster.state.denied_topics.discard(topic or "")
+                cluster.state.denied_groups.discard(group or "")
+                cluster.state.changed(now)
+
+        with self._change() as (cluster, now):
+            if topic is not None:
+                cluster.state.denied_topics.add(topic)
+            if group is not None:
+                cluster.state.denied_groups.add(group)
+            cluster.state.changed(now)
+        return Fault(f"deny {topic or ''} {group or ''}", undo)
+
+    def offer(self, api: ApiName, oldest: int, newest: int) -> None:
+        """Offer other versions of an API from now on, as older brokers do."""
+        with self._change() as (cluster, _):
+            cluster.offer(api, oldest, newest)
+
+    def withdraw(self, api: ApiName) -> None:
+        """Offer an API no longer; who asks all the same is disconnected."""
+        with self._change() as (cluster, _):
+            cluster.offered.pop(named(api).key, None)
+
+    def requests(self, api: ApiName | None = None, *, node: int | None = None) -> list[Entry]:
+        """What was on the wire: the requests of an API, to a broker, in order."""
+        with self._change() as (cluster, _):
+            return cluster.journal.entries(api, node)
+
+    def forget_requests(self) -> None:
+        """Begin the journal anew."""
+        with self._change() as (cluster, _):
+            cluster.journal.clear()

@@ -1,0 +1,62 @@
+"""Groups as their coordinator keeps them: committed offsets.
+
+Membership is to come; so far every group is a simple one, used by consumers that
+assign partitions to themselves.
+
+Thread: whoever drives the model.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+from prokurist.types import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """One committed offset.
+
+    Attributes:
+        offset: The offset.
+        leader_epoch: The leader epoch that came with it; −1 for none.
+        metadata: The note that came with it.
+        at: When it was committed, on the model's clock.
+    """
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    at: float
+
+
+@dataclass(slots=True)
+class Group:
+    """One group.
+
+    Attributes:
+        name: Its id.
+        coordinator: The broker a test moved it to; None where its name decides.
+        offsets: What was committed. The key is a topic's name: a topic that is
+            deleted takes its offsets along, one made anew starts without any.
+        loading_until: Until then the coordinator still reads its log.
+        loading_times: For so many requests it still does.
+    """
+
+    name: str
+    coordinator: int | None = None
+    offsets: dict[TopicPartition, Committed] = field(default_factory=dict)
+    loading_until: float = -math.inf
+    loading_times: int = 0
+
+    def __repr__(self) -> str:
+        where = "by name" if self.coordinator is None else f"on {self.coordinator}"
+        return f"Group({self.name}, {where}, {len(self.offsets)} offsets)"
+
+    def loading(self, now: float) -> bool:
+        """Whether the coordinator is still loading; a counted loading counts down."""
+        if now < self.loading_until:
+            return True
+        if self.loading_times > 0:
+            self.loading_times -= 1
+            return True
+        return False

@@ -1,0 +1,45 @@
+"""One handler for each API: small functions from a request to an answer.
+
+A handler is `handle(state, request, context)`. It reads kio's request of whatever
+version (`field` below reads what some versions lack) and gives back the fields of
+all versions; `wire.build` takes those that the version has. It may also park the
+request (`Wait`) or refuse to answer (`Silence`).
+
+Thread: whoever drives the model.
+"""
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from prokurist.testing.cluster.answers import Handler
+
+HANDLERS: Final = {
+    "Produce": "produce",
+    "Fetch": "fetch",
+    "ListOffsets": "list_offsets",
+    "Metadata": "metadata",
+    "OffsetCommit": "offset_commit",
+    "OffsetFetch": "offset_fetch",
+    "FindCoordinator": "find_coordinator",
+    "ApiVersions": "api_versions",
+    "CreateTopics": "create_topics",
+    "InitProducerId": "init_producer_id",
+    "OffsetForLeaderEpoch": "offset_for_leader_epoch",
+    "DescribeCluster": "describe_cluster",
+}
+"""The module of each API's handler."""
+
+
+@cache
+def handler_of(name: str) -> "Handler":
+    """The handler of an API."""
+    module = import_module(f"prokurist.testing.cluster.handlers.{HANDLERS[name]}")
+    handler: Handler = module.handle
+    return handler
+
+
+def field(request: Any, name: str, default: Any = None) -> Any:
+    """A field of a request, or of a part of one, that not all versions have."""
+    return getattr(request, name, default)

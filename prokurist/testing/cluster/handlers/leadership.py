@@ -1,0 +1,104 @@
+"""Whether a broker may speak for a partition: the checks that four APIs share."""
+
+from typing import Any, NamedTuple
+
+from kio.schema.errors import ErrorCode
+
+from prokurist.testing.cluster.answers import Context
+from prokurist.testing.cluster.handlers import field
+from prokurist.testing.cluster.state import State
+from prokurist.testing.cluster.topics import Partition, Topic
+from prokurist.testing.cluster.wire import Values
+
+NO_EPOCH = -1
+
+
+class Place(NamedTuple):
+    """A partition that was asked about.
+
+    Attributes:
+        code: Why this broker cannot speak for it; 0 if it can.
+        topic: Its topic, where there is one.
+        partition: The partition, where there is one.
+    """
+
+    code: int
+    topic: Topic | None
+    partition: Partition | None
+
+    @property
+    def led(self) -> Partition:
+        """The partition, for whoever has looked at the code."""
+        if self.partition is None or self.code:
+            raise AssertionError(f"nobody may speak for {self}")
+        return self.partition
+
+
+def place(
+    state: State,
+    context: Context,
+    asked: Any,
+    index: int,
+    epoch: int = NO_EPOCH,
+) -> Place:
+    """Find a partition, and say whether this broker leads it in the asker's epoch.
+
+    Args:
+        state: The cluster's state.
+        context: The request's circumstances.
+        asked: The part of the request that names the topic, by name or by id.
+        index: The partition's number.
+        epoch: The leader epoch the asker believes in; −1 if it does not say.
+    """
+    by_id = hasattr(asked, "topic_id")
+    topic = (
+        state.topic_by_id(asked.topic_id)
+        if by_id
+        else state.topics.get(field(asked, "name") or field(asked, "topic", ""))
+    )
+    name = topic.name if topic else field(asked, "name") or field(asked, "topic")
+    partition = topic.partition(index) if topic else None
+    code = context.refusals.part(name, index)
+    if code:
+        pass
+    elif name in state.denied_topics:
+        # Who asks by id is not told that there is such a topic.
+        code = ErrorCode.unknown_topic_id if by_id else ErrorCode.topic_authorization_failed
+    elif topic is None and by_id:
+        code = ErrorCode.unknown_topic_id
+    elif partition is None:
+        code = ErrorCode.unknown_topic_or_partition
+    else:
+        code = standing(partition, context.node, epoch)
+    return Place(code, topic, partition)
+
+
+def standing(partition: Partition, node: int, epoch: int) -> ErrorCode:
+    """Whether a broker leads a partition in the epoch that the asker believes in."""
+    # A broker compares the epochs first: who is behind must hear that he is.
+    if epoch != NO_EPOCH and epoch < partition.epoch:
+        return ErrorCode.fenced_leader_epoch
+    if epoch != NO_EPOCH and epoch > partition.epoch:
+        return ErrorCode.unknown_leader_epoch
+    if partition.leader != node:
+        return ErrorCode.not_leader_or_follower
+    return ErrorCode.none
+
+
+def leader_hint(where: Place) -> Values:
+    """The leader, for answers whose newer versions tell it to whoever asked elsewhere."""
+    wrong = (ErrorCode.not_leader_or_follower, ErrorCode.fenced_leader_epoch)
+    if where.code not in wrong or where.partition is None:
+        return {}
+    told = {"leader_id": where.partition.leader, "leader_epoch": where.partition.epoch}
+    return {"current_leader": told}
+
+
+def endpoints(state: State, hints: list[Values]) -> list[Values]:
+    """The addresses of the leaders told."""
+    told = {each["current_leader"]["leader_id"] for each in hints if "current_leader" in each}
+    nodes = [state.brokers[each].node for each in sorted(told) if each in state.brokers]
+    return [
+        {"node_id": node.id, "host": node.host, "port": node.port, "rack": node.rack}
+        for node in nodes
+    ]

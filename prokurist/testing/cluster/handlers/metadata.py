@@ -1,0 +1,125 @@
+"""Metadata: brokers, topics, and who leads what."""
+
+from typing import Any, Final
+
+from kio.schema.errors import ErrorCode
+
+from prokurist.testing.cluster.answers import Context
+from prokurist.testing.cluster.handlers import field
+from prokurist.testing.cluster.state import State
+from prokurist.testing.cluster.topics import NO_LEADER, Partition, Topic, legal_name
+from prokurist.testing.cluster.wire import Values
+
+TOPIC_OPERATIONS: Final = 0b1101_1111_1000
+CLUSTER_OPERATIONS: Final = 0b1_1111_1010_0000
+NOT_ASKED_FOR: Final = -(1 << 31)
+
+
+def handle(state: State, request: Any, context: Context) -> Values:
+    """Describe the cluster, and the topics asked for or all."""
+    operations = TOPIC_OPERATIONS
+    if not field(request, "include_topic_authorized_operations", default=False):
+        operations = NOT_ASKED_FOR
+    cluster_operations = CLUSTER_OPERATIONS
+    if not field(request, "include_cluster_authorized_operations", default=False):
+        cluster_operations = NOT_ASKED_FOR
+    code = context.refusals.whole(usual=False)
+    topics = [] if code else asked_for(state, request, context)
+    return {
+        "error_code": code,
+        "brokers": [
+            {
+                "node_id": broker.node.id,
+                "host": broker.node.host,
+                "port": broker.node.port,
+                "rack": broker.node.rack,
+            }
+            for broker in state.registered()
+        ],
+        "cluster_id": state.cluster_id,
+        "controller_id": state.controller(),
+        "cluster_authorized_operations": cluster_operations,
+        "topics": [{"topic_authorized_operations": operations, **topic} for topic in topics],
+    }
+
+
+def asked_for(state: State, request: Any, context: Context) -> list[Values]:
+    """The topics of the answer, in the order asked, or of their creation."""
+    # Before version 1 there is no null, and nothing means everything.
+    if request.topics is None or (context.version == 0 and not request.topics):
+        visible = [
+            each for each in state.topics.values() if each.name not in state.denied_topics
+        ]
+        return [described(state, each, context) for each in visible]
+    may_create = state.auto_create and field(request, "allow_auto_topic_creation", default=True)
+    return [
+        by_name(state, asked.name, context, may_create=may_create)
+        if asked.name is not None
+        else by_id(state, asked.topic_id, context)
+        for asked in request.topics
+    ]
+
+
+def by_name(state: State, name: str, context: Context, *, may_create: bool) -> Values:
+    """One topic that was asked for by its name."""
+    topic = state.topics.get(name)
+    if not legal_name(name):
+        code = ErrorCode.invalid_topic_exception
+    elif name in state.denied_topics:
+        code = ErrorCode.topic_authorization_failed
+    elif topic is None:
+        # A broker that makes the topic says so only when asked again.
+        code = ErrorCode.unknown_topic_or_partition
+        if may_create:
+            state.create_topic(name, state.default_partitions)
+            state.changed(context.now)
+    else:
+        return described(state, topic, context)
+    return {
+        "error_code": context.refusals.part(name) or code,
+        "name": name,
+        "topic_id": None,
+        "partitions": [],
+    }
+
+
+def by_id(state: State, topic_id: Any, context: Context) -> Values:
+    """One topic that was asked for by its id; a denied one is not betrayed."""
+    topic = state.topic_by_id(topic_id)
+    if topic is not None and topic.name not in state.denied_topics:
+        return described(state, topic, context)
+    return {
+        "error_code": context.refusals.part() or ErrorCode.unknown_topic_id,
+        # Null where the version has a null: from 12, which is where asking began.
+        "name": None if context.version >= 12 else "",
+        "topic_id": topic_id,
+        "partitions": [],
+    }
+
+
+def described(state: State, topic: Topic, context: Context) -> Values:
+    """A topic with its partitions."""
+    code = context.refusals.part(topic.name)
+    return {
+        "error_code": code,
+        "name": topic.name,
+        "topic_id": topic.id,
+        "is_internal": False,
+        "partitions": [] if code else [placed(state, each) for each in topic.partitions],
+    }
+
+
+def placed(state: State, partition: Partition) -> Values:
+    """Where a partition lives."""
+    leaderless = partition.leader == NO_LEADER
+    return {
+        "error_code": ErrorCode.leader_not_available if leaderless else ErrorCode.none,
+        "partition_index": partition.index,
+        "leader_id": partition.leader,
+        "leader_epoch": partition.epoch,
+        "replica_nodes": partition.replicas,
+        "isr_nodes": partition.isr,
+        "offline_replicas": [
+            each for each in partition.replicas if not state.brokers[each].registered
+        ],
+    }

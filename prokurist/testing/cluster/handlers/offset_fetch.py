@@ -1,0 +1,99 @@
+"""OffsetFetch: what a group has committed, for some partitions or for all."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from kio.schema.errors import ErrorCode
+
+from prokurist.testing.cluster.answers import Context
+from prokurist.testing.cluster.groups import Committed
+from prokurist.testing.cluster.handlers import field
+from prokurist.testing.cluster.state import State
+from prokurist.testing.cluster.wire import Values
+from prokurist.types import TopicPartition
+
+NOTHING: Final = Committed(-1, -1, "", 0.0)
+GROUPS_FROM: Final = 8
+IDS_FROM: Final = 10
+
+
+def handle(state: State, request: Any, context: Context) -> Values:
+    """Answer for one group, or from version 8 on for several."""
+    if context.version >= GROUPS_FROM:
+        groups = [fetch(state, each, context) for each in request.groups]
+        return {"groups": groups}
+    return fetch(state, request, context)
+
+
+def fetch(state: State, asked: Any, context: Context) -> Values:
+    """One group's part of the answer."""
+    code = context.refusals.whole() or state.group_refusal(
+        asked.group_id, context.node, context.now
+    )
+    if asked.topics is None:
+        topics = [] if code else everything(state, asked.group_id, context)
+    elif code and context.version >= 2:
+        # From version 2 on the group has a code of its own, and nothing else comes.
+        topics = []
+    else:
+        topics = [
+            one_topic(state, asked.group_id, each, code, context) for each in asked.topics
+        ]
+    return {"group_id": asked.group_id, "error_code": code, "topics": topics}
+
+
+def everything(state: State, group_id: str, context: Context) -> list[Values]:
+    """All that the group has committed, but for topics that are denied."""
+    names: dict[str, list[int]] = {}
+    for tp in sorted(state.group(group_id).offsets):
+        if tp.topic not in state.denied_topics:
+            names.setdefault(tp.topic, []).append(tp.partition)
+    return [
+        {
+            "name": name,
+            "topic_id": state.topics[name].id,
+            "partitions": committed(state, group_id, name, partitions, context),
+        }
+        for name, partitions in names.items()
+    ]
+
+
+def one_topic(state: State, group_id: str, asked: Any, code: int, context: Context) -> Values:
+    """One topic that was asked for."""
+    by_id = context.version >= IDS_FROM
+    topic = state.topic_by_id(asked.topic_id) if by_id else state.topics.get(asked.name)
+    name: str | None = topic.name if topic else field(asked, "name")
+    if not code and by_id and topic is None:
+        code = ErrorCode.unknown_topic_id
+    if not code and name in state.denied_topics:
+        code = ErrorCode.topic_authorization_failed
+    partitions = (
+        [kept_values(each, NOTHING, code) for each in asked.partition_indexes]
+        if code or name is None
+        else committed(state, group_id, name, asked.partition_indexes, context)
+    )
+    return {"name": name, "topic_id": field(asked, "topic_id"), "partitions": partitions}
+
+
+def committed(
+    state: State, group_id: str, name: str, partitions: Iterable[int], context: Context
+) -> list[Values]:
+    """What was committed for a topic; a topic that is not there has nothing."""
+    offsets = state.group(group_id).offsets
+    answers: list[Values] = []
+    for index in partitions:
+        code = context.refusals.part(name, index)
+        kept = NOTHING if code else offsets.get(TopicPartition(name, index), NOTHING)
+        answers.append(kept_values(index, kept, code))
+    return answers
+
+
+def kept_values(index: int, kept: Committed, code: int) -> Values:
+    """One partition's part of the answer."""
+    return {
+        "partition_index": index,
+        "committed_offset": kept.offset,
+        "committed_leader_epoch": kept.leader_epoch,
+        "metadata": kept.metadata,
+        "error_code": code,
+    }

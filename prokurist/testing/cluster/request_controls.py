@@ -1,0 +1,191 @@
+"""Faults that hit requests: what a broker does instead of answering in good time.
+
+Each is for one API or, without one, for all; on one broker or on all; for a number
+of requests or until it is undone. It counts when a broker takes a request up, which
+on a busy connection is later than its bytes came.
+
+Thread: any for a served cluster; the driver's for a model.
+"""
+
+from prokurist.testing.cluster.apis import ApiName, named
+from prokurist.testing.cluster.faults import Kind, Rule
+from prokurist.testing.cluster.steering import Fault, Steering
+
+
+class RequestControls(Steering):
+    """The faults."""
+
+    __slots__ = ()
+
+    def delay(
+        self,
+        api: ApiName | None,
+        seconds: float,
+        *,
+        node: int | None = None,
+        times: int | None = None,
+    ) -> Fault:
+        """Work on requests later: effect and answer both come late."""
+        return self._enforce(api, node, times, Rule(Kind.DELAY, seconds=seconds))
+
+    def answer_late(
+        self,
+        api: ApiName | None,
+        seconds: float,
+        *,
+        node: int | None = None,
+        times: int | None = None,
+    ) -> Fault:
+        """Work on requests at once and answer later: what looks lost has happened."""
+        return self._enforce(api, node, times, Rule(Kind.LATE, seconds=seconds))
+
+    def hold(
+        self, api: ApiName | None = None, *, node: int | None = None, times: int | None = None
+    ) -> Fault:
+        """Work on requests when this is undone; those already held go on then."""
+        return self._enforce(api, node, times, Rule(Kind.HOLD))
+
+    def drop(
+        self,
+        api: ApiName | None = None,
+        *,
+        node: int | None = None,
+        times: int | None = None,
+        applied: bool = False,
+    ) -> Fault:
+        """Never answer a request.
+
+        A broker skips no answer, so none that stands behind it on its connection
+        comes either: the connection stays open and silent. Undoing it heals only
+        what comes later, on other connections.
+
+        Args:
+            api: The API; None for all.
+            node: The broker; None for all.
+            times: How many requests; None until it is undone.
+            applied: Whether the request takes effect all the same.
+        """
+        return self._enforce(api, node, times, Rule(Kind.DROP, applied=applied))
+
+    def cut(
+        self,
+        api: ApiName | None = None,
+        *,
+        node: int | None = None,
+        times: int | None = 1,
+        applied: bool = False,
+        reset: bool = False,
+    ) -> Fault:
+        """Close the connection instead of answering.
+
+        Args:
+            api: The API; None for all.
+            node: The broker; None for all.
+            times: How many requests; None until it is undone.
+            applied: Whether the request takes effect before.
+            reset: End it with a reset, and not in good order.
+        """
+        rule = Rule(Kind.CUT, applied=applied, reset=reset)
+        return self._enforce(api, node, times, rule)
+
+    def fail(
+        self,
+        api: ApiName,
+        code: int,
+        *,
+        node: int | None = None,
+        times: int | None = 1,
+        topic: str | None = None,
+        partition: int | None = None,
+        whole: bool | None = None,
+    ) -> Fault:
+        """Refuse requests, or parts of them, with an error code and without effect.
+
+        A request that is parked (a fetch that waits for records) is looked at
+        again and refused at once.
+
+        Args:
+            api: The API.
+            code: Any number of 16 bits, those included that nobody knows yet.
+            node: The broker; None for all.
+            times: How many requests; None until it is undone. A request in which
+                nothing fits does not count.
+            topic: Refuse only what is said about this topic.
+            partition: Refuse only what is said about partitions of this number.
+            whole: Where an API can say it of the request (or group) as a whole and
+                of each part: True for the whole, False for each part, None for
+                what Kafka does with that code.
+
+        Raises:
+            ValueError: The code does not fit into 16 bits, or is none.
+        """
+        if not code or not -(1 << 15) <= code < 1 << 15:
+            raise ValueError(f"an error code is a number of 16 bits and not 0: {code}")
+        return self._enforce(
+            api,
+            node,
+            times,
+            Rule(Kind.FAIL, code=code, topic=topic, partition=partition, whole=whole),
+        )
+
+    def wrong_correlation_id(
+        self, api: ApiName | None = None, *, node: int | None = None, times: int | None = 1
+    ) -> Fault:
+        """Answer under a number that nobody asked under."""
+        return self._enforce(api, node, times, Rule(Kind.WRONG_ID))
+
+    def garbage(
+        self,
+        api: ApiName | None,
+        data: bytes,
+        *,
+        node: int | None = None,
+        times: int | None = 1,
+        framed: bool = True,
+    ) -> Fault:
+        """Send other bytes in place of the answer, its head included.
+
+        Args:
+            api: The API; None for all.
+            data: The bytes.
+            node: The broker; None for all.
+            times: How many requests; None until it is undone.
+            framed: Put the right length before them; without it they stand as
+                they are, and may lie about their length.
+        """
+        return self._enforce(api, node, times, Rule(Kind.GARBAGE, data=data, framed=framed))
+
+    def throttle(
+        self,
+        api: ApiName | None,
+        seconds: float,
+        *,
+        node: int | None = None,
+        times: int | None = None,
+    ) -> Fault:
+        """Answer at once, ask for quiet, and do not listen that long."""
+        return self._enforce(api, node, times, Rule(Kind.THROTTLE, seconds=seconds))
+
+    def heal(self) -> None:
+        """Undo every fault of this kind; what is held goes on."""
+        with self._change() as (cluster, _):
+            cluster.rules.clear()
+
+    def _enforce(
+        self, api: ApiName | None, node: int | None, times: int | None, rule: Rule
+    ) -> Fault:
+        rule.api = None if api is None else named(api)
+        rule.node = node
+        rule.left = times
+
+        def undo() -> None:
+            with self._change():
+                rule.live = False
+
+        with self._change() as (cluster, now):
+            if node is not None:
+                cluster.state.broker(node)
+            cluster.rules.add(rule)
+            if rule.kind is Kind.FAIL:
+                cluster.state.changed(now)
+        return Fault(rule.kind.value, undo, rule)

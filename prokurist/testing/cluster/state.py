@@ -1,0 +1,225 @@
+"""What the brokers of one cluster know together, without any connection.
+
+Handlers read and change this; sessions, faults and delivery stand in `cluster`.
+
+Thread: whoever drives the model; there is no lock in here.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from zlib import crc32
+
+from kio.schema.errors import ErrorCode
+
+from prokurist.testing.cluster.groups import Group
+from prokurist.testing.cluster.topics import (
+    NO_LEADER,
+    Partition,
+    Topic,
+    add_partitions,
+    make_topic,
+)
+from prokurist.types import Node
+
+
+@dataclass(slots=True)
+class Broker:
+    """One broker.
+
+    Attributes:
+        node: Its id and what it advertises.
+        running: Whether it can be connected to.
+        registered: Whether the others count on it. A broker that was killed and
+            has not been missed yet is registered and does not run.
+        frozen: Whether it takes connections and bytes and does nothing with them.
+    """
+
+    node: Node
+    running: bool = True
+    registered: bool = True
+    frozen: bool = False
+
+    def __repr__(self) -> str:
+        life = "frozen" if self.frozen else "running" if self.running else "down"
+        missed = "" if self.registered else ", missed"
+        return f"Broker({self.node.id}, {life}{missed})"
+
+
+@dataclass(slots=True, repr=False)
+class State:
+    """The cluster's state.
+
+    Attributes:
+        brokers: By node id.
+        topics: By name.
+        groups: By id; one is made when it is first spoken of.
+        denied_topics: Topics that nobody is authorized for.
+        denied_groups: Groups likewise.
+        auto_create: Whether asking for a topic's metadata makes it.
+        default_partitions: Into how many partitions, when nobody says.
+        cluster_id: The cluster's own id.
+        version: Counts changes that a parked request may be waiting for.
+        changed_at: When the last of them was.
+    """
+
+    brokers: dict[int, Broker]
+    topics: dict[str, Topic] = field(default_factory=dict)
+    groups: dict[str, Group] = field(default_factory=dict)
+    denied_topics: set[str] = field(default_factory=set)
+    denied_groups: set[str] = field(default_factory=set)
+    auto_create: bool = False
+    default_partitions: int = 1
+    cluster_id: str = "prokurist-embedded-clu"
+    version: int = 0
+    changed_at: float = 0.0
+    _incarnations: dict[str, int] = field(default_factory=dict)
+    _producer_ids: int = 999
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.topics)} topics, {len(self.groups)} groups"
+        return f"State({len(self.brokers)} brokers, {counts}, version {self.version})"
+
+    def changed(self, now: float) -> None:
+        """Something happened that a parked request may be waiting for."""
+        self.version += 1
+        self.changed_at = now
+
+    # --- brokers ----------------------------------------------------------------
+
+    def broker(self, node_id: int) -> Broker:
+        """The broker of an id.
+
+        Raises:
+            ValueError: There is none.
+        """
+        broker = self.brokers.get(node_id)
+        if broker is None:
+            raise ValueError(f"there is no broker {node_id}: there are {sorted(self.brokers)}")
+        return broker
+
+    def registered(self) -> list[Broker]:
+        """The brokers that metadata names, by id."""
+        return [each for _, each in sorted(self.brokers.items()) if each.registered]
+
+    def controller(self) -> int:
+        """The node that metadata calls the controller; −1 if there is none."""
+        return next((each.node.id for each in self.registered()), -1)
+
+    def miss(self, node_id: int) -> None:
+        """The others notice that a broker is gone: its work goes to them."""
+        self.broker(node_id).registered = False
+        for topic in self.topics.values():
+            for partition in topic.partitions:
+                if node_id in partition.isr and len(partition.isr) > 1:
+                    partition.isr.remove(node_id)
+                if partition.leader == node_id:
+                    self._elect_another(partition, node_id)
+
+    def welcome_back(self, node_id: int) -> None:
+        """A broker is back: its copies catch up, and it leads what nobody leads."""
+        broker = self.broker(node_id)
+        broker.running = broker.registered = True
+        for topic in self.topics.values():
+            for partition in topic.partitions:
+                if node_id in partition.replicas and node_id not in partition.isr:
+                    partition.isr.append(node_id)
+                if partition.leader == NO_LEADER and node_id in partition.isr:
+                    partition.elect(node_id)
+
+    def _elect_another(self, partition: Partition, gone: int) -> None:
+        heirs = [each for each in partition.isr if each != gone]
+        if heirs:
+            partition.elect(heirs[0])
+        else:
+            partition.leader = NO_LEADER
+
+    # --- topics -----------------------------------------------------------------
+
+    def topic_by_id(self, topic_id: uuid.UUID | None) -> Topic | None:
+        """The topic of an id, if there is one."""
+        return next((each for each in self.topics.values() if each.id == topic_id), None)
+
+    def create_topic(self, name: str, partitions: int, replication: int | None = None) -> Topic:
+        """Make a topic; the caller has looked whether it may.
+
+        Without a replication every partition has three copies, or as many as
+        there are brokers.
+        """
+        nodes = sorted(self.brokers)
+        nth = self._incarnations.get(name, 0)
+        self._incarnations[name] = nth + 1
+        copies = min(3, len(nodes)) if replication is None else replication
+        topic = make_topic(name, partitions, copies, nodes, nth)
+        self.topics[name] = topic
+        for partition in topic.partitions:
+            if not self.brokers[partition.leader].registered:
+                self._elect_another(partition, partition.leader)
+        return topic
+
+    def grow_topic(self, topic: Topic, total: int) -> None:
+        """Add partitions up to a number."""
+        copies = len(topic.partitions[0].replicas) if topic.partitions else 1
+        add_partitions(topic, total, copies, sorted(self.brokers))
+
+    def delete_topic(self, name: str) -> None:
+        """Forget a topic, and what groups committed for it."""
+        del self.topics[name]
+        for group in self.groups.values():
+            for tp in [each for each in group.offsets if each.topic == name]:
+                del group.offsets[tp]
+
+    # --- groups and producers ---------------------------------------------------
+
+    def group(self, name: str) -> Group:
+        """The group of an id, made if it was not spoken of before."""
+        return self.groups.setdefault(name, Group(name))
+
+    def coordinator(self, name: str) -> int | None:
+        """The broker that coordinates a group or a transaction; None if none can.
+
+        The name decides, as in Kafka; when its broker is missed, the next one has it.
+        """
+        group = self.groups.get(name)
+        ring = sorted(self.brokers)
+        first = crc32(name.encode()) % len(ring)
+        turn = ring[first:] + ring[:first]
+        if group is not None and group.coordinator is not None:
+            turn.insert(0, group.coordinator)
+        return next((each for each in turn if self.brokers[each].registered), None)
+
+    def group_refusal(self, name: str, node_id: int, now: float) -> ErrorCode:
+        """Why a broker cannot speak for a group; `none` if it can."""
+        if name in self.denied_groups:
+            return ErrorCode.group_authorization_failed
+        if self.coordinator(name) != node_id:
+            return ErrorCode.not_coordinator
+        if self.group(name).loading(now):
+            return ErrorCode.coordinator_load_in_progress
+        return ErrorCode.none
+
+    def next_producer_id(self) -> int:
+        """A producer id that was never given out."""
+        self._producer_ids += 1
+        return self._producer_ids
+
+
+def make_state(nodes: int | Sequence[Node], topics: Mapping[str, int]) -> State:
+    """A cluster that has just started.
+
+    Args:
+        nodes: How many brokers, or each with the address it advertises.
+        topics: Names, and how many partitions each has.
+
+    Raises:
+        ValueError: There is no broker, or two have one id.
+    """
+    if isinstance(nodes, int):
+        nodes = [Node(each, f"broker-{each}", 9092) for each in range(1, nodes + 1)]
+    brokers = {node.id: Broker(node) for node in nodes}
+    if not brokers or len(brokers) != len(nodes):
+        raise ValueError(f"a cluster has brokers with ids of their own: {nodes}")
+    state = State(brokers)
+    for name, partitions in topics.items():
+        state.create_topic(name, partitions)
+    return state

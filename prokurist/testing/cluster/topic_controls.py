@@ -1,0 +1,169 @@
+"""What happens to topics and partitions while clients use them.
+
+Each takes effect at once and on all brokers; clients learn of it by errors and by
+fresh metadata, as they do from brokers.
+
+Thread: any for a served cluster; the driver's for a model.
+"""
+
+from prokurist.testing.cluster.batches import Record, make_batch
+from prokurist.testing.cluster.state import State
+from prokurist.testing.cluster.steering import Steering
+from prokurist.testing.cluster.topics import Partition, Topic, legal_name
+from prokurist.types import TopicPartition
+
+
+class TopicControls(Steering):
+    """Topics and partitions."""
+
+    __slots__ = ()
+
+    def create_topic(
+        self, name: str, partitions: int = 1, *, replication: int | None = None
+    ) -> None:
+        """Make a topic.
+
+        Raises:
+            ValueError: There is one of that name, or Kafka allows no such name.
+        """
+        with self._change() as (cluster, now):
+            if name in cluster.state.topics or not legal_name(name):
+                raise ValueError(f"cannot make topic {name!r}: it exists, or is no name")
+            cluster.state.create_topic(name, partitions, replication)
+            cluster.state.changed(now)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic, and what groups committed for it."""
+        with self._change() as (cluster, now):
+            topic_of(cluster.state, name)
+            cluster.state.delete_topic(name)
+            cluster.state.changed(now)
+
+    def recreate_topic(self, name: str, partitions: int | None = None) -> None:
+        """Delete a topic and make it again: empty, from epoch 0, with another id."""
+        with self._change() as (cluster, now):
+            count = len(topic_of(cluster.state, name).partitions)
+            cluster.state.delete_topic(name)
+            cluster.state.create_topic(name, count if partitions is None else partitions)
+            cluster.state.changed(now)
+
+    def add_partitions(self, name: str, total: int) -> None:
+        """Grow a topic to so many partitions."""
+        with self._change() as (cluster, now):
+            cluster.state.grow_topic(topic_of(cluster.state, name), total)
+            cluster.state.changed(now)
+
+    def append(
+        self, tp: TopicPartition, *records: Record | bytes, timestamp: int | None = None
+    ) -> int:
+        """Put records into a partition, in one batch.
+
+        Args:
+            tp: The partition.
+            records: Records, or values of records without a key.
+            timestamp: For values: in milliseconds since the epoch; without one
+                the model's clock, which knows no epoch, is read as if it did.
+
+        Returns:
+            The offset of the first.
+        """
+        with self._change() as (cluster, now):
+            stamp = int(now * 1000) if timestamp is None else timestamp
+            whole = [
+                each if isinstance(each, Record) else Record(each, timestamp=stamp)
+                for each in records
+            ]
+            partition = partition_of(cluster.state, tp)
+            kept = partition.log.append(make_batch(whole), partition.epoch)
+            cluster.state.changed(now)
+            return kept.base_offset
+
+    def offsets(self, tp: TopicPartition) -> tuple[int, int]:
+        """Where a partition's log begins, and where it ends."""
+        with self._change() as (cluster, _):
+            log = partition_of(cluster.state, tp).log
+            return log.start, log.end
+
+    def move_leader(self, tp: TopicPartition, node: int | None = None) -> int:
+        """Have another broker lead a partition, in the next epoch.
+
+        Args:
+            tp: The partition.
+            node: The broker; without one the next of those in sync. It becomes a
+                replica if it was none.
+
+        Returns:
+            Who leads it now.
+
+        Raises:
+            ValueError: There is no other broker in sync.
+        """
+        with self._change() as (cluster, now):
+            partition = partition_of(cluster.state, tp)
+            if node is None:
+                others = [each for each in partition.isr if each != partition.leader]
+                if not others:
+                    raise ValueError(f"{tp} has no other broker in sync: name one")
+                node = others[0]
+            cluster.state.broker(node)
+            if node not in partition.replicas:
+                partition.replicas = (*partition.replicas, node)
+            if node not in partition.isr:
+                partition.isr.append(node)
+            partition.elect(node)
+            cluster.state.changed(now)
+            return node
+
+    def leader(self, tp: TopicPartition) -> tuple[int, int]:
+        """Who leads a partition (−1 for nobody), and in which epoch."""
+        with self._change() as (cluster, _):
+            partition = partition_of(cluster.state, tp)
+            return partition.leader, partition.epoch
+
+    def set_epoch(self, tp: TopicPartition, epoch: int) -> None:
+        """Have a partition's leader lead in another epoch; an older one is possible."""
+        with self._change() as (cluster, now):
+            partition = partition_of(cluster.state, tp)
+            partition.elect(partition.leader, epoch)
+            cluster.state.changed(now)
+
+    def truncate(self, tp: TopicPartition, end: int) -> None:
+        """Cut a log back to an offset in a new epoch, as an unclean election does."""
+        with self._change() as (cluster, now):
+            partition = partition_of(cluster.state, tp)
+            partition.log.truncate(end)
+            partition.producers.truncate(end)
+            partition.elect(partition.leader)
+            cluster.state.changed(now)
+
+    def delete_records(self, tp: TopicPartition, before: int) -> None:
+        """Delete what lies below an offset, as retention does."""
+        with self._change() as (cluster, now):
+            partition_of(cluster.state, tp).log.delete_before(before)
+            cluster.state.changed(now)
+
+
+def topic_of(state: State, name: str) -> Topic:
+    """The topic of a name.
+
+    Raises:
+        ValueError: There is none.
+    """
+    topic = state.topics.get(name)
+    if topic is None:
+        raise ValueError(f"there is no topic {name!r}: there are {sorted(state.topics)}")
+    return topic
+
+
+def partition_of(state: State, tp: TopicPartition) -> Partition:
+    """A partition.
+
+    Raises:
+        ValueError: There is none.
+    """
+    name, index = tp
+    topic = topic_of(state, name)
+    partition = topic.partition(index)
+    if partition is None:
+        raise ValueError(f"{topic!r} has no partition {index}")
+    return partition

@@ -1,0 +1,343 @@
+"""The consumer against a real Kafka: awake, frozen, swallowing, cut, killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType
+
+import psutil
+import pytest
+
+from prokurist import (
+    KafkaConsumer,
+    OffsetAndMetadata,
+    TimeoutException,
+    TopicPartition,
+    WakeupException,
+    errors,
+)
+from prokurist.network_thread.wire.versions import Versions
+from prokurist.testing.kafka import RealKafka
+
+pytestmark = pytest.mark.kafka
+
+LATE = 1.0
+"""Far above anything measured, far below any timeout of Kafka's: these machines are shared."""
+
+
+@pytest.fixture
+def tp(prokurist_topic: str) -> TopicPartition:
+    """A partition of a topic of the test's own."""
+    return TopicPartition(prokurist_topic, 0)
+
+
+@pytest.fixture
+def consumer(prokurist_kafka: RealKafka, tp: TopicPartition) -> Iterator[KafkaConsumer]:
+    """A consumer in a group of its own, with its coordinator found."""
+    with KafkaConsumer(bootstrap_servers=prokurist_kafka.bootstrap, group_id=tp.topic) as it:
+        it.committed(tp, timeout=20)
+        yield it
+
+
+class Watch:
+    """Measures one call."""
+
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+
+    def __enter__(self) -> None:
+        self.began = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        elapsed = time.monotonic() - self.began
+        assert self.timeout - 0.01 <= elapsed < self.timeout + LATE, elapsed
+
+
+def test_what_is_committed_is_read_back(consumer: KafkaConsumer, tp: TopicPartition) -> None:
+    """B33, B66, B67: offset, note and leader epoch; None where nothing is committed."""
+    kept = OffsetAndMetadata(7, "a note", 0)
+    other = TopicPartition(tp.topic, 5)
+    consumer.commit_sync({tp: kept})
+    assert consumer.committed([tp, other]) == {tp: kept, other: None}
+
+
+@pytest.mark.parametrize("fault", ["frozen", "swallowed"])
+def test_silence_ends_at_the_deadline(
+    consumer: KafkaConsumer, tp: TopicPartition, prokurist_kafka: RealKafka, fault: str
+) -> None:
+    """B2, B8, B13, B22: on time, `may_have_happened` says what may be, and then it goes on."""
+    if fault == "frozen":
+        prokurist_kafka.freeze()
+    else:
+        prokurist_kafka.proxy().swallow("to_client")
+    with Watch(0.5), pytest.raises(TimeoutException) as caught:
+        consumer.committed(tp, timeout=0.5)
+    assert not caught.value.may_have_happened
+    with Watch(0.3), pytest.raises(TimeoutException, match="unanswered") as caught:
+        consumer.commit_sync({tp: OffsetAndMetadata(9)}, timeout=0.3)
+    assert caught.value.may_have_happened
+    with Watch(0.0), pytest.raises(TimeoutException):
+        consumer.commit_sync({tp: OffsetAndMetadata(9)}, timeout=0)
+    prokurist_kafka.heal()
+    assert consumer.committed(tp, timeout=20) is not None
+
+
+def test_a_late_answer_is_dropped_and_the_connection_kept(
+    consumer: KafkaConsumer, tp: TopicPartition, prokurist_kafka: RealKafka
+) -> None:
+    """B3: no reconnect for a caller's impatience."""
+    prokurist_kafka.freeze()
+    before = prokurist_kafka.proxy().connections
+    with pytest.raises(TimeoutException):
+        consumer.committed(tp, timeout=0.2)
+    prokurist_kafka.thaw()
+    assert consumer.committed(tp, timeout=20) == {tp: None}
+    assert prokurist_kafka.proxy().connections == before
+
+
+def test_a_connection_that_is_cut_is_made_anew(
+    consumer: KafkaConsumer, tp: TopicPartition, prokurist_kafka: RealKafka
+) -> None:
+    """B72: the coordinator is found again, and the call succeeds within its time."""
+    prokurist_kafka.proxy().reset()
+    prokurist_kafka.heal()
+    consumer.commit_sync({tp: OffsetAndMetadata(3)}, timeout=20)
+    assert consumer.committed(tp) == {tp: OffsetAndMetadata(3)}
+
+
+def test_a_broker_that_is_killed_and_comes_back(prokurist_own_kafka: RealKafka) -> None:
+    """B24, B134: on time while it is gone; nothing of that is committed; then it goes on."""
+    kafka = prokurist_own_kafka
+    kafka.create_topic("orders")
+    tp = TopicPartition("orders", 0)
+    with KafkaConsumer(bootstrap_servers=kafka.bootstrap, group_id="g") as consumer:
+        consumer.commit_sync({tp: OffsetAndMetadata(1)}, timeout=20)
+        kafka.kill()
+        for _ in range(3):
+            with Watch(0.4), pytest.raises(TimeoutException) as caught:
+                consumer.commit_sync({tp: OffsetAndMetadata(2)}, timeout=0.4)
+            assert not caught.value.may_have_happened
+        kafka.restart()
+        assert consumer.committed(tp, timeout=25) == {tp: OffsetAndMetadata(1)}
+
+
+@pytest.mark.parametrize("version", ["3.9.2"])
+@pytest.mark.parametrize("release", [None, "2.4", "2.8", "3.3"])
+def test_an_older_broker_and_older_protocols(
+    request: pytest.FixtureRequest, old_kafka: RealKafka, version: str, release: str | None
+) -> None:
+    """Kafka 3.9, and what older ones speak, by capping our own versions against it."""
+    from random import Random
+
+    from prokurist.assembly import consumer_machinery  # a seam for tests, not for users
+    from prokurist.config import ConsumerConfig
+    from prokurist.events.clock import MonotonicClock
+    from prokurist.network_thread.io.selector import SelectorNetwork
+
+    assert version == old_kafka.version
+    tp = TopicPartition("orders", 0)
+    config = ConsumerConfig(
+        bootstrap_servers=old_kafka.bootstrap, group_id=f"g-{request.node.name}"
+    )
+    clock = MonotonicClock()
+    machinery = consumer_machinery(
+        config,
+        clock=clock,
+        network=SelectorNetwork(receive_buffer_bytes=-1, send_buffer_bytes=-1),
+        random=Random(1),  # noqa: S311 - jitter is no secret
+        software=("prokurist", "0"),
+        cap=None if release is None else Versions.of_kafka(release),
+    )
+    machinery.thread.start()
+    with KafkaConsumer.wired(config, clock, machinery) as consumer:
+        consumer.commit_sync({tp: OffsetAndMetadata(4, "old")}, timeout=20)
+        assert consumer.committed(tp, timeout=20) == {tp: OffsetAndMetadata(4, "old")}
+
+
+@pytest.fixture(scope="module")
+def old_kafka() -> Iterator[RealKafka]:
+    """A Kafka 3.9, shared by the tests of this file."""
+    from prokurist.testing.kafka import KafkaUnavailable, is_required
+
+    kafka = RealKafka(version="3.9.2", controls=True)
+    try:
+        kafka.start()
+    except KafkaUnavailable as error:
+        if is_required():
+            raise
+        pytest.skip(error.reason)
+    try:
+        kafka.create_topic("orders")
+        yield kafka
+    finally:
+        kafka.close()
+
+
+@pytest.mark.parametrize("timeout", [0, 0.5, 30])
+def test_close_ends_in_time_with_the_broker_frozen(
+    prokurist_kafka: RealKafka, tp: TopicPartition, timeout: float
+) -> None:
+    """B179, B181, B182, B190: by min(timeout, request.timeout.ms), and nothing is left."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=prokurist_kafka.bootstrap,
+        group_id=tp.topic,
+        request_timeout_ms=1000,
+    )
+    consumer.committed(tp, timeout=20)
+    prokurist_kafka.freeze()
+    told: list[object] = []
+    consumer.commit_async({tp: OffsetAndMetadata(1)}, lambda _, error: told.append(error))
+    began = time.monotonic()
+    consumer.close(timeout)
+    assert time.monotonic() - began < min(timeout, 1.0) + LATE
+    assert [type(error) for error in told] == [errors.RetriableCommitFailedException]
+    assert not consumer.health().alive
+
+
+def test_asynchronous_commits_arrive_in_order(
+    consumer: KafkaConsumer, tp: TopicPartition
+) -> None:
+    """B35, B39: a hundred, and their callbacks in order before the synchronous one returns."""
+    told: list[int] = []
+    for offset in range(100):
+        consumer.commit_async(
+            {tp: OffsetAndMetadata(offset)}, lambda offsets, _: told.append(offsets[tp].offset)
+        )
+    consumer.commit_sync({tp: OffsetAndMetadata(100)}, timeout=20)
+    assert told == list(range(100))
+    assert consumer.committed(tp) == {tp: OffsetAndMetadata(100)}
+
+
+def test_a_wakeup_from_another_thread(
+    consumer: KafkaConsumer, tp: TopicPartition, prokurist_kafka: RealKafka
+) -> None:
+    """B169, B173: it ends the wait at once."""
+    prokurist_kafka.freeze()
+    waker = threading.Timer(0.3, consumer.wakeup)
+    waker.start()
+    with Watch(0.3), pytest.raises(WakeupException):
+        consumer.commit_sync({tp: OffsetAndMetadata(1)}, timeout=25)
+    waker.join()
+
+
+def test_a_wakeup_from_a_signal_handler(
+    consumer: KafkaConsumer, tp: TopicPartition, prokurist_kafka: RealKafka
+) -> None:
+    """B168: in the middle of a call of the thread that it interrupts, without a deadlock."""
+
+    def handler(_number: int, _frame: FrameType | None) -> None:
+        consumer.wakeup()
+
+    prokurist_kafka.freeze()
+    before = signal.signal(signal.SIGUSR1, handler)
+    sender = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+    sender.start()
+    try:
+        with Watch(0.3), pytest.raises(WakeupException):
+            consumer.committed(tp, timeout=25)
+    finally:
+        sender.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_an_interrupt_from_the_keyboard(
+    consumer: KafkaConsumer, tp: TopicPartition, prokurist_kafka: RealKafka
+) -> None:
+    """B174: Ctrl-C in a wait unwinds at once, and the consumer can be closed."""
+    prokurist_kafka.freeze()
+    sender = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    sender.start()
+    with Watch(0.3), pytest.raises(KeyboardInterrupt):
+        consumer.committed(tp, timeout=25)
+    sender.join()
+    with Watch(0.0):
+        consumer.close(0)
+
+
+def test_a_copy_in_a_child_process_is_refused_and_harms_nobody(
+    prokurist_kafka: RealKafka, tp: TopicPartition
+) -> None:
+    """CONTRACT, rule 1: ForkedClientError in the child; the parent's connections live on."""
+    code = """
+import os, sys
+from prokurist import KafkaConsumer, TopicPartition, errors
+tp = TopicPartition(sys.argv[2], 0)
+with KafkaConsumer(bootstrap_servers=sys.argv[1], group_id="fork") as consumer:
+    consumer.committed(tp, timeout=20)
+    child = os.fork()
+    if child == 0:
+        try:
+            consumer.committed(tp)
+        except errors.ForkedClientError:
+            os._exit(7)
+        os._exit(8)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    consumer.committed(tp, timeout=20)
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code,
+         prokurist_kafka.bootstrap, tp.topic],
+        capture_output=True, text=True, timeout=25, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_script_that_never_closes_its_consumer_ends(
+    prokurist_kafka: RealKafka, tp: TopicPartition
+) -> None:
+    """CONTRACT, rule 11: interpreter exit is not held up, and says nothing."""
+    code = """
+import sys
+from prokurist import KafkaConsumer, TopicPartition
+consumer = KafkaConsumer(bootstrap_servers=sys.argv[1], group_id="exit")
+consumer.committed(TopicPartition(sys.argv[2], 0), timeout=20)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, prokurist_kafka.bootstrap, tp.topic],
+        capture_output=True, text=True, timeout=25, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_consumer_that_is_forgotten_ends_its_thread(
+    prokurist_kafka: RealKafka, tp: TopicPartition
+) -> None:
+    """CONTRACT, rule 11: collection gives a ResourceWarning, and closes what was open."""
+    consumer = KafkaConsumer(bootstrap_servers=prokurist_kafka.bootstrap, group_id=tp.topic)
+    consumer.committed(tp, timeout=20)
+    (thread,) = (each for each in threading.enumerate() if each.name.endswith("-network"))
+    holder = [consumer]
+    del consumer
+    with pytest.warns(ResourceWarning, match="never closed"):
+        holder.clear()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_a_bootstrap_list_with_a_bad_name_works_with_the_good_one(
+    prokurist_kafka: RealKafka, tp: TopicPartition
+) -> None:
+    """A name that nobody knows and a port where nobody listens are passed over."""
+    servers = f"no-such-host.invalid:9092,127.0.0.1:1,{prokurist_kafka.bootstrap}"
+    with KafkaConsumer(bootstrap_servers=servers, group_id=tp.topic) as consumer:
+        assert consumer.committed(tp, timeout=25) == {tp: None}
+
+
+def test_thousands_of_calls_that_time_out_leave_nothing(
+    consumer: KafkaConsumer, tp: TopicPartition, prokurist_kafka: RealKafka
+) -> None:
+    """B24, B69: no thread, no socket, no pending call."""
+    prokurist_kafka.freeze()
+    process = psutil.Process()
+    threads, files = process.num_threads(), process.num_fds()
+    for _ in range(2000):
+        with pytest.raises(TimeoutException):
+            consumer.committed(tp, timeout=0.001)
+    assert process.num_threads() <= threads
+    assert process.num_fds() <= files
+    time.sleep(0.05)
+    assert consumer.health().waiting_calls == 0

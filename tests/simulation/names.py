@@ -1,0 +1,79 @@
+"""Host names to addresses in virtual time: what stands in for the Resolver.
+
+It answers as that one does: a number at once, a name by way of `collect` a little
+later, and nobody after `close`. No thread is in it.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from prokurist.errors import IllegalStateException, NetworkException
+from prokurist.network_thread.io.network import SocketAddress
+from prokurist.network_thread.io.resolver import Lookup, literal
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+LOOKUP: Final = 0.002
+"""How long a name takes."""
+
+
+class Names:
+    """One client's resolver.
+
+    Attributes:
+        asked: When each name was asked for.
+        silent: Nothing is answered, as by a name server that is gone.
+        closed: Nothing may be asked any more.
+    """
+
+    def __init__(self, world: "World", wake: Callable[[], None]) -> None:
+        self.asked: list[tuple[float, str]] = []
+        self.silent = False
+        self.closed = False
+        self.waiting: list[Lookup] = []
+        self._world = world
+        self._wake = wake
+        self._done: list[Lookup] = []
+
+    def resolve(self, host: str, port: int) -> Lookup:
+        """Ask for all addresses of a host."""
+        if self.closed:
+            raise IllegalStateException("the resolver is closed")
+        lookup = Lookup(host, port)
+        if found := literal(host):
+            lookup.answer(tuple(found))
+            return lookup
+        now = self._world.clock.time
+        self.asked.append((now, host))
+        self.waiting.append(lookup)
+        if not self.silent:
+            self._world.at(now + LOOKUP, lambda: self._answer(lookup))
+        return lookup
+
+    def _answer(self, lookup: Lookup) -> None:
+        if lookup in self.waiting:
+            self.waiting.remove(lookup)
+            addresses = self._world.hosts.get(lookup.host, ())
+            lookup.answer(
+                tuple(SocketAddress(each, 0) for each in addresses)
+                or NetworkException(f"nobody knows {lookup.host}")
+            )
+            self._done.append(lookup)
+            self._wake()
+
+    def collect(self) -> list[Lookup]:
+        """Those that were answered since."""
+        done, self._done = self._done, []
+        return done
+
+    def abandon(self, lookup: Lookup) -> None:
+        """Forget a look-up."""
+        if lookup in self.waiting:
+            self.waiting.remove(lookup)
+
+    def close(self) -> None:
+        """Abandon everything."""
+        self.closed = True
+        self.waiting.clear()
+        self._done.clear()

@@ -1,0 +1,234 @@
+"""A turn of the network: fair to each connection, asleep with nothing to do, woken."""
+
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from prokurist.network_thread.io.framing import SCRATCH_BYTES
+
+if TYPE_CHECKING:
+    from tests.unit.network_thread.io.conftest import Driver, Peer
+
+
+def framed(*frames: bytes) -> bytes:
+    """The frames as they go over the wire."""
+    return b"".join(len(each).to_bytes(4, "big") + each for each in frames)
+
+
+def in_thread(work: Callable[[], object]) -> threading.Thread:
+    """Work that goes on beside the test; joined by it."""
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_many_frames_in_one_segment(driver: "Driver", peer: "Peer") -> None:
+    """All of them in order, empty ones too, and in few turns."""
+    other = driver.connected(1, peer)
+    frames = [str(each).encode() * (each % 3) for each in range(1000)]
+    before = driver.network.turns
+    other.sendall(framed(*frames))
+    driver.until_frames(1, 1000)
+    assert driver.frames(1) == frames
+    assert driver.network.turns - before < 20
+
+
+def test_a_frame_cut_at_each_position(driver: "Driver", peer: "Peer") -> None:
+    """Whatever the segments are, the frame that arrives is the one that was sent."""
+    other = driver.connected(1, peer)
+    stream = framed(b"an answer")
+    for cut in range(1, len(stream)):
+        seen = driver.network.bytes_received
+        other.sendall(stream[:cut])
+        driver.until_received(seen + cut)
+        other.sendall(stream[cut:])
+        driver.until_frames(1, cut)
+    assert set(driver.frames(1)) == {b"an answer"}
+
+
+def test_a_huge_frame(driver: "Driver", peer: "Peer") -> None:
+    """Larger than any buffer on the way, it arrives whole, and the next one after it."""
+    other = driver.connected(1, peer)
+    huge = bytes(range(256)) * (20 << 12)
+    sender = in_thread(lambda: other.sendall(framed(huge, b"next")))
+    driver.until_frames(1, 2)
+    sender.join()
+    assert driver.frames(1) == [huge, b"next"]
+
+
+def test_a_peer_that_never_stops_delays_nobody(driver: "Driver", peer: "Peer") -> None:
+    """B217's ground: one connection has megabytes waiting, the other gets its turn."""
+    loud, quiet = driver.connected(1, peer), driver.connected(2, peer)
+    stop = threading.Event()
+
+    def shout() -> None:
+        flood = framed(bytes(1000)) * 1000
+        while not stop.is_set():
+            loud.sendall(flood)
+
+    shouting = in_thread(shout)
+    driver.until(lambda: driver.network.bytes_received > SCRATCH_BYTES)
+    driver.told.clear()
+    quiet.sendall(framed(b"me too"))
+    before, turns = driver.network.bytes_received, driver.network.turns
+    driver.until_frames(2, 1)
+    assert driver.network.turns - turns <= 2
+    assert driver.network.bytes_received - before < 8 * SCRATCH_BYTES
+    stop.set()
+    while shouting.is_alive():
+        driver.network.poll(0)
+    shouting.join()
+
+
+def test_a_turn_reads_a_bounded_amount_of_a_connection(driver: "Driver", peer: "Peer") -> None:
+    """Two reads, even if each of them is filled to the brim."""
+    driver.connected(1, peer)
+    reads: list[int] = []
+
+    class Endless:
+        """A socket that fills whatever it is given with one whole frame."""
+
+        def recv_into(self, room: memoryview) -> int:
+            reads.append(len(room))
+            assert len(reads) < 10
+            room[:4] = (len(room) - 4).to_bytes(4, "big")
+            return len(room)
+
+    connection = driver.network._connections[1]
+    real, connection.socket = connection.socket, cast("socket.socket", Endless())
+    driver.network._receive(connection, driver.told)
+    connection.socket = real
+    assert reads == [SCRATCH_BYTES] * 2
+    assert len(driver.frames(1)) == 2
+
+
+def test_a_slow_sender_in_the_middle_of_a_frame_delays_nobody(
+    driver: "Driver", peer: "Peer"
+) -> None:
+    """Others come and go while one frame drips in."""
+    slow, fast = driver.connected(1, peer), driver.connected(2, peer)
+    stream = framed(b"slow and steady")
+    for count, byte in enumerate(stream, 1):
+        slow.sendall(bytes([byte]))
+        fast.sendall(framed(b"fast"))
+        driver.until_frames(2, count)
+    driver.until(lambda: driver.frames(1) == [b"slow and steady"])
+
+
+def test_a_peer_that_does_not_read_holds_up_only_itself(driver: "Driver", peer: "Peer") -> None:
+    """Written comes when the rest is gone, and not before; meanwhile nothing spins."""
+    deaf, other = driver.connected(1, peer), driver.connected(2, peer)
+    frame = driver.stuck(1)
+    for _ in range(20):
+        other.sendall(framed(b"hello"))
+        driver.until_frames(2, 1)
+        driver.told.clear()
+    turns = driver.network.turns
+    assert driver.network.poll(0.01) == []
+    assert driver.network.turns == turns + 1
+    reader = in_thread(lambda: peer.taken(deaf, len(frame)))
+    driver.until(lambda: driver.written(1) == 1)
+    reader.join()
+    assert driver.network.writable(1)
+    assert driver.network.bytes_sent == len(frame)
+    assert driver.network.poll(0) == [], "a socket that could be written to is not asked"
+
+
+def test_a_broken_pipe_does_not_end_a_process_that_dies_of_it(
+    driver: "Driver", peer: "Peer"
+) -> None:
+    """With SIGPIPE given its default back, a broker that hung up is still only Lost."""
+    if not hasattr(socket, "MSG_NOSIGNAL"):
+        pytest.skip("this system has no MSG_NOSIGNAL")
+    handler = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        driver.connected(1, peer).close()
+        while driver.network.writable(1):
+            driver.network.write(1, framed(b"x"))
+        driver.lost(1)
+    finally:
+        signal.signal(signal.SIGPIPE, handler)
+
+
+def test_a_peer_leaves_with_a_rest_unwritten(driver: "Driver", peer: "Peer") -> None:
+    """The rest is dropped with the connection, which is told once."""
+    deaf = driver.connected(1, peer)
+    driver.stuck(1)
+    peer.reset(deaf)
+    driver.lost(1)
+    assert driver.network.poll(0) == []
+    assert driver.written(1) == 0
+
+
+def test_with_nothing_to_do_it_sleeps_until_it_is_woken(driver: "Driver") -> None:
+    """ARCHITECTURE 9: an idle client is idle; one wake, one turn."""
+    waker = in_thread(driver.network.wake)
+    assert driver.network.poll(None) == []
+    waker.join()
+    assert (driver.network.turns, driver.network.wakes) == (1, 1)
+    assert driver.network.poll(0) == []
+    assert driver.network.wakes == 1
+
+
+def test_many_wakes_are_one_turn(driver: "Driver") -> None:
+    """They coalesce, and none is lost: the next poll returns at once."""
+    for _ in range(10_000):
+        driver.network.wake()
+    assert driver.network.poll(None) == []
+    assert driver.network.poll(0.001) == []
+    assert (driver.network.turns, driver.network.wakes) == (2, 1)
+
+
+def test_a_signal_handler_wakes(driver: "Driver", monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of a poll that the very same thread is in."""
+    handler = signal.signal(signal.SIGUSR1, lambda *_: driver.network.wake())
+    waiting = threading.Event()
+    select = driver.network._selector.select
+
+    def announced(seconds: float | None) -> object:
+        waiting.set()
+        return select(seconds)
+
+    monkeypatch.setattr(driver.network._selector, "select", announced)
+
+    def send() -> None:
+        assert waiting.wait(10)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+    sender = in_thread(send)
+    try:
+        assert driver.network.poll(None) == []
+    finally:
+        sender.join()
+        signal.signal(signal.SIGUSR1, handler)
+    assert driver.network.wakes == 1
+
+
+def test_a_signal_alone_does_not_end_the_wait(driver: "Driver") -> None:
+    """EINTR is waited through: what ends it is the wake that follows."""
+    seen = threading.Event()
+    handler = signal.signal(signal.SIGUSR1, lambda *_: seen.set())
+
+    def send() -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        assert seen.wait(10)
+        driver.network.wake()
+
+    sender = in_thread(send)
+    try:
+        assert driver.network.poll(None) == []
+    finally:
+        sender.join()
+        signal.signal(signal.SIGUSR1, handler)
+    assert (driver.network.turns, driver.network.wakes) == (1, 1)
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 1e300, 86_400_000.0])
+def test_a_time_that_never_comes_is_no_error(driver: "Driver", seconds: float) -> None:
+    """The top of an empty Timer may be infinitely far away."""
+    driver.network.wake()
+    assert driver.network.poll(seconds) == []

@@ -1,0 +1,98 @@
+"""Every API in every version that kio has: answered, and to the last byte."""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from kio.schema.index import schema_name_map
+from kio.static.constants import EntityType
+
+from prokurist.testing.cluster.apis import Api, by_key
+from prokurist.testing.cluster.wire import encode, message_class, plan
+
+if TYPE_CHECKING:
+    from tests.unit.testing.cluster.conftest import Lab
+
+TOPIC_ID = "539ed6e2-1851-5c46-9ec5-9d3aca3d4af3"
+VALUES: dict[str, dict[str, Any]] = {
+    "Produce": {
+        "acks": 1,
+        "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": b"?"}]}],
+    },
+    "Fetch": {"topics": [{"topic": "orders", "partitions": [{"partition": 0}]}]},
+    "ListOffsets": {
+        "topics": [{"name": "orders", "partitions": [{"partition_index": 0, "timestamp": -1}]}]
+    },
+    "Metadata": {"topics": [{"name": "orders"}]},
+    "OffsetCommit": {
+        "group_id": "billing",
+        "topics": [{"name": "orders", "partitions": [{"partition_index": 0}]}],
+    },
+    "OffsetFetch": {
+        "group_id": "billing",
+        "topics": [{"name": "orders", "partition_indexes": [0]}],
+        "groups": [
+            {"group_id": "billing", "topics": [{"name": "orders", "partition_indexes": [0]}]}
+        ],
+    },
+    "FindCoordinator": {"key": "billing", "coordinator_keys": ["billing"]},
+    "ApiVersions": {"client_software_name": "lab", "client_software_version": "1"},
+    "CreateTopics": {
+        "topics": [{"name": "made", "num_partitions": 1, "replication_factor": 1}],
+    },
+    "InitProducerId": {"transactional_id": None},
+    "OffsetForLeaderEpoch": {
+        "topics": [{"topic": "orders", "partitions": [{"partition": 0, "leader_epoch": 0}]}]
+    },
+    "DescribeCluster": {},
+}
+"""A request that makes each handler say all it can say."""
+
+CASES = [
+    (api, version) for api in by_key().values() for version in range(api.oldest, api.newest + 1)
+]
+
+
+@pytest.mark.parametrize(("api", "version"), CASES, ids=str)
+def test_an_answer_in_every_version_is_read_to_its_last_byte(
+    lab: "Lab", api: Api, version: int
+) -> None:
+    """No version lacks a field or has one too many."""
+    body = lab.ask(api.name, version, **VALUES[api.name])
+    assert type(body) is message_class(api, version, EntityType.response)
+
+
+@pytest.mark.parametrize("api", by_key().values(), ids=lambda api: api.name)
+def test_no_handler_names_a_field_that_no_version_has(
+    lab: "Lab", api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slip in a field's name cannot hide behind the versions that lack the field."""
+    given: set[str] = set()
+
+    def listen(api: Api, version: int, number: int, answer: Any) -> bytes:
+        given.update(names(answer))
+        return encode(api, version, number, answer)
+
+    monkeypatch.setattr("prokurist.testing.cluster.cluster.encode", listen)
+    known: set[str] = set()
+    for version in schema_name_map[api.folder]:
+        known |= fields_of(message_class(api, version, EntityType.response))
+        lab.ask(api.name, version, **VALUES[api.name])
+    assert given <= known
+
+
+def names(answer: Any) -> set[str]:
+    """Every field name in an answer."""
+    if isinstance(answer, dict):
+        return set(answer) | {name for each in answer.values() for name in names(each)}
+    if isinstance(answer, list):
+        return {name for each in answer for name in names(each)}
+    return set()
+
+
+def fields_of(cls: Any) -> set[str]:
+    """Every field name in a class and in the structs inside it."""
+    found: set[str] = set()
+    for field in plan(cls):
+        found.add(field.name)
+        found |= fields_of(field.struct) if field.struct else set()
+    return found
