@@ -91,12 +91,12 @@ def test_a_late_answer_is_dropped_and_the_connection_kept(
 ) -> None:
     """B3: no reconnect for a caller's impatience."""
     prokurist_kafka.freeze()
-    before = prokurist_kafka.proxy().connections
+    before = prokurist_kafka.proxy().connections()
     with pytest.raises(TimeoutException):
         consumer.committed(tp, timeout=0.2)
     prokurist_kafka.thaw()
     assert consumer.committed(tp, timeout=20) == {tp: None}
-    assert prokurist_kafka.proxy().connections == before
+    assert prokurist_kafka.proxy().connections() == before
 
 
 def test_a_connection_that_is_cut_is_made_anew(
