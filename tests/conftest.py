@@ -55,6 +55,7 @@ class Held:
     threads: frozenset[threading.Thread]
     sockets: frozenset[str]
     children: frozenset[psutil.Process]
+    reaper: bool
 
     @classmethod
     def now(cls) -> "Held":
@@ -64,6 +65,7 @@ class Held:
             sockets=frozenset(_sockets()),
             # Not recursively: the broker below a session's guard may have been restarted.
             children=frozenset(psutil.Process().children()),
+            reaper=_has_reaper(),
         )
 
     def beyond(self, before: "Held") -> list[str]:
@@ -74,7 +76,8 @@ class Held:
             for child in self.children - before.children
         ]
         # By number: a session's proxy may have changed its listening socket for another.
-        if len(self.sockets) > len(before.sockets):
+        # testcontainers' reaper begins with the first container, and stays with its sockets.
+        if self.reaper == before.reaper and len(self.sockets) > len(before.sockets):
             found += [f"socket {one}" for one in self.sockets - before.sockets]
         return found
 
@@ -91,6 +94,11 @@ def _sockets() -> Iterator[str]:
     else:
         for connection in psutil.Process().net_connections(kind="all"):
             yield f"{connection.fd} {connection.laddr} {connection.raddr}"
+
+
+def _has_reaper() -> bool:
+    containers = sys.modules.get("testcontainers.core.container")
+    return containers is not None and containers.Reaper._instance is not None
 
 
 def _command(child: psutil.Process) -> str:

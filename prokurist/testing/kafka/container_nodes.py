@@ -277,6 +277,8 @@ class ContainerNodes:
         network, self._network = self._network, None
         with contextlib.ExitStack() as ending:
             if network is not None:
+                # Its client is nobody else's, and testcontainers does not close it.
+                ending.callback(network._docker.client.close)  # noqa: SLF001
                 ending.callback(network.remove)
             for container in containers:
                 ending.callback(container.stop)

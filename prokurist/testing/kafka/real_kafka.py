@@ -11,9 +11,8 @@ Invariants: every call has a bound. A Kafka that was started is ended by `close`
 and by the end of the test process, however that comes.
 """
 
-import contextlib
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
@@ -26,7 +25,6 @@ from prokurist.testing.kafka.errors import (
     HarnessError,
     KafkaFailed,
     KafkaUnavailable,
-    PortTaken,
 )
 from prokurist.testing.kafka.given import VARIABLE
 from prokurist.testing.kafka.groups import GroupDescription
@@ -34,10 +32,14 @@ from prokurist.testing.kafka.ladder import DEFAULT_VERSION, Wish
 from prokurist.testing.kafka.nodes import Nodes
 from prokurist.testing.kafka.ports import Address
 from prokurist.testing.kafka.properties import user_properties
-from prokurist.testing.kafka.ready import wait_until_answered, wait_until_ready
+from prokurist.testing.kafka.starting import (
+    start_nodes,
+    stop_nodes,
+    wait_until_answered,
+    wait_until_ready,
+)
 from prokurist.testing.proxy import Fault, FaultProxy
 
-_PORT_ATTEMPTS: Final = 3
 _END_WITHIN: Final = 5.0
 _GIVEN_ANSWERS_WITHIN: Final = 10.0
 _CALL_TIMEOUT: Final = 20.0
@@ -147,9 +149,9 @@ class RealKafka:
             self._wait_for_given(deadline)
             self._rung = "given"
             return
-        for rung, climb in (("docker", self._start_docker), ("jars", self._start_jars)):
+        for rung in ("docker", "jars"):
             try:
-                climb(deadline)
+                self._climb(rung, deadline)
             except KafkaUnavailable as error:
                 said.append((rung, error))
             else:
@@ -168,13 +170,7 @@ class RealKafka:
         self._frozen.clear()
         self._dead.clear()
         self._rung = ""
-        with contextlib.ExitStack() as ending:
-            # Called from the last to the first, and each of them whatever the others do.
-            if nodes is not None:
-                deadline = Deadline.after(self._clock.now(), timeout)
-                ending.callback(nodes.close, deadline)
-            for proxy in proxies:
-                ending.callback(proxy.close)
+        stop_nodes(nodes, proxies, self._deadline(timeout))
 
     # ------------------------------------------------------------------ addresses
 
@@ -401,37 +397,17 @@ class RealKafka:
     def _wait_until_ready(self, which: Sequence[int], deadline: Deadline) -> None:
         wait_until_ready(self._started(), self._admin, which, deadline, self._clock)
 
-    def _start_docker(self, deadline: Deadline) -> None:
-        self._start_nodes(lambda: ladder.docker_rung(self._wish, self._clock), deadline)
+    def _climb(self, rung: str, deadline: Deadline) -> None:
+        """Start on one rung of the ladder that has nodes of its own."""
 
-    def _start_jars(self, deadline: Deadline) -> None:
-        self._start_nodes(lambda: ladder.jars_rung(self._wish, deadline, self._clock), deadline)
+        def choose() -> Nodes:
+            if rung == "docker":
+                return ladder.docker_rung(self._wish, self._clock)
+            return ladder.jars_rung(self._wish, deadline, self._clock)
 
-    def _start_nodes(self, choose: Callable[[], Nodes], deadline: Deadline) -> None:
-        """Choose ports and start; choose again if somebody was quicker to take one.
-
-        Between our look at a port and the broker's bind another process can bind it:
-        the broker then dies with a line that says so. With a port that the user chose
-        `choose` itself raises on the next round.
-        """
-        for attempt in range(1, _PORT_ATTEMPTS + 1):
-            nodes = choose()
-            try:
-                self._nodes = nodes
-                self._proxies = tuple(
-                    FaultProxy(address, clock=self._clock, name=f"proxy-{number}")
-                    for number, address in enumerate(nodes.upstream)
-                )
-                nodes.launch(
-                    tuple(Address(*proxy.address) for proxy in self._proxies), deadline
-                )
-                self._wait_until_ready(range(self._wish.nodes), deadline)
-            except BaseException as error:
-                self.close(timeout=0.0)
-                if isinstance(error, PortTaken) and attempt < _PORT_ATTEMPTS:
-                    continue
-                raise
-            return
+        self._nodes, self._proxies = start_nodes(
+            choose, self._wish.nodes, self._admin, deadline, self._clock
+        )
 
     def _wait_for_given(self, deadline: Deadline) -> None:
         """Until the Kafka that was given answers; briefly, for it should be there."""

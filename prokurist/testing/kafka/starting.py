@@ -1,20 +1,77 @@
-"""When a Kafka counts as ready: it answers, everywhere, and every node sees every other.
+"""Starting nodes with their proxies, and when they count as ready.
+
+Ready is a Kafka that answers on every listener, and whose every node sees every
+other.
 
 Thread: the one that calls; no state.
+Invariants: a start that fails leaves nothing behind.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from prokurist.events.clock import Clock, Deadline
 from prokurist.testing.kafka.admin import Admin
-from prokurist.testing.kafka.errors import AdminFailed, NotReady
+from prokurist.testing.kafka.errors import AdminFailed, NotReady, PortTaken
 from prokurist.testing.kafka.nodes import Nodes
 from prokurist.testing.kafka.ports import Address
+from prokurist.testing.proxy import FaultProxy
 
+_PORT_ATTEMPTS: Final = 3
 _PAUSE: Final = 0.05
 _LOOK_WITHIN: Final = 2.0
 """Seconds for one question, so that a node which is silent does not hide one that died."""
+
+
+def start_nodes(
+    choose: Callable[[], Nodes], count: int, admin: Admin, deadline: Deadline, clock: Clock
+) -> tuple[Nodes, tuple[FaultProxy, ...]]:
+    """Start nodes that `choose` makes, and again if somebody was quicker to take a port.
+
+    Between our look at a port and the broker's bind another process can bind it: the
+    broker then dies with a line that says so. With a port that the user chose, `choose`
+    itself raises on the next round.
+
+    Args:
+        choose: Makes nodes on ports that look free.
+        count: How many they are.
+        admin: What asks them.
+        deadline: When to give up.
+        clock: What the deadline is read against, and what the proxies measure with.
+
+    Returns:
+        The nodes, all of them ready, and the proxy of each.
+
+    Raises:
+        KafkaUnavailable: This rung of the ladder turns out not to be there.
+        KafkaFailed: The nodes did not start.
+    """
+    for attempt in range(1, _PORT_ATTEMPTS + 1):
+        nodes = choose()
+        proxies: list[FaultProxy] = []
+        try:
+            for number, address in enumerate(nodes.upstream):
+                proxies.append(FaultProxy(address, clock=clock, name=f"proxy-{number}"))
+            nodes.launch(tuple(Address(*proxy.address) for proxy in proxies), deadline)
+            wait_until_ready(nodes, admin, range(count), deadline, clock)
+        except BaseException as error:
+            stop_nodes(nodes, proxies, Deadline.after(clock.now(), 0.0))
+            if isinstance(error, PortTaken) and attempt < _PORT_ATTEMPTS:
+                continue
+            raise
+        return nodes, tuple(proxies)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def stop_nodes(nodes: Nodes | None, proxies: Sequence[FaultProxy], deadline: Deadline) -> None:
+    """End nodes and proxies, each of them whatever becomes of the others."""
+    with contextlib.ExitStack() as ending:
+        # From the last to the first: the proxies end while there is somebody to talk to.
+        if nodes is not None:
+            ending.callback(nodes.close, deadline)
+        for proxy in proxies:
+            ending.callback(proxy.close)
 
 
 def wait_until_ready(
