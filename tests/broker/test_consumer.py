@@ -91,12 +91,12 @@ def test_a_late_answer_is_dropped_and_the_connection_kept(
 ) -> None:
     """B3: no reconnect for a caller's impatience."""
     prokurist_kafka.freeze()
-    before = prokurist_kafka.proxy().connections
+    before = prokurist_kafka.proxy().connections()
     with pytest.raises(TimeoutException):
         consumer.committed(tp, timeout=0.2)
     prokurist_kafka.thaw()
     assert consumer.committed(tp, timeout=20) == {tp: None}
-    assert prokurist_kafka.proxy().connections == before
+    assert prokurist_kafka.proxy().connections() == before
 
 
 def test_a_connection_that_is_cut_is_made_anew(
@@ -117,10 +117,13 @@ def test_a_broker_that_is_killed_and_comes_back(prokurist_own_kafka: RealKafka) 
     with KafkaConsumer(bootstrap_servers=kafka.bootstrap, group_id="g") as consumer:
         consumer.commit_sync({tp: OffsetAndMetadata(1)}, timeout=20)
         kafka.kill()
+        perhaps = []
         for _ in range(3):
             with Watch(0.4), pytest.raises(TimeoutException) as caught:
                 consumer.commit_sync({tp: OffsetAndMetadata(2)}, timeout=0.4)
-            assert not caught.value.may_have_happened
+            perhaps.append(caught.value.may_have_happened)
+        # The first may have been written before the end of the connection was seen.
+        assert perhaps[1:] == [False, False]
         kafka.restart()
         assert consumer.committed(tp, timeout=25) == {tp: OffsetAndMetadata(1)}
 
