@@ -16,6 +16,7 @@ STATEMENTS = {
     "prokurist, its vocabulary": (
         "from prokurist import ConsumerConfig, TimeoutException, TopicPartition"
     ),
+    "prokurist, its consumer": "from prokurist import KafkaConsumer",
     "kafka-python": "import kafka",
     "confluent-kafka": "import confluent_kafka",
 }

@@ -25,7 +25,7 @@ class Search:
 
     def __init__(self, call: SharedCall, wanted: Iterable[Wanted], *, polled: bool) -> None:
         self.call = call
-        self.left = {each.partition: each for each in wanted}
+        self.left: dict[TopicPartition, Wanted] = {each.partition: each for each in wanted}
         self.polled = polled
         self._ends: dict[TopicPartition, Promise[None]] = {}
 

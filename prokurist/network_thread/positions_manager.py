@@ -148,12 +148,20 @@ class PositionsManager:
                 self._calls.start(search.call, self._work(search))
 
     def _search_for(self, tp: TopicPartition) -> tuple[Search, bool]:
-        """The search for one partition, and whether it is new and to be started."""
+        """The search for one partition, and whether it is new and to be started.
+
+        Raises:
+            Withdrawn: Its position is not missing any more.
+        """
         search = self._searches.get(tp)
         if search is not None:
             return search, False
         missing = self._not_looked_for()
-        mine = next(wanted for wanted in missing if wanted.partition == tp)
+        mine = next((wanted for wanted in missing if wanted.partition == tp), None)
+        if mine is None:
+            # The caller has left since we looked, and has sought or assigned already:
+            # only he does, and he does not while he waits here.
+            raise Withdrawn("the caller has left, and reads elsewhere")
         # With all that are missing in the same way, which an error then names too.
         kind = [each for each in missing if (each.reset is None) == (mine.reset is None)]
         return self._new(kind, polled=False), True

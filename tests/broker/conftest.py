@@ -8,6 +8,15 @@ import confluent_kafka
 import pytest
 
 from prokurist.events.clock import Clock, Deadline, MonotonicClock
+from prokurist.testing.kafka import (
+    DEFAULT_VERSION,
+    DockerUnavailable,
+    KafkaUnavailable,
+    is_required,
+)
+from prokurist.testing.kafka.jars import cached_jars, find_maven
+from prokurist.testing.kafka.java import find_java
+from prokurist.testing.kafka.ladder import ask_docker
 
 Producing = Callable[..., confluent_kafka.Producer]
 Consuming = Callable[..., confluent_kafka.Consumer]
@@ -31,6 +40,23 @@ def eventually(clock: Clock) -> Callable[[Callable[[], Any]], Any]:
         return answer
 
     return ask
+
+
+@pytest.fixture(scope="session")
+def startable() -> None:
+    """Skip where no Kafka can be started, as the plugin's fixtures do for their tests."""
+    try:
+        ask_docker()
+    except DockerUnavailable as docker:
+        try:
+            find_java(DEFAULT_VERSION)
+            if cached_jars(DEFAULT_VERSION) is None:
+                find_maven()
+        except KafkaUnavailable as jars:
+            missing = KafkaUnavailable.from_rungs([("docker", docker), ("jars", jars)])
+            if is_required():
+                raise missing from None
+            pytest.skip(missing.reason)
 
 
 @pytest.fixture

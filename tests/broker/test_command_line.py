@@ -30,6 +30,7 @@ def _begin(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.usefixtures("startable")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
 def test_it_says_where_it_listens_and_stops_without_a_traceback(
     producer_of: Callable[..., Any], number: signal.Signals
@@ -56,6 +57,7 @@ def test_it_says_where_it_listens_and_stops_without_a_traceback(
     assert not [process for process in below if process.is_running()]
 
 
+@pytest.mark.usefixtures("startable")
 def test_ctrl_c_while_it_starts_stops_it_as_well() -> None:
     """Whatever has been started by then."""
     with _begin("--port", str(free_ports(1)[0])) as kafka:
@@ -69,6 +71,7 @@ def test_ctrl_c_while_it_starts_stops_it_as_well() -> None:
     assert (kafka.returncode, out, err) == (0, "stopped\n", "")
 
 
+@pytest.mark.usefixtures("startable")
 def test_a_taken_port_is_one_line_and_exit_code_1() -> None:
     """Not a traceback."""
     with socket.create_server(("127.0.0.1", 0)) as holder:

@@ -51,6 +51,7 @@ def _nested(folder: Path, *, frozen: bool, seconds: float) -> subprocess.Popen[s
     )
 
 
+@pytest.mark.usefixtures("startable")
 @pytest.mark.parametrize("frozen", [False, True], ids=["running", "frozen"])
 def test_a_test_run_that_is_killed_leaves_no_broker(
     tmp_path: Path, eventually: Eventually, *, frozen: bool
@@ -72,6 +73,7 @@ def test_a_test_run_that_is_killed_leaves_no_broker(
     assert not Path(folder).parent.exists()
 
 
+@pytest.mark.usefixtures("startable")
 def test_a_healthy_run_is_silent_and_leaves_nothing(tmp_path: Path) -> None:
     """Not a line on stderr, no process, no folder; though its test froze the broker."""
     with _nested(tmp_path, frozen=True, seconds=0) as run:

@@ -61,6 +61,7 @@ def test_the_old_broker_starts(prokurist_own_kafka: RealKafka) -> None:
     assert prokurist_own_kafka.describe_group("nobody").protocol == "classic"
 
 
+@pytest.mark.usefixtures("startable")
 def test_a_property_that_kafka_refuses_is_told_with_its_log() -> None:
     """A broker that dies while it starts shows why."""
     kafka = RealKafka(controls=True, num_io_threads=0)
@@ -70,6 +71,7 @@ def test_a_property_that_kafka_refuses_is_told_with_its_log() -> None:
     assert "\n" not in died.value.reason
 
 
+@pytest.mark.usefixtures("startable")
 def test_a_broker_that_dies_while_it_starts_shows_its_log() -> None:
     """What only the broker itself refuses is found in the tail of its log."""
     kafka = RealKafka(controls=True, authorizer_class_name="no.such.Authorizer")
@@ -77,6 +79,7 @@ def test_a_broker_that_dies_while_it_starts_shows_its_log() -> None:
         kafka.start()
 
 
+@pytest.mark.usefixtures("startable")
 def test_a_deadline_that_is_too_short_says_what_did_not_answer() -> None:
     """Not ready is an error by the deadline, which names the node and shows the log."""
     kafka = RealKafka(controls=True)
@@ -84,6 +87,7 @@ def test_a_deadline_that_is_too_short_says_what_did_not_answer() -> None:
         kafka.start(timeout=1.8)
 
 
+@pytest.mark.usefixtures("startable")
 def test_a_port_that_somebody_took_first_is_exchanged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -106,6 +110,7 @@ def test_a_port_that_somebody_took_first_is_exchanged(
     assert len(choices) == 2
 
 
+@pytest.mark.usefixtures("startable")
 def test_a_port_of_the_users_own_that_is_taken_is_told() -> None:
     """It is not exchanged for another: the user wanted this one."""
     with socket.socket() as holder:

@@ -292,57 +292,6 @@ def test_errors_until_the_end_are_in_the_report() -> None:
         consumer.unsubscribe()
 
 
-def test_the_lag_is_asked_for_once() -> None:
-    """B94: None first, then a number, after one look-up in the background."""
-    world = filled()
-    with world.consumer() as consumer:
-        consumer.assign(A)
-        consumer.seek(A, 2)
-        world.control.answer_late("ListOffsets", 1.0, times=1)
-        for _ in range(5):
-            assert consumer.current_lag(A) is None
-            world.clock.sleep(0.1)
-        world.clock.sleep(1.0)
-        assert consumer.current_lag(A) == 3
-        assert len(asked(world)) == 1
-        consumer.seek(A, 9)
-        assert consumer.current_lag(A) == 0
-        consumer.seek_to_end(A)
-        assert consumer.current_lag(A) is None
-        consumer.assign(B)
-        consumer.assign(A)
-        assert consumer.current_lag(A) is None
-
-
-def test_a_lag_that_could_not_be_found_is_asked_for_again() -> None:
-    """B94: an error leaves None, and the next question asks anew; no poll raises it."""
-    world = filled()
-    with world.consumer() as consumer:
-        consumer.assign(A)
-        consumer.seek(A, 2)
-        with world.control.deny(topic="orders"):
-            assert consumer.current_lag(A) is None
-            world.clock.sleep(1.0)
-            assert consumer.poll(0) == []
-        assert consumer.current_lag(A) is None
-        world.clock.sleep(1.0)
-        assert consumer.current_lag(A) == 3
-
-
-def test_a_lag_belongs_to_its_assignment() -> None:
-    """B90: an end that was asked for under an older assignment is dropped."""
-    world = filled()
-    with world.consumer() as consumer:
-        consumer.assign(A)
-        world.control.answer_late("ListOffsets", 1.0, times=1)
-        assert consumer.current_lag(A) is None
-        consumer.assign(B)
-        consumer.assign(A)
-        consumer.seek(A, 2)
-        world.clock.sleep(2.0)
-        assert consumer.current_lag(A) is None
-
-
 def test_who_joins_late_hears_what_was_met() -> None:
     """B5, B93: the wait that the look-up is in, and its last error."""
     world = World()
@@ -398,9 +347,19 @@ def test_logs_end_where_the_isolation_says(isolation: str) -> None:
         consumer.current_lag(A)
         world.clock.sleep(1.0)
         levels = [
-            entry.body.isolation_level.value
-            if hasattr(entry.body.isolation_level, "value")
-            else entry.body.isolation_level
+            int(entry.body.isolation_level)
             for entry in world.cluster.journal.entries("ListOffsets")
         ]
         assert levels == [int(isolation == "read_committed")] * 2
+
+
+def test_a_caller_who_has_left_and_sought_in_the_same_moment() -> None:
+    """B90: between two looks of the network thread; nothing is begun, and nobody dies."""
+    world = World()
+    with world.consumer() as consumer:
+        consumer.assign(A)
+        consumer._subscription.wanted = list  # type: ignore[method-assign]
+        with pytest.raises(errors.TimeoutException):
+            consumer.position(A, timeout=1.0)
+        assert consumer.health().alive
+        assert not world.cluster.journal.received
