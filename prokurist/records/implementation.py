@@ -1,28 +1,29 @@
-"""Which twin of the record codec runs, decided once at import.
-
-`PROKURIST_IMPL=native` or `python` chooses; unset, it is the native twin where
-it was built and the pure one where it was not. Every attempt that failed is
-kept, so that a wrong choice can say what went wrong.
+"""Which twin of the record codec runs, decided once at import; see `twins`.
 
 Thread: the importing one; constant afterwards.
 """
 
-import os
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Protocol, cast
 
-VARIABLE: Final = "PROKURIST_IMPL"
+from prokurist.records.columns import Columns, Spans
+from prokurist.records.encode import NewRecord
+from prokurist.records.headers import BatchHeader
+from prokurist.records.record import ConsumerRecord
+from prokurist.records.run import RecordRun
+from prokurist.twins import chosen
+
+Bytes = bytes | bytearray | memoryview
 
 MODULES: Final[Mapping[str, str]] = {
     "native": "prokurist.records._native",
-    "python": "prokurist.records.varints",
+    "python": "prokurist.records.pure",
 }
 """The twins, the preferred one first."""
 
 
 class Codec(Protocol):
-    """What both twins offer."""
+    """What both twins offer; see `prokurist.records.pure`."""
 
     @property
     def encode_varint(self) -> Callable[[int], bytes]:
@@ -34,48 +35,39 @@ class Codec(Protocol):
         """See `prokurist.records.varints`."""
         ...
 
+    @property
+    def encode_records(self) -> Callable[[Iterable[NewRecord], int], bytes]:
+        """See `prokurist.records.encode`."""
+        ...
 
-class Choice(NamedTuple):
-    """The outcome.
+    @property
+    def decode_batch(self) -> Callable[[str, int, BatchHeader, Bytes, int, int], Columns]:
+        """See `prokurist.records.decode`."""
+        ...
 
-    Attributes:
-        name: `native` or `python`.
-        codec: The module that serves.
-        failures: For each twin that was tried and could not be loaded, why.
-    """
+    @property
+    def gathered(self) -> Callable[[Sequence[Spans]], tuple[bytes, bytes, bytes | None]]:
+        """See `prokurist.records.columns`."""
+        ...
 
-    name: str
-    codec: Codec
-    failures: Mapping[str, str]
+    @property
+    def Columns(self) -> type[Columns]:  # noqa: N802 - it is a class
+        """See `prokurist.records.columns`."""
+        ...
 
+    @property
+    def RecordRun(self) -> type[RecordRun]:  # noqa: N802 - it is a class
+        """See `prokurist.records.run`."""
+        ...
 
-def choose(wanted: str | None) -> Choice:
-    """Load the twin that is wanted, or the best there is.
-
-    Args:
-        wanted: A name out of `MODULES`; None or empty for no preference.
-
-    Raises:
-        ImportError: The name is unknown, or every attempt failed; the text
-            lists the attempts.
-    """
-    if wanted and wanted not in MODULES:
-        raise ImportError(
-            f"{VARIABLE}={wanted!r} names no implementation: it is one of "
-            f"{' and '.join(map(repr, MODULES))}, or unset for the best there is"
-        )
-    failures: dict[str, str] = {}
-    for name in [wanted] if wanted else MODULES:
-        try:
-            return Choice(name, import_module(MODULES[name]), failures)
-        except ImportError as error:
-            failures[name] = str(error)
-    attempts = "; ".join(f"{name}: {why}" for name, why in failures.items())
-    raise ImportError(
-        f"{VARIABLE}={wanted!r} cannot be had ({attempts}). The native twin is built when "
-        f"prokurist is installed with a C compiler at hand; unset {VARIABLE} to run without it"
-    )
+    @property
+    def ConsumerRecord(self) -> type[ConsumerRecord]:  # noqa: N802 - it is a class
+        """See `prokurist.records.record`."""
+        ...
 
 
-CHOICE: Final = choose(os.environ.get(VARIABLE))
+CHOICE: Final = chosen(MODULES)
+"""The choice for this process."""
+
+CODEC: Final = cast("Codec", CHOICE.module)
 """What serves in this process."""

@@ -39,6 +39,14 @@ def decode_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
             needs more than 64 bits.
         IndexError: The position is negative or past the data's end.
     """
+    if 0 <= position < len(data) - 1:
+        # Most numbers in a batch are lengths and small deltas: one byte or two.
+        byte, second = data[position], data[position + 1]
+        if byte < 0x80:
+            return byte >> 1 ^ -(byte & 1), position + 1
+        if second < 0x80:
+            rest = byte & 0x7F | second << 7
+            return rest >> 1 ^ -(rest & 1), position + 2
     if not 0 <= position <= len(data):
         raise IndexError(f"position {position} lies outside {len(data)} bytes")
     rest = 0

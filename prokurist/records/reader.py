@@ -1,0 +1,257 @@
+"""One fetched run of batches, read record by record from a position.
+
+Thread: the application's; one reader belongs to one fetched piece of one partition.
+A batch is opened when its first record is wanted, whole: checksum, decompression
+and decoding are over before any of it is handed out. Skipped are records below the
+position, control batches and, under read_committed, aborted transactions.
+
+Invariants: `position` only grows, and only past what was handed out or skipped. An
+error moves nothing: the next call meets it again. At most one batch is open.
+"""
+
+import struct
+import zlib
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from crc32c import crc32c
+
+from prokurist.errors import CorruptRecordException
+from prokurist.records.columns import Columns
+from prokurist.records.compression import Compression, decompress
+from prokurist.records.headers import (
+    BATCH_HEADER,
+    CRC_COUNTS_FROM,
+    LEGACY_CRC_COUNTS_FROM,
+    BatchHeader,
+    header_at,
+)
+from prokurist.records.implementation import CODEC, Codec
+from prokurist.records.legacy import decode_message
+from prokurist.records.run import RecordRun
+
+MARKER: Final = struct.Struct(">hh")
+"""The key of a control record: version and kind."""
+ABORT: Final = 0
+
+
+class AbortedTransaction(NamedTuple):
+    """A transaction that a broker says was aborted.
+
+    Attributes:
+        producer_id: Who began it.
+        first_offset: Its first record in the partition.
+    """
+
+    producer_id: int
+    first_offset: int
+
+
+class PartitionReader:
+    """What was fetched of one partition, and how far it has been read.
+
+    Args:
+        topic: The topic.
+        partition: The partition.
+        records: A run of batches, the last one possibly cut off.
+        position: The first offset that is wanted.
+        aborted: The aborted transactions in it, for read_committed; None to read
+            all records there are.
+        check_crcs: Whether checksums are compared.
+        cap: How many bytes one batch may come to when it is decompressed.
+        codec: The twin that decodes.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        records: bytes | memoryview,
+        *,
+        position: int,
+        aborted: Sequence[AbortedTransaction] | None,
+        check_crcs: bool,
+        cap: int,
+        codec: Codec = CODEC,
+    ) -> None:
+        self._topic: Final = topic
+        self._partition: Final = partition
+        self._data = memoryview(records)
+        self._position = position
+        self._leader_epoch: int | None = None
+        self._committed_only: Final = aborted is not None
+        self._aborted = deque(sorted(aborted or (), key=lambda each: each.first_offset))
+        self._aborting: Final[set[int]] = set()
+        self._check_crcs: Final = check_crcs
+        self._cap: Final = cap
+        self._codec: Final = codec
+        self._at = 0
+        self._ahead: BatchHeader | None = None
+        self._open: Columns | None = None
+        self._row = 0
+        self._after_open = 0
+
+    def __repr__(self) -> str:
+        state = "exhausted" if self.exhausted else f"{self.size} bytes held"
+        return f"PartitionReader({self._topic}-{self._partition} @ {self._position}, {state})"
+
+    @property
+    def position(self) -> int:
+        """The offset of the next record to return."""
+        return self._position
+
+    @property
+    def leader_epoch(self) -> int | None:
+        """The leader epoch of the batch that was read last, where it is known."""
+        return self._leader_epoch
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nothing is left: no record, no batch to skip, and no damage."""
+        if self._open is not None:
+            return False
+        try:
+            return self._look_ahead() is None
+        except CorruptRecordException:
+            return False
+
+    @property
+    def size(self) -> int:
+        """How many bytes it keeps alive: as fetched, decompressed and decoded."""
+        held = len(self._data)
+        if self._open is not None:
+            held += self._open.size
+            if self._open.data is not self._data:
+                held += len(self._open.data)
+        return held
+
+    def take(self, most: int) -> list[RecordRun]:
+        """The next records, at most so many of them.
+
+        Raises:
+            CorruptRecordException: What comes next is damaged. Records before it are
+                returned first, and the position stays where it is.
+        """
+        runs: list[RecordRun] = []
+        while most > 0:
+            try:
+                columns = self._opened()
+            except CorruptRecordException:
+                if runs:
+                    break
+                raise
+            if columns is None:
+                break
+            stop = min(self._row + most, len(columns))
+            runs.append(self._codec.RecordRun(columns, self._row, stop))
+            most -= stop - self._row
+            self._row = stop
+            if stop < len(columns):
+                self._position = columns.offsets[stop - 1] + 1
+            else:
+                self._leave(self._after_open)
+        return runs
+
+    def _opened(self) -> Columns | None:
+        """The batch that the next record is in; None at the end."""
+        while self._open is None:
+            try:
+                header = self._look_ahead()
+            except CorruptRecordException as error:
+                raise self._damage(None, error) from error
+            if header is None:
+                return None
+            try:
+                columns = self._columns(header)
+            except CorruptRecordException as error:
+                raise self._damage(header, error) from error
+            self._at += header.size
+            self._ahead = None
+            self._leader_epoch = header.leader_epoch
+            row = 0 if columns is None else columns.index_of(self._position)
+            if columns is None or row == len(columns):
+                self._leave(header.next_offset)
+            else:
+                self._open, self._row = columns, row
+                self._after_open = header.next_offset
+        return self._open
+
+    def _look_ahead(self) -> BatchHeader | None:
+        """The header of the next batch; None at the end."""
+        if self._ahead is None:
+            self._ahead = header_at(self._data, self._at)
+        return self._ahead
+
+    def _leave(self, next_offset: int) -> None:
+        self._open = None
+        # Not back: batches out of order must not make anybody read records twice.
+        self._position = max(self._position, next_offset)
+        if self.exhausted:
+            self._data, self._at = memoryview(b""), 0
+
+    def _columns(self, header: BatchHeader) -> Columns | None:
+        """The batch's records; None if there are none to return."""
+        if self._check_crcs:
+            self._compare_checksum(header)
+        if header.magic == 2 and self._skips(header):
+            return None
+        if header.last_offset < self._position:
+            return None
+        return self._decoded(header)
+
+    def _decoded(self, header: BatchHeader) -> Columns:
+        place = (self._topic, self._partition, header)
+        if header.magic < 2:
+            return decode_message(*place, self._data, self._cap, self._codec.Columns)
+        start, stop = header.position + BATCH_HEADER, header.position + header.size
+        if header.codec == Compression.NONE:
+            return self._codec.decode_batch(*place, self._data, start, stop)
+        plain = decompress(header.codec, self._data[start:stop], self._cap)
+        return self._codec.decode_batch(*place, plain, 0, len(plain))
+
+    def _compare_checksum(self, header: BatchHeader) -> None:
+        stop = header.position + header.size
+        if header.magic == 2:
+            found = crc32c(self._data[header.position + CRC_COUNTS_FROM : stop])
+        else:
+            found = zlib.crc32(self._data[header.position + LEGACY_CRC_COUNTS_FROM : stop])
+        if found != header.checksum:
+            raise CorruptRecordException(
+                f"its checksum is {header.checksum:#010x}, and that of its bytes {found:#010x}"
+            )
+
+    def _skips(self, header: BatchHeader) -> bool:
+        """Whether no record of the batch is to be returned, by what kind it is of."""
+        if self._committed_only and header.producer_id >= 0:
+            while self._aborted and self._aborted[0].first_offset <= header.last_offset:
+                self._aborting.add(self._aborted.popleft().producer_id)
+            if header.control:
+                if self._aborts(header):
+                    self._aborting.discard(header.producer_id)
+            elif header.transactional and header.producer_id in self._aborting:
+                return True
+        return header.control
+
+    def _aborts(self, header: BatchHeader) -> bool:
+        """Whether a control batch ends a transaction by aborting it."""
+        columns = self._decoded(header)
+        if not len(columns):
+            return False  # compaction took the marker, and the records before it
+        key = self._codec.RecordRun(columns, 0, 1)[0].key or b""
+        if len(key) < MARKER.size:
+            raise CorruptRecordException(f"a control record's key has {len(key)} bytes")
+        _, kind = MARKER.unpack_from(key)
+        return bool(kind == ABORT)
+
+    def _damage(
+        self, header: BatchHeader | None, error: CorruptRecordException
+    ) -> CorruptRecordException:
+        which, beyond = "what follows", "a later offset"
+        if header is not None:
+            which = f"the batch of offsets {header.base_offset} to {header.last_offset}"
+            beyond = f"{max(header.next_offset, self._position + 1)}"
+        return CorruptRecordException(
+            f"{self._topic}-{self._partition} cannot be read at offset {self._position}: "
+            f"{which} is damaged: {error}. To go on past it, seek to {beyond}"
+        )

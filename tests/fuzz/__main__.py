@@ -1,0 +1,116 @@
+"""Hostile bytes by the million: `make fuzz FUZZ=10000000`.
+
+    python -m tests.fuzz --count 10000000 --seed 1 --processes 2
+    python -m tests.fuzz --seed 1 --only 4711
+
+Each process throws its share at the code; this one watches that they go on, do not
+grow, and end well. A process that dies, or that is stuck on an input, is told with
+the number of that input.
+"""
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections.abc import Sequence
+from multiprocessing.context import SpawnProcess
+from typing import Final
+
+import psutil
+
+from tests.fuzz.fuzzing import throw, throw_share
+
+STUCK: Final = 20.0
+"""Seconds for one input: a thousand times what any needs."""
+GROWTH: Final = 32 << 20
+SETTLED: Final = 0.2
+"""After this part of its share a process has all the memory that it ought to need."""
+
+
+class Share:
+    """A process, and what is seen of it."""
+
+    def __init__(self, first: int, given: argparse.Namespace) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.at = context.RawValue("q", first)
+        self.process: SpawnProcess = context.Process(
+            target=throw_share, args=(first, given.count, given.processes, given.seed, self.at)
+        )
+        self.process.start()
+        self._seen = (first, time.monotonic())
+        self._settled_at = given.count * SETTLED
+        self._base = 0
+        self.grown = 0
+
+    def wrong(self) -> str:
+        """What is wrong with it; empty while nothing is."""
+        number = self.at.value
+        if not self.process.is_alive():
+            code = self.process.exitcode
+            return f"ended with {code} at input {number}" if code else ""
+        now = time.monotonic()
+        if number != self._seen[0]:
+            self._seen = (number, now)
+        elif now - self._seen[1] > STUCK:
+            return f"is stuck at input {number}"
+        try:
+            resident = psutil.Process(self.process.pid).memory_info().rss
+        except psutil.NoSuchProcess:
+            return ""
+        if number > self._settled_at:
+            self._base = self._base or resident
+            self.grown = max(self.grown, resident - self._base)
+        return f"has grown by {self.grown >> 20} MiB" if self.grown > GROWTH else ""
+
+
+def watched(shares: Sequence[Share], count: int) -> list[str]:
+    """Wait until all have ended: what was wrong."""
+    told = time.monotonic()
+    while any(share.process.is_alive() for share in shares):
+        if wrongs := [words for share in shares if (words := share.wrong())]:
+            return wrongs
+        if time.monotonic() - told > 60:
+            told = time.monotonic()
+            say(f"input {max(share.at.value for share in shares)} of {count}")
+        time.sleep(0.2)
+    return [words for share in shares if (words := share.wrong())]
+
+
+def say(words: str) -> None:
+    """A line for whoever waits."""
+    sys.stdout.write(words + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Fuzz, and say how it went."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--count", type=int, default=10_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--only", type=int)
+    given = parser.parse_args()
+    if given.only is not None:
+        throw([given.only], given.seed, lambda _number: None)
+        say(f"input {given.only} of seed {given.seed}: well")
+        return 0
+    began = time.monotonic()
+    shares = [Share(first, given) for first in range(given.processes)]
+    try:
+        wrongs = watched(shares, given.count)
+    finally:
+        for share in shares:
+            share.process.kill()
+            share.process.join()
+    grown = max(share.grown for share in shares)
+    say(
+        f"{given.count} hostile inputs of seed {given.seed} in "
+        f"{time.monotonic() - began:.0f} s, grown by {grown >> 20} MiB"
+    )
+    for words in wrongs:
+        say(f"WRONG: a process {words}")
+    return bool(wrongs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

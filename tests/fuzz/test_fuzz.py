@@ -1,0 +1,122 @@
+"""A short part of `make fuzz`, and that it is able to fail."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from prokurist.errors import CorruptRecordException
+from prokurist.network_thread.io.pure_watch import PureWatch
+from prokurist.network_thread.io.watch import MODULES
+from prokurist.records.reader import PartitionReader
+from prokurist.twins import choose
+from tests.fuzz import targets
+from tests.fuzz.fuzzing import throw
+from tests.fuzz.hostile import answers, batches, hostile_records, hostile_stream
+from tests.unit.records.twins import native_twin, twin
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _both_twins() -> None:
+    native_twin()
+    try:
+        choose(MODULES, "native")
+    except ImportError as error:
+        pytest.skip(f"the native watch was not built: {error}")
+
+
+@pytest.mark.timeout(120)
+def test_some_thousand_hostile_inputs() -> None:
+    """B103: no crash, no difference between the twins, no error that anybody could not name."""
+    seen: list[int] = []
+    throw(range(3000), 2, seen.append)
+    assert seen == list(range(3000))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_the_command() -> None:
+    """Processes that are watched, and an input by itself."""
+    for more in (["--count", "400"], ["--only", "7"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.fuzz", "--seed", "5", *more],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert not done.stderr
+
+
+def test_the_same_seed_is_the_same_harm() -> None:
+    """Or nobody could look at it again."""
+    harms: list[Callable[[Random], object]] = [hostile_records, hostile_stream]
+    for harm in harms:
+        first = [str(harm(Random(seed))) for seed in range(50)]  # noqa: S311
+        assert first == [str(harm(Random(seed))) for seed in range(50)]  # noqa: S311
+        assert len(set(first)) > 25
+
+
+def test_what_is_harmed_was_good_before() -> None:
+    """Both twins read all of it."""
+    assert len(batches()) > 30
+    assert len(answers()) > 5
+    for data in batches():
+        for name in ("native", "python"):
+            told = targets.read_all(twin(name), data, 0, 500, Random(1))  # noqa: S311
+            assert told[-1][-1] is True, told  # type: ignore[index]  # exhausted
+
+
+def test_a_difference_between_the_twins_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of records: and the error says how to see it again."""
+    native = native_twin()
+
+    class Lying:
+        """A twin that sees no records anywhere."""
+
+        Columns = native.Columns
+        RecordRun = native.RecordRun
+
+        @staticmethod
+        def decode_batch(*given: Any) -> Any:
+            return native.decode_batch(*given[:4], given[4], given[4])
+
+    monkeypatch.setattr(targets, "twin", lambda name: Lying if name == "python" else twin(name))
+    with pytest.raises((targets.Differs, CorruptRecordException)) as caught:
+        throw(range(6, 20), 1, lambda _number: None)
+    assert "--only" in caught.value.__notes__[0]
+
+
+def test_a_reader_that_forgets_damage_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error has to be met again."""
+    take = PartitionReader.take
+
+    def forgetful(reader: PartitionReader, most: int) -> Any:
+        try:
+            return take(reader, most)
+        except CorruptRecordException:
+            reader._data = memoryview(b"")
+            raise
+
+    monkeypatch.setattr(PartitionReader, "take", forgetful)
+    with pytest.raises(targets.Differs):
+        throw(range(6, 20), 1, lambda _number: None)
+
+
+def test_a_watch_that_loses_bytes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of streams."""
+    wait = PureWatch.wait
+
+    def deaf(watch: PureWatch, seconds: float | None) -> Any:
+        return [each._replace(frames=each.frames[1:]) for each in wait(watch, seconds)]
+
+    monkeypatch.setattr(PureWatch, "wait", deaf)
+    with pytest.raises(targets.Differs):
+        throw(range(0, 400, 20), 1, lambda _number: None)
