@@ -27,6 +27,7 @@ from prokurist.events.clock import Clock, MonotonicClock
 from prokurist.testing.broker_server import LOOPBACK, PATIENCE, Server, serve
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.control import Controls
+from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.steering import Change
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class EmbeddedBroker(Controls):
         clock: Clock | None = None,
         auto_create: bool = False,
         versions: Mapping[ApiName, tuple[int, int]] | None = None,
+        groups: GroupSettings | None = None,
         ports: Sequence[int] = (),
     ) -> None:
         """Describe the brokers; they listen from `start`, or from `with`, on.
@@ -54,6 +56,7 @@ class EmbeddedBroker(Controls):
             clock: What time it is; the system's monotonic clock by default.
             auto_create: Whether asking for a topic's metadata makes it.
             versions: What to offer of an API, for brokers older than kio.
+            groups: What the brokers' configuration says about groups.
             ports: A port for each; free ones by default.
 
         Raises:
@@ -66,6 +69,7 @@ class EmbeddedBroker(Controls):
         self._topics = dict(topics or {})
         self._auto_create = auto_create
         self._versions = dict(versions or {})
+        self._groups = groups
         self._server: Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -119,6 +123,7 @@ class EmbeddedBroker(Controls):
             self._clock,
             auto_create=self._auto_create,
             versions=self._versions,
+            groups=self._groups,
         )
         self._thread = threading.Thread(
             target=self._server.run, name="prokurist-embedded-broker", daemon=True

@@ -21,6 +21,7 @@ from prokurist.events.clock import Clock
 from prokurist.testing.broker_connection import Connection, reset
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.cluster import Cluster
+from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.steering import Change
 from prokurist.types import Node
 
@@ -294,6 +295,7 @@ def serve(
     *,
     auto_create: bool,
     versions: Mapping[ApiName, tuple[int, int]],
+    groups: GroupSettings | None,
 ) -> Server:
     """A server that listens, and whose `run` waits for a thread.
 
@@ -307,7 +309,9 @@ def serve(
             doors[node_id] = Door(port)
             doors[node_id].open()
         nodes = [Node(node_id, LOOPBACK, door.port) for node_id, door in doors.items()]
-        cluster = Cluster(nodes, topics, auto_create=auto_create, versions=versions)
+        cluster = Cluster(
+            nodes, topics, auto_create=auto_create, versions=versions, groups=groups
+        )
         return Server(cluster, doors, clock)
     except BaseException:
         for door in doors.values():

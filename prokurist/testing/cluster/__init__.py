@@ -9,6 +9,7 @@ May import: the vocabulary and `records`; kio, one version of one API at a time.
 from prokurist.testing.cluster.batches import Record
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.control import Control, Controls
+from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.groups import Committed
 from prokurist.testing.cluster.journal import Entry
 from prokurist.testing.cluster.session import Delivery, End, Session
@@ -23,6 +24,7 @@ __all__ = [
     "End",
     "Entry",
     "Fault",
+    "GroupSettings",
     "Record",
     "Session",
 ]

@@ -34,6 +34,7 @@ class Context:
         now: When that broker took it up.
         offered: The versions that this cluster offers, of each API by key.
         refusals: What a test wants refused.
+        client_id: What the client calls itself.
     """
 
     api: Api
@@ -42,6 +43,7 @@ class Context:
     now: float
     offered: dict[int, tuple[int, int]]
     refusals: Refusals
+    client_id: str = ""
 
     @property
     def node(self) -> int:

@@ -21,11 +21,20 @@ ApiName = Literal[
     "OffsetCommit",
     "OffsetFetch",
     "FindCoordinator",
+    "JoinGroup",
+    "Heartbeat",
+    "LeaveGroup",
+    "SyncGroup",
+    "DescribeGroups",
+    "ListGroups",
     "ApiVersions",
     "CreateTopics",
     "InitProducerId",
     "OffsetForLeaderEpoch",
+    "DeleteGroups",
     "DescribeCluster",
+    "ConsumerGroupHeartbeat",
+    "ConsumerGroupDescribe",
 ]
 """What a test calls an API; mypy finds a slip, and so does `named`."""
 
@@ -37,11 +46,20 @@ KEYS: Final[dict[ApiName, int]] = {
     "OffsetCommit": 8,
     "OffsetFetch": 9,
     "FindCoordinator": 10,
+    "JoinGroup": 11,
+    "Heartbeat": 12,
+    "LeaveGroup": 13,
+    "SyncGroup": 14,
+    "DescribeGroups": 15,
+    "ListGroups": 16,
     "ApiVersions": 18,
     "CreateTopics": 19,
     "InitProducerId": 22,
     "OffsetForLeaderEpoch": 23,
+    "DeleteGroups": 42,
     "DescribeCluster": 60,
+    "ConsumerGroupHeartbeat": 68,
+    "ConsumerGroupDescribe": 69,
 }
 
 

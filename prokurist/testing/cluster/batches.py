@@ -24,6 +24,8 @@ base and max timestamp, producer id, epoch and base sequence, record count."""
 LENGTH_COUNTS_FROM: Final = 12
 CRC_COUNTS_FROM: Final = 21
 COMPRESSION: Final = 0x07
+TRANSACTIONAL: Final = 0x10
+CONTROL: Final = 0x20
 NO_PRODUCER: Final = -1
 
 
@@ -71,6 +73,16 @@ class Batch:
     def last_offset(self) -> int:
         """The offset of its last record."""
         return self.base_offset + self.last_offset_delta
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether it belongs to a transaction."""
+        return bool(self.attributes & TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it holds a marker in place of records."""
+        return bool(self.attributes & CONTROL)
 
     @property
     def last_sequence(self) -> int:
@@ -127,8 +139,15 @@ def parse(data: bytes) -> Batch:
     return Batch(data, base, epoch, attributes, delta, first, most, pid, pepoch, seq)
 
 
-def make_batch(records: Sequence[Record]) -> Batch:
+def make_batch(
+    records: Sequence[Record], *, producer_id: int = NO_PRODUCER, attributes: int = 0
+) -> Batch:
     """A plain batch of records, as a producer without compression would send it.
+
+    Args:
+        records: The records.
+        producer_id: The producer, in a transaction.
+        attributes: What else the header says: `TRANSACTIONAL`, `CONTROL`.
 
     Raises:
         ValueError: There are no records.
@@ -139,9 +158,17 @@ def make_batch(records: Sequence[Record]) -> Batch:
     most = max(record.timestamp for record in records)
     body = b"".join(record_bytes(record, delta, first) for delta, record in enumerate(records))
     last = len(records) - 1
-    checked = struct.pack(">hiqqqhii", 0, last, first, most, -1, -1, -1, len(records)) + body
+    epoch = -1 if producer_id == NO_PRODUCER else 0
+    numbers = (attributes, last, first, most, producer_id, epoch, -1, len(records))
+    checked = struct.pack(">hiqqqhii", *numbers) + body
     length = len(checked) + CRC_COUNTS_FROM - LENGTH_COUNTS_FROM
     return parse(struct.pack(">qiibI", 0, length, -1, 2, crc32c(checked)) + checked)
+
+
+def make_marker(producer_id: int, *, committed: bool) -> Batch:
+    """The marker that ends a producer's transaction."""
+    marker = Record(struct.pack(">hi", 0, 0), key=struct.pack(">hh", 0, int(committed)))
+    return make_batch([marker], producer_id=producer_id, attributes=TRANSACTIONAL | CONTROL)
 
 
 def record_bytes(record: Record, offset_delta: int, base_timestamp: int) -> bytes:

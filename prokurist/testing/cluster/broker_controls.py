@@ -28,6 +28,12 @@ class BrokerControls(Steering):
             for each in cluster.brokers(node):
                 each.frozen = False
 
+    def finalize(self, feature: str, level: int) -> None:
+        """Finalise a feature, as an administrator does; new connections hear of it."""
+        with self._change() as (cluster, _):
+            cluster.state.features[feature] = level
+            cluster.state.features_epoch += 1
+
     def kill(self, node: int, *, missed: bool = True) -> Fault:
         """End a broker: its connections are reset, and new ones refused.
 
@@ -41,7 +47,9 @@ class BrokerControls(Steering):
         with self._change() as (cluster, now):
             broker = cluster.state.broker(node)
             broker.running = broker.frozen = False
+            broker.fetch_sessions.kept.clear()
             cluster.end_all(node, End.RESET)
+            cluster.state.lose_groups(node)
             if missed:
                 cluster.state.miss(node)
             cluster.state.changed(now)
@@ -61,6 +69,17 @@ class BrokerControls(Steering):
         with self._change() as (cluster, now):
             cluster.state.welcome_back(node)
             cluster.state.changed(now)
+
+    def forget_fetch_sessions(self, node: int | None = None) -> None:
+        """Let a broker, or all, forget every fetch session, as one does that is full."""
+        with self._change() as (cluster, _):
+            for each in cluster.brokers(node):
+                each.fetch_sessions.kept.clear()
+
+    def fetch_sessions(self, node: int) -> int:
+        """How many fetch sessions a broker keeps."""
+        with self._change() as (cluster, _):
+            return len(cluster.state.broker(node).fetch_sessions.kept)
 
     def disconnect(self, node: int | None = None, *, reset: bool = False) -> None:
         """End the connections there are, to a broker or to all; it goes on itself."""

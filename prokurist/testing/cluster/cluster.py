@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from prokurist.testing.cluster.answers import Context, Result, Silence
 from prokurist.testing.cluster.apis import Api, ApiName, by_key, named
 from prokurist.testing.cluster.faults import Fate, Kind, Refusals, RuleBook
+from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.handlers import handler_of
 from prokurist.testing.cluster.handlers.api_versions import too_new
 from prokurist.testing.cluster.journal import Entry, Journal
@@ -65,6 +66,7 @@ class Cluster:
         *,
         auto_create: bool = False,
         versions: Mapping[ApiName, tuple[int, int]] | None = None,
+        groups: GroupSettings | None = None,
     ) -> None:
         """Start the brokers.
 
@@ -75,6 +77,7 @@ class Cluster:
             auto_create: Whether asking for a topic's metadata makes it.
             versions: What to offer of an API, where not everything that kio can
                 speak: older brokers.
+            groups: What their configuration says about groups.
 
         Raises:
             ValueError: There is no broker, two have one id, or an API or its
@@ -82,6 +85,7 @@ class Cluster:
         """
         self.state: State = make_state(nodes, topics or {})
         self.state.auto_create = auto_create
+        self.state.group_settings = groups or GroupSettings()
         self.rules: RuleBook = RuleBook()
         self.journal: Journal = Journal()
         self.failures: list[Exception] = []
@@ -239,6 +243,7 @@ class Cluster:
             now=now,
             offered=self.offered,
             refusals=Refusals(self.rules, api, session.broker.node.id),
+            client_id=request.client_id or "",
         )
         return handler_of(api.name)(self.state, request.body, context)
 

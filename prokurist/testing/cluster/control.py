@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from prokurist.testing.cluster.broker_controls import BrokerControls
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.group_controls import GroupControls
+from prokurist.testing.cluster.membership_controls import MembershipControls
 from prokurist.testing.cluster.request_controls import RequestControls
 from prokurist.testing.cluster.steering import Change
 from prokurist.testing.cluster.topic_controls import TopicControls
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from prokurist.events.clock import Clock
 
 
-class Controls(BrokerControls, RequestControls, TopicControls, GroupControls):
+class Controls(
+    BrokerControls, RequestControls, TopicControls, GroupControls, MembershipControls
+):
     """All controls."""
 
     __slots__ = ()

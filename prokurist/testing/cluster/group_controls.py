@@ -29,10 +29,16 @@ class GroupControls(Steering):
             return cluster.state.coordinator(group)
 
     def move_coordinator(self, group: str, node: int) -> None:
-        """Have another broker coordinate a group; its offsets go along."""
+        """Have another broker coordinate a group; its offsets go along.
+
+        Its members too, as after a failover: a classic group with what its last
+        complete rebalance wrote down, and every session begins anew.
+        """
         with self._change() as (cluster, now):
             cluster.state.broker(node)
-            cluster.state.group(group).coordinator = node
+            moving = cluster.state.group(group)
+            moving.moved = moving.moved or cluster.state.coordinator(group) != node
+            moving.coordinator = node
             cluster.state.changed(now)
 
     def coordinator_loading(

@@ -1,7 +1,7 @@
-"""Groups as their coordinator keeps them: committed offsets.
+"""Groups as their coordinator keeps them: committed offsets, and who is a member.
 
-Membership is to come; so far every group is a simple one, used by consumers that
-assign partitions to themselves.
+A group whose members assign partitions to themselves has none; it is an empty
+classic group that nobody ever joined.
 
 Thread: whoever drives the model.
 """
@@ -9,6 +9,8 @@ Thread: whoever drives the model.
 import math
 from dataclasses import dataclass, field
 
+from prokurist.testing.cluster.classic_group import ClassicGroup
+from prokurist.testing.cluster.consumer_group import ConsumerGroup
 from prokurist.types import TopicPartition
 
 
@@ -40,17 +42,28 @@ class Group:
             deleted takes its offsets along, one made anew starts without any.
         loading_until: Until then the coordinator still reads its log.
         loading_times: For so many requests it still does.
+        membership: Who is in it, by which protocol.
+        unstable: Partitions with a commit in a transaction that is not over.
+        moved: Whether another broker has to take over when it is next spoken to.
     """
 
     name: str
+    membership: ClassicGroup | ConsumerGroup
     coordinator: int | None = None
     offsets: dict[TopicPartition, Committed] = field(default_factory=dict)
     loading_until: float = -math.inf
     loading_times: int = 0
+    unstable: set[TopicPartition] = field(default_factory=set)
+    moved: bool = False
 
     def __repr__(self) -> str:
         where = "by name" if self.coordinator is None else f"on {self.coordinator}"
-        return f"Group({self.name}, {where}, {len(self.offsets)} offsets)"
+        return f"Group({self.name}, {where}, {len(self.offsets)} offsets, {self.membership})"
+
+    @property
+    def known(self) -> bool:
+        """Whether its coordinator has anything about it."""
+        return bool(self.offsets) or self.membership.known
 
     def loading(self, now: float) -> bool:
         """Whether the coordinator is still loading; a counted loading counts down."""

@@ -1,14 +1,15 @@
 """One partition's log: batches in order, and the epochs they were written in.
 
 Invariants: offsets rise; `start <= end`; an epoch begins where the one before it
-ended; everything below `end` is committed (the model replicates at once, so high
-watermark, last stable offset and log end are one number).
+ended; everything below `end` is replicated (the model does it at once, so high
+watermark and log end are one number); below `stable_end` no transaction is open.
 
 Thread: whoever drives the model; the log itself has no lock.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -36,13 +37,15 @@ class EpochEnd(NamedTuple):
 class Log:
     """The log."""
 
-    __slots__ = ("batches", "end", "epochs", "start")
+    __slots__ = ("aborted", "batches", "end", "epochs", "open", "start")
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
         self.start: int = 0
         self.end: int = 0
         self.epochs: list[tuple[int, int]] = [(0, 0)]  # epoch, first offset
+        self.open: dict[int, int] = {}  # transactions: producer, first offset
+        self.aborted: list[tuple[int, int, int]] = []  # producer, first and last offset
 
     def __repr__(self) -> str:
         span = f"{self.start} to {self.end}"
@@ -53,7 +56,25 @@ class Log:
         kept = batch.appended_at(self.end, epoch)
         self.batches.append(kept)
         self.end = kept.last_offset + 1
+        if kept.is_transactional and not kept.is_control:
+            self.open.setdefault(kept.producer_id, kept.base_offset)
         return kept
+
+    def end_transaction(self, marker: Batch, epoch: int, *, committed: bool) -> None:
+        """Put a marker at the end, which settles what its producer wrote."""
+        kept = self.append(marker, epoch)
+        first = self.open.pop(kept.producer_id, None)
+        if first is not None and not committed:
+            self.aborted.append((kept.producer_id, first, kept.last_offset))
+
+    @property
+    def stable_end(self) -> int:
+        """The last stable offset: where the oldest open transaction begins, or the end."""
+        return min(self.open.values(), default=self.end)
+
+    def aborted_from(self, offset: int) -> list[tuple[int, int]]:
+        """The aborted transactions that reach beyond an offset: producer, first offset."""
+        return [(producer, first) for producer, first, last in self.aborted if last >= offset]
 
     def begin_epoch(self, epoch: int) -> None:
         """A leader was elected: what is appended from now on is its."""
@@ -62,17 +83,28 @@ class Log:
         self.epochs = [each for each in self.epochs if each[0] < epoch and each[1] < self.end]
         self.epochs.append((epoch, self.end))
 
-    def read(self, offset: int, max_bytes: int, *, at_least_one: bool) -> bytes:
-        """Whole batches from the one that holds `offset`, up to a size."""
+    def read(
+        self, offset: int, max_bytes: int, *, at_least_one: bool, upto: int | None = None
+    ) -> bytes:
+        """Whole batches from the one that holds `offset`, up to a size and an offset."""
         taken: list[bytes] = []
         room = max_bytes
         first = bisect_left(self.batches, offset, key=lambda each: each.last_offset)
         for batch in islice(self.batches, first, None):
+            if upto is not None and batch.base_offset >= upto:
+                break
             if len(batch.data) > room and not (at_least_one and not taken):
                 break
             taken.append(batch.data)
             room -= len(batch.data)
         return b"".join(taken)
+
+    def damage(self, offset: int) -> None:
+        """Change the last byte of the batch that holds an offset."""
+        nth = bisect_left(self.batches, offset, key=lambda each: each.last_offset)
+        batch = self.batches[nth]
+        data = batch.data[:-1] + bytes([batch.data[-1] ^ 0xFF])
+        self.batches[nth] = replace(batch, data=data)
 
     def at_time(self, timestamp: int) -> Found | None:
         """The first record stamped at or after a moment."""

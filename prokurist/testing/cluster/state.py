@@ -12,6 +12,10 @@ from zlib import crc32
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.testing.cluster.classic_group import ClassicGroup
+from prokurist.testing.cluster.consumer_group import Listed
+from prokurist.testing.cluster.fetch_sessions import FetchSessions
+from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.groups import Group
 from prokurist.testing.cluster.topics import (
     NO_LEADER,
@@ -33,12 +37,14 @@ class Broker:
         registered: Whether the others count on it. A broker that was killed and
             has not been missed yet is registered and does not run.
         frozen: Whether it takes connections and bytes and does nothing with them.
+        fetch_sessions: The fetch sessions that it keeps.
     """
 
     node: Node
     running: bool = True
     registered: bool = True
     frozen: bool = False
+    fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
 
     def __repr__(self) -> str:
         life = "frozen" if self.frozen else "running" if self.running else "down"
@@ -57,8 +63,13 @@ class State:
         denied_topics: Topics that nobody is authorized for.
         denied_groups: Groups likewise.
         auto_create: Whether asking for a topic's metadata makes it.
+        group_settings: What the brokers' configuration says about groups.
+        followers_serve: Whether consumers may read from followers, and are told of one
+            in their rack.
         default_partitions: Into how many partitions, when nobody says.
         cluster_id: The cluster's own id.
+        features: What is finalised, with its level.
+        features_epoch: Grows with each change of that.
         version: Counts changes that a parked request may be waiting for.
         changed_at: When the last of them was.
     """
@@ -69,12 +80,17 @@ class State:
     denied_topics: set[str] = field(default_factory=set)
     denied_groups: set[str] = field(default_factory=set)
     auto_create: bool = False
+    group_settings: GroupSettings = field(default_factory=GroupSettings)
+    followers_serve: bool = False
     default_partitions: int = 1
     cluster_id: str = "prokurist-embedded-clu"
+    features: dict[str, int] = field(default_factory=dict)
+    features_epoch: int = 0
     version: int = 0
     changed_at: float = 0.0
     _incarnations: dict[str, int] = field(default_factory=dict)
     _producer_ids: int = 999
+    _member_names: int = 0
 
     def __repr__(self) -> str:
         counts = f"{len(self.topics)} topics, {len(self.groups)} groups"
@@ -108,6 +124,7 @@ class State:
 
     def miss(self, node_id: int) -> None:
         """The others notice that a broker is gone: its work goes to them."""
+        self.lose_groups(node_id)
         self.broker(node_id).registered = False
         for topic in self.topics.values():
             for partition in topic.partitions:
@@ -133,6 +150,14 @@ class State:
             partition.elect(heirs[0])
         else:
             partition.leader = NO_LEADER
+
+    def nearer_replica(self, partition: Partition, node: int, rack: str) -> int | None:
+        """The follower that a leader names to a consumer in a rack, if there is one."""
+        if partition.leader != node or not rack or self.brokers[node].node.rack == rack:
+            return None
+        return next(
+            (each for each in partition.isr if self.brokers[each].node.rack == rack), None
+        )
 
     # --- topics -----------------------------------------------------------------
 
@@ -173,7 +198,39 @@ class State:
 
     def group(self, name: str) -> Group:
         """The group of an id, made if it was not spoken of before."""
-        return self.groups.setdefault(name, Group(name))
+        found = self.groups.get(name)
+        if found is None:
+            found = self.groups[name] = Group(name, ClassicGroup(self.group_settings))
+        return found
+
+    def group_now(self, name: str, now: float) -> Group:
+        """A group as its coordinator has it now: what was due has happened."""
+        group = self.group(name)
+        if group.moved:
+            group.moved = False
+            group.membership.fail_over(now)
+        if group.membership.advance(now):
+            self.changed(now)
+        return group
+
+    def lose_groups(self, node_id: int) -> None:
+        """A broker ends: who speaks for its groups next begins with what is written."""
+        for group in self.groups.values():
+            if self.coordinator(group.name) == node_id:
+                group.moved = True
+
+    def listed_topics(self) -> dict[str, Listed]:
+        """The topics that a group may be assigned."""
+        return {
+            name: Listed(topic.id, len(topic.partitions))
+            for name, topic in self.topics.items()
+            if name not in self.denied_topics
+        }
+
+    def next_member_name(self) -> str:
+        """What a member id can be made from; never given out before."""
+        self._member_names += 1
+        return str(self._member_names)
 
     def coordinator(self, name: str) -> int | None:
         """The broker that coordinates a group or a transaction; None if none can.

@@ -6,7 +6,13 @@ fresh metadata, as they do from brokers.
 Thread: any for a served cluster; the driver's for a model.
 """
 
-from prokurist.testing.cluster.batches import Record, make_batch
+from prokurist.testing.cluster.batches import (
+    TRANSACTIONAL,
+    Record,
+    make_batch,
+    make_marker,
+    parse,
+)
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.steering import Steering
 from prokurist.testing.cluster.topics import Partition, Topic, legal_name
@@ -54,7 +60,11 @@ class TopicControls(Steering):
             cluster.state.changed(now)
 
     def append(
-        self, tp: TopicPartition, *records: Record | bytes, timestamp: int | None = None
+        self,
+        tp: TopicPartition,
+        *records: Record | bytes,
+        timestamp: int | None = None,
+        producer: int | None = None,
     ) -> int:
         """Put records into a partition, in one batch.
 
@@ -63,6 +73,8 @@ class TopicControls(Steering):
             records: Records, or values of records without a key.
             timestamp: For values: in milliseconds since the epoch; without one
                 the model's clock, which knows no epoch, is read as if it did.
+            producer: The id of the producer in whose transaction they are written;
+                `end_transaction` ends it.
 
         Returns:
             The offset of the first.
@@ -74,9 +86,39 @@ class TopicControls(Steering):
                 for each in records
             ]
             partition = partition_of(cluster.state, tp)
-            kept = partition.log.append(make_batch(whole), partition.epoch)
+            batch = (
+                make_batch(whole)
+                if producer is None
+                else make_batch(whole, producer_id=producer, attributes=TRANSACTIONAL)
+            )
+            kept = partition.log.append(batch, partition.epoch)
             cluster.state.changed(now)
             return kept.base_offset
+
+    def end_transaction(self, tp: TopicPartition, producer: int, *, committed: bool) -> None:
+        """Commit or abort what a producer has written to a partition."""
+        with self._change() as (cluster, now):
+            partition = partition_of(cluster.state, tp)
+            marker = make_marker(producer, committed=committed)
+            partition.log.end_transaction(marker, partition.epoch, committed=committed)
+            cluster.state.changed(now)
+
+    def append_bytes(self, tp: TopicPartition, data: bytes) -> int:
+        """Put one batch that was made elsewhere into a partition, unchecked but for its shape.
+
+        Returns:
+            The offset of the first record.
+        """
+        with self._change() as (cluster, now):
+            partition = partition_of(cluster.state, tp)
+            kept = partition.log.append(parse(data), partition.epoch)
+            cluster.state.changed(now)
+            return kept.base_offset
+
+    def damage(self, tp: TopicPartition, offset: int) -> None:
+        """Change a byte of the batch that holds an offset, as a bad disk does."""
+        with self._change() as (cluster, _):
+            partition_of(cluster.state, tp).log.damage(offset)
 
     def offsets(self, tp: TopicPartition) -> tuple[int, int]:
         """Where a partition's log begins, and where it ends."""
@@ -135,6 +177,11 @@ class TopicControls(Steering):
             partition.producers.truncate(end)
             partition.elect(partition.leader)
             cluster.state.changed(now)
+
+    def let_followers_serve(self) -> None:
+        """Let consumers read from followers, and tell them of one in their rack."""
+        with self._change() as (cluster, _):
+            cluster.state.followers_serve = True
 
     def delete_records(self, tp: TopicPartition, before: int) -> None:
         """Delete what lies below an offset, as retention does."""

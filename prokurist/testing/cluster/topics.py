@@ -70,6 +70,12 @@ class Topic:
         return self.partitions[index] if 0 <= index < len(self.partitions) else None
 
 
+INTERNAL: Final = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state"}
+)
+"""What brokers keep for themselves, and say so."""
+
+
 def legal_name(name: str) -> bool:
     """Whether Kafka lets a topic be called that."""
     return (

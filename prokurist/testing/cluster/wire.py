@@ -163,7 +163,7 @@ def plan(cls: Any) -> tuple[PlannedField, ...]:
         convert: Callable[[Any], Any]
         if kafka_type is None:
             struct_class, many = nested(each.type)
-            convert = partial(as_structs if many else build, struct_class)
+            convert = partial(as_structs if many else as_struct, struct_class)
         else:
             convert = CONVERTERS.get(kafka_type, as_it_is)
         planned.append(PlannedField(each.name, required, convert, struct_class))
@@ -177,6 +177,11 @@ def nested(declared: Any) -> tuple[type[Any], bool]:
     [inner] = [each for each in get_args(declared) if each not in (NoneType, Ellipsis)]
     struct_class, _ = nested(inner)
     return struct_class, tuple in (get_origin(declared), get_origin(inner))
+
+
+def as_struct(cls: type[Any], values: Values | None) -> Any:
+    """A struct, or null."""
+    return None if values is None else build(cls, values)
 
 
 def as_structs(cls: type[Any], items: Sequence[Values] | None) -> tuple[Any, ...] | None:

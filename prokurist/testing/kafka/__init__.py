@@ -4,6 +4,7 @@
 runs one in the foreground.
 """
 
+from prokurist.testing.groups import GroupDescription, GroupMember
 from prokurist.testing.kafka.errors import (
     AdminFailed,
     BrokerDied,
@@ -19,7 +20,6 @@ from prokurist.testing.kafka.errors import (
     NotReady,
     PortTaken,
 )
-from prokurist.testing.kafka.groups import GroupDescription, GroupMember
 from prokurist.testing.kafka.ladder import DEFAULT_VERSION, is_required, survey
 from prokurist.testing.kafka.real_kafka import RealKafka
 

@@ -6,14 +6,12 @@ Invariants: each call ends by its deadline. Nodes are reached directly, never
 through the fault proxies.
 """
 
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
 from kio.schema.consumer_group_describe.v0 import request as consumer_describe
 from kio.schema.consumer_group_describe.v0 import response as consumer_described
-from kio.schema.consumer_protocol_assignment.v0.data import ConsumerProtocolAssignment
 from kio.schema.create_topics.v5 import request as create
 from kio.schema.create_topics.v5 import response as created
 from kio.schema.delete_topics.v4.request import DeleteTopicsRequest
@@ -26,12 +24,11 @@ from kio.schema.find_coordinator.v3.response import FindCoordinatorResponse
 from kio.schema.metadata.v9.request import MetadataRequest, MetadataRequestTopic
 from kio.schema.metadata.v9.response import MetadataResponse, MetadataResponseTopic
 from kio.schema.types import GroupId, TopicName
-from kio.serial import entity_reader
 from kio.static.primitive import i8, i16, i32, i32Timedelta
 
 from prokurist.events.clock import Clock, Deadline
+from prokurist.testing.groups import GroupDescription, GroupMember, classic_assignment
 from prokurist.testing.kafka.errors import AdminFailed
-from prokurist.testing.kafka.groups import GroupDescription, GroupMember
 from prokurist.testing.kafka.ports import Address
 from prokurist.testing.kafka.wire import BrokerConnection
 from prokurist.types import TopicPartition
@@ -300,7 +297,7 @@ def _as_classic_group(node: BrokerConnection, group_id: str, deadline: Deadline)
         return group.error_code, "", None
     members = []
     for member in group.members:
-        owned = _classic_assignment(member.member_assignment)
+        owned = classic_assignment(member.member_assignment)
         members.append(
             GroupMember(
                 member_id=member.member_id,
@@ -332,24 +329,6 @@ def _owned(assignment: consumer_described.Assignment) -> tuple[TopicPartition, .
         sorted(
             TopicPartition(topic.topic_name, int(partition))
             for topic in assignment.topic_partitions
-            for partition in topic.partitions
-        )
-    )
-
-
-def _classic_assignment(data: bytes) -> tuple[TopicPartition, ...]:
-    """What a classic leader wrote: a version, then the same fields in each version."""
-    if len(data) < 2:
-        # A member that has not synced yet.
-        return ()
-    (version,) = struct.unpack_from(">h", data)
-    if version < 0:
-        return ()
-    assignment, _ = entity_reader(ConsumerProtocolAssignment)(data, 2)
-    return tuple(
-        sorted(
-            TopicPartition(topic.topic, int(partition))
-            for topic in assignment.assigned_partitions
             for partition in topic.partitions
         )
     )

@@ -36,6 +36,7 @@ from prokurist.testing.kafka.properties import (
     listener_properties,
     new_cluster_id,
     quick_properties,
+    rack_property,
 )
 from prokurist.testing.kafka.wire import BrokerConnection
 
@@ -206,6 +207,7 @@ class ContainerNodes:
         """All broker properties of one node."""
         return (
             quick_properties(self._count, self._version)
+            | rack_property(number)
             | {"log.dirs": "/tmp/kraft-combined-logs"}  # noqa: S108 - in the container
             | self._properties
             | listener_properties(

@@ -26,6 +26,7 @@ from prokurist.testing.kafka.properties import (
     new_cluster_id,
     properties_file,
     quick_properties,
+    rack_property,
 )
 
 OUTPUT: Final = "output.log"
@@ -261,6 +262,7 @@ class LocalNodes:
         direct = self.direct[number]
         properties = (
             quick_properties(self._count, self._version)
+            | rack_property(node.number)
             | {"log.dirs": str(folder / "data")}
             | self._properties
             | listener_properties(

@@ -107,6 +107,8 @@ def quick_properties(nodes: int, version: str) -> Properties:
         # A node that was killed may register again only once its old session is over.
         "broker.heartbeat.interval.ms": "500",
         "broker.session.timeout.ms": "3000",
+        # Serves only consumers that name a rack; each node is in one of its own.
+        "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
         # The log cleaner alone would take 128 MiB of each node's heap.
         "log.cleaner.dedupe.buffer.size": "4194304",
         "num.network.threads": "2",
@@ -119,6 +121,11 @@ def quick_properties(nodes: int, version: str) -> Properties:
             "share.coordinator.state.topic.min.isr": in_sync,
         }
     return properties
+
+
+def rack_property(node: int) -> Properties:
+    """The rack that a node stands in, `rack-0` and so on, for consumers with `client.rack`."""
+    return {"broker.rack": f"rack-{node}"}
 
 
 def listener_properties(

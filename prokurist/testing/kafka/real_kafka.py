@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from prokurist.events.clock import Clock, Deadline, MonotonicClock
+from prokurist.testing.groups import GroupDescription
 from prokurist.testing.kafka import ladder
 from prokurist.testing.kafka.admin import Admin
 from prokurist.testing.kafka.errors import (
@@ -27,7 +28,6 @@ from prokurist.testing.kafka.errors import (
     KafkaUnavailable,
 )
 from prokurist.testing.kafka.given import VARIABLE
-from prokurist.testing.kafka.groups import GroupDescription
 from prokurist.testing.kafka.ladder import DEFAULT_VERSION, Wish
 from prokurist.testing.kafka.nodes import Nodes
 from prokurist.testing.kafka.ports import Address

@@ -23,11 +23,20 @@ HANDLERS: Final = {
     "OffsetCommit": "offset_commit",
     "OffsetFetch": "offset_fetch",
     "FindCoordinator": "find_coordinator",
+    "JoinGroup": "join_group",
+    "Heartbeat": "heartbeat",
+    "LeaveGroup": "leave_group",
+    "SyncGroup": "sync_group",
+    "DescribeGroups": "describe_groups",
+    "ListGroups": "list_groups",
     "ApiVersions": "api_versions",
     "CreateTopics": "create_topics",
     "InitProducerId": "init_producer_id",
     "OffsetForLeaderEpoch": "offset_for_leader_epoch",
+    "DeleteGroups": "delete_groups",
     "DescribeCluster": "describe_cluster",
+    "ConsumerGroupHeartbeat": "consumer_group_heartbeat",
+    "ConsumerGroupDescribe": "consumer_group_describe",
 }
 """The module of each API's handler."""
 

@@ -10,13 +10,18 @@ from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
 
-def handle(_state: State, _request: Any, context: Context) -> Values:
+def handle(state: State, _request: Any, context: Context) -> Values:
     """Name every API of this cluster with its range."""
     return {
         "error_code": context.refusals.whole() or ErrorCode.none,
         "api_keys": [
             {"api_key": key, "min_version": oldest, "max_version": newest}
             for key, (oldest, newest) in sorted(context.offered.items())
+        ],
+        "finalized_features_epoch": state.features_epoch,
+        "finalized_features": [
+            {"name": name, "max_version_level": level, "min_version_level": 1}
+            for name, level in sorted(state.features.items())
         ],
     }
 

@@ -1,14 +1,23 @@
 """Fetch: records from where a client stands, waiting for them if it wants to.
 
-Fetch sessions are answered as a broker without room for one does: session id 0,
-every fetch is a full one. Who names a session is told that there is none.
+A follower answers only where the cluster lets clients read from followers; there the
+leader names the follower in the client's rack (KIP-392).
 """
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context, Result, Wait
+from prokurist.testing.cluster.fetch_sessions import (
+    FULL,
+    NO_SESSION,
+    FetchSession,
+    Wanted,
+    name_of,
+    named_in,
+)
 from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.handlers.leadership import (
     NO_EPOCH,
@@ -31,81 +40,142 @@ WHOLE: Final = frozenset(
 """Codes about the fetch session: Kafka says them about the request as a whole."""
 
 SESSIONS_FROM: Final = 7
+FOLLOWERS_FROM: Final = 11
+IDS_FROM: Final = 13
 READ_COMMITTED: Final = 1
 
 
 def handle(state: State, request: Any, context: Context) -> Result:
     """Answer at once if there is enough, or an error; else park the request."""
+    session = session_of(request, context)
+    if isinstance(session, int):
+        return {"error_code": session, "session_id": NO_SESSION, "responses": []}
     until = context.now + request.max_wait.total_seconds()
-
-    def again(now: float) -> Result:
-        answer, enough = collect(state, request, context)
-        return answer if enough or now >= until else Wait(until, again)
-
-    return again(context.now)
+    return Parked(state, request, context, session, until)(context.now)
 
 
-def collect(state: State, request: Any, context: Context) -> tuple[Values, bool]:
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A fetch that is looked at again whenever something changes."""
+
+    state: State
+    request: Any
+    context: Context
+    session: FetchSession | None
+    until: float
+
+    def __call__(self, now: float) -> Result:
+        """Answer if there is enough, or the time is over."""
+        code = self.context.refusals.whole(usual=False, codes=WHOLE)
+        if code:
+            return {"error_code": code, "session_id": NO_SESSION, "responses": []}
+        session = self.session
+        is_full = session is None or field(self.request, "session_epoch", FULL) <= FULL
+        told, enough = collect(self.state, self.request, self.context, session, is_full=is_full)
+        if not enough and now < self.until:
+            return Wait(self.until, self)
+        if session is not None:
+            session.tell((wanted.key, *ends_of(values)) for wanted, values in told)
+        return {
+            "error_code": ErrorCode.none,
+            "session_id": NO_SESSION if session is None else session.id,
+            "responses": by_topic(told),
+            "node_endpoints": endpoints(self.state, [values for _, values in told]),
+        }
+
+
+def session_of(request: Any, context: Context) -> FetchSession | int | None:
+    """The session of a request; None for none, or the code that refuses it."""
+    if context.version < SESSIONS_FROM:
+        return None
+    sessions = context.broker.fetch_sessions
+    by_id = context.version >= IDS_FROM
+    if request.session_epoch > FULL:
+        return sessions.go_on(request, by_id=by_id)
+    return sessions.begin(request, by_id=by_id)
+
+
+def collect(
+    state: State, request: Any, context: Context, session: FetchSession | None, *, is_full: bool
+) -> tuple[list[tuple[Wanted, Values]], bool]:
     """What can be answered now, and whether the client should have it now."""
-    whole = refused_session(request, context)
-    if whole:
-        return {"error_code": whole, "session_id": 0, "responses": []}, True
     room = request.max_bytes
     size = 0
-    wrong = not any(asked.partitions for asked in request.topics)
-    hints: list[Values] = []
-    responses: list[Values] = []
-    for asked in request.topics:
-        partitions: list[Values] = []
-        for each in asked.partitions:
-            values = one(state, asked, each, context, room, first=size == 0)
-            size += len(values["records"])
-            room -= len(values["records"])
-            wrong = wrong or bool(values["error_code"]) or "diverging_epoch" in values
-            if request.isolation_level == READ_COMMITTED:
-                values = {**values, "aborted_transactions": []}
-            partitions.append(values)
-        hints += partitions
-        responses.append(
-            {
-                "topic": field(asked, "topic"),
-                "topic_id": field(asked, "topic_id"),
-                "partitions": partitions,
-            }
-        )
-    answer = {
-        "error_code": ErrorCode.none,
-        "session_id": 0,
-        "responses": responses,
-        "node_endpoints": endpoints(state, hints),
-    }
-    return answer, wrong or size >= request.min_bytes
+    wants = named_in(request) if session is None else list(session.wanted.values())
+    wrong = not wants
+    told: list[tuple[Wanted, Values]] = []
+    for wanted in wants:
+        values = one(state, wanted, request, context, room, first=size == 0)
+        size += len(values["records"])
+        room -= len(values["records"])
+        wrong = wrong or calls_for_answer(values)
+        told.append((wanted, values))
+    enough = wrong or size >= request.min_bytes
+    return (told if is_full or session is None else news(session, told)), enough
 
 
-def refused_session(request: Any, context: Context) -> int:
-    """Why the request as a whole is refused; 0 if it is not."""
-    code = context.refusals.whole(usual=False, codes=WHOLE)
-    if not code and context.version >= SESSIONS_FROM and request.session_epoch > 0:
-        return ErrorCode.fetch_session_id_not_found
-    return code
+def calls_for_answer(values: Values) -> bool:
+    """Whether a client has to hear of something before there are records."""
+    preferred = values["preferred_read_replica"] != UNDEFINED
+    return bool(values["error_code"]) or "diverging_epoch" in values or preferred
+
+
+def news(
+    session: FetchSession, told: list[tuple[Wanted, Values]]
+) -> list[tuple[Wanted, Values]]:
+    """What an incremental answer has to hold: what the client was not told before."""
+    return [
+        (wanted, values)
+        for wanted, values in told
+        if values["records"]
+        or calls_for_answer(values)
+        or session.told.get(wanted.key) != ends_of(values)[0]
+    ]
+
+
+def ends_of(values: Values) -> tuple[tuple[int, int, int], bool]:
+    """Where a log ends and begins, as an answer says it; and whether records came."""
+    ends = (
+        values["high_watermark"],
+        values["last_stable_offset"],
+        values["log_start_offset"],
+    )
+    return ends, bool(values["records"])
+
+
+def by_topic(told: list[tuple[Wanted, Values]]) -> list[Values]:
+    """Rows of partitions as the protocol wants them."""
+    topics: dict[object, tuple[Any, list[Values]]] = {}
+    for wanted, values in told:
+        topics.setdefault(name_of(wanted.asked), (wanted.asked, []))[1].append(values)
+    return [
+        {
+            "topic": field(asked, "topic"),
+            "topic_id": field(asked, "topic_id"),
+            "partitions": rows,
+        }
+        for asked, rows in topics.values()
+    ]
 
 
 def one(
-    state: State, asked: Any, each: Any, context: Context, room: int, *, first: bool
+    state: State, wanted: Wanted, request: Any, context: Context, room: int, *, first: bool
 ) -> Values:
     """One partition's part of the answer.
 
     Args:
         state: The cluster's state.
-        asked: The part of the request that names the topic.
-        each: The part that names the partition.
+        wanted: What is wanted.
+        request: The request.
         context: The request's circumstances.
         room: Bytes left in the answer.
         first: Whether nothing is in it yet: then one batch goes in, however large,
             so that a client with a small limit gets on.
     """
+    asked, each = wanted
     epoch = field(each, "current_leader_epoch", NO_EPOCH)
-    where = place(state, context, asked, each.partition, epoch)
+    followers = state.followers_serve and context.version >= FOLLOWERS_FROM
+    where = place(state, context, asked, each.partition, epoch, followers=followers)
     if where.partition is None:
         # A list, here alone: a broker answers this without asking any log.
         return {**bare(each.partition, where.code), "aborted_transactions": []}
@@ -114,7 +184,7 @@ def one(
     log = where.led.log
     known = {
         "high_watermark": log.end,
-        "last_stable_offset": log.end,
+        "last_stable_offset": log.stable_end,
         "log_start_offset": log.start,
     }
     ended = last_fetched(where, each)
@@ -126,9 +196,22 @@ def one(
         return {**bare(each.partition, 0), **known, "diverging_epoch": diverging}
     if not log.start <= each.fetch_offset <= log.end:
         return bare(each.partition, ErrorCode.offset_out_of_range)
+    committed = request.isolation_level == READ_COMMITTED
+    values = {**bare(each.partition, 0), **known}
+    if committed:
+        values["aborted_transactions"] = []
+    nearer = state.nearer_replica(where.led, context.node, field(request, "rack_id", ""))
+    if nearer is not None and followers:
+        return {**values, "preferred_read_replica": nearer}
     limit = min(room, each.partition_max_bytes)
-    records = log.read(each.fetch_offset, limit, at_least_one=first)
-    return {**bare(each.partition, 0), **known, "records": records}
+    upto = log.stable_end if committed else log.end
+    values["records"] = log.read(each.fetch_offset, limit, at_least_one=first, upto=upto)
+    if committed:
+        values["aborted_transactions"] = [
+            {"producer_id": producer, "first_offset": offset}
+            for producer, offset in log.aborted_from(each.fetch_offset)
+        ]
+    return values
 
 
 def bare(index: int, code: int) -> dict[str, Any]:

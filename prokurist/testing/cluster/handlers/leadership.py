@@ -40,6 +40,8 @@ def place(
     asked: Any,
     index: int,
     epoch: int = NO_EPOCH,
+    *,
+    followers: bool = False,
 ) -> Place:
     """Find a partition, and say whether this broker leads it in the asker's epoch.
 
@@ -49,6 +51,7 @@ def place(
         asked: The part of the request that names the topic, by name or by id.
         index: The partition's number.
         epoch: The leader epoch the asker believes in; −1 if it does not say.
+        followers: Whether a follower will do.
     """
     by_id = hasattr(asked, "topic_id")
     topic = (
@@ -69,18 +72,20 @@ def place(
     elif partition is None:
         code = ErrorCode.unknown_topic_or_partition
     else:
-        code = standing(partition, context.node, epoch)
+        code = standing(partition, context.node, epoch, followers=followers)
     return Place(code, topic, partition)
 
 
-def standing(partition: Partition, node: int, epoch: int) -> ErrorCode:
+def standing(
+    partition: Partition, node: int, epoch: int, *, followers: bool = False
+) -> ErrorCode:
     """Whether a broker leads a partition in the epoch that the asker believes in."""
     # A broker compares the epochs first: who is behind must hear that he is.
     if epoch != NO_EPOCH and epoch < partition.epoch:
         return ErrorCode.fenced_leader_epoch
     if epoch != NO_EPOCH and epoch > partition.epoch:
         return ErrorCode.unknown_leader_epoch
-    if partition.leader != node:
+    if partition.leader != node and not (followers and node in partition.replicas):
         return ErrorCode.not_leader_or_follower
     return ErrorCode.none
 

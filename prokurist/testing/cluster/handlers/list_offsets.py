@@ -12,6 +12,7 @@ from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.topics import Partition
 from prokurist.testing.cluster.wire import Values
 
+READ_COMMITTED: Final = 1
 LATEST: Final = -1
 EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
@@ -39,14 +40,16 @@ def handle(state: State, request: Any, context: Context) -> Values:
         "topics": [
             {
                 "name": asked.name,
-                "partitions": [one(state, asked, each, context) for each in asked.partitions],
+                "partitions": [
+                    one(state, asked, each, request, context) for each in asked.partitions
+                ],
             }
             for asked in request.topics
         ]
     }
 
 
-def one(state: State, asked: Any, each: Any, context: Context) -> Values:
+def one(state: State, asked: Any, each: Any, request: Any, context: Context) -> Values:
     """One partition's part of the answer."""
     epoch = field(each, "current_leader_epoch", NO_EPOCH)
     where = place(state, context, asked, each.partition_index, epoch)
@@ -54,7 +57,8 @@ def one(state: State, asked: Any, each: Any, context: Context) -> Values:
     if not code and each.timestamp < 0 and context.version < SINCE.get(each.timestamp, NEVER):
         code = ErrorCode.unsupported_version
     elif not code:
-        found = look_up(where.led, each.timestamp)
+        committed = field(request, "isolation_level", 0) == READ_COMMITTED
+        found = look_up(where.led, each.timestamp, committed=committed)
     return {
         "partition_index": each.partition_index,
         "error_code": code,
@@ -64,12 +68,13 @@ def one(state: State, asked: Any, each: Any, context: Context) -> Values:
     }
 
 
-def look_up(partition: Partition, timestamp: int) -> Found:
+def look_up(partition: Partition, timestamp: int, *, committed: bool = False) -> Found:
     """The offset that a timestamp, real or special, stands for."""
     log = partition.log
     match timestamp:
         case -1:  # LATEST
-            return Found(log.end, UNDEFINED, partition.epoch)
+            end = log.stable_end if committed else log.end
+            return Found(end, UNDEFINED, partition.epoch)
         case -2 | -4:  # EARLIEST, EARLIEST_LOCAL: nothing is tiered, so they are one
             return Found(log.start, UNDEFINED, log.epoch_at(log.start))
         case -3:  # MAX_TIMESTAMP

@@ -7,7 +7,7 @@ from kio.schema.errors import ErrorCode
 from prokurist.testing.cluster.answers import Context
 from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.state import State
-from prokurist.testing.cluster.topics import NO_LEADER, Partition, Topic, legal_name
+from prokurist.testing.cluster.topics import INTERNAL, NO_LEADER, Partition, Topic, legal_name
 from prokurist.testing.cluster.wire import Values
 
 TOPIC_OPERATIONS: Final = 0b1101_1111_1000
@@ -104,7 +104,7 @@ def described(state: State, topic: Topic, context: Context) -> Values:
         "error_code": code,
         "name": topic.name,
         "topic_id": topic.id,
-        "is_internal": False,
+        "is_internal": topic.name in INTERNAL,
         "partitions": [] if code else [placed(state, each) for each in topic.partitions],
     }
 

@@ -1,7 +1,8 @@
-"""OffsetCommit: positions that a group keeps.
+"""OffsetCommit: positions that a group keeps, of its members or of nobody in particular.
 
-Simple consumers only, so far: generation −1. Whoever claims to be a member in a
-generation is told that the group does not know him.
+With generation −1 anybody may commit for a group that has no members, whatever he
+calls himself. Topics are looked at before the group: what is not there is refused as
+such, even where the group would refuse everything.
 """
 
 from typing import Any, Final
@@ -9,9 +10,12 @@ from typing import Any, Final
 from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context
+from prokurist.testing.cluster.classic_group import ClassicGroup
 from prokurist.testing.cluster.groups import Committed
 from prokurist.testing.cluster.handlers import field
+from prokurist.testing.cluster.server_assignors import Part
 from prokurist.testing.cluster.state import State
+from prokurist.testing.cluster.topics import Topic
 from prokurist.testing.cluster.wire import Values
 from prokurist.types import TopicPartition
 
@@ -21,11 +25,11 @@ IDS_FROM: Final = 10
 
 def handle(state: State, request: Any, context: Context) -> Values:
     """Keep what can be kept, and say of each partition whether it was."""
-    code = (
-        context.refusals.whole()
-        or state.group_refusal(request.group_id, context.node, context.now)
-        or stranger(state, request, context)
-    )
+    whole = context.refusals.whole()
+    if not whole and request.group_id in state.denied_groups:
+        whole = ErrorCode.group_authorization_failed
+    found = [(asked, find(state, asked, context)) for asked in request.topics]
+    group = whole or group_refusal(state, request, found, context)
     return {
         "topics": [
             {
@@ -34,52 +38,81 @@ def handle(state: State, request: Any, context: Context) -> Values:
                 "partitions": [
                     {
                         "partition_index": each.partition_index,
-                        "error_code": code
-                        or commit(state, request.group_id, asked, each, context),
+                        "error_code": whole
+                        or topic_refusal(state, topic, asked, each, context)
+                        or group
+                        or commit(state, request.group_id, topic, each, context),
                     }
                     for each in asked.partitions
                 ],
             }
-            for asked in request.topics
+            for asked, topic in found
         ]
     }
 
 
-def stranger(state: State, request: Any, context: Context) -> ErrorCode:
-    """Whether the request claims a generation: there are no members that could.
-
-    With generation −1 anybody may commit for a group that has no members, whatever
-    he calls himself.
-    """
-    if request.generation_id_or_member_epoch < 0:
-        return ErrorCode.none
-    group = state.groups.get(request.group_id)
-    if group is not None and group.offsets:
-        return ErrorCode.unknown_member_id
-    # A group that was never heard of; from version 9 on the answer says so.
-    return (
-        ErrorCode.group_id_not_found if context.version >= 9 else ErrorCode.illegal_generation
-    )
-
-
-def commit(state: State, group_id: str, asked: Any, each: Any, context: Context) -> int:
-    """Keep one position; the error code if it cannot be."""
+def find(state: State, asked: Any, context: Context) -> Topic | None:
+    """The topic that is asked for, by name or by id."""
     by_id = context.version >= IDS_FROM
-    topic = state.topic_by_id(asked.topic_id) if by_id else state.topics.get(asked.name)
+    return state.topic_by_id(asked.topic_id) if by_id else state.topics.get(asked.name)
+
+
+def group_refusal(
+    state: State, request: Any, found: list[tuple[Any, Topic | None]], context: Context
+) -> int:
+    """Why the group keeps nothing that is asked for; 0 if it may."""
+    name = request.group_id
+    code = state.group_refusal(name, context.node, context.now)
+    if code:
+        return code
+    group = state.group_now(name, context.now)
+    epoch = request.generation_id_or_member_epoch
+    if epoch >= 0 and not group.known:
+        # From version 9 on the answer says that nobody ever heard of the group.
+        return (
+            ErrorCode.group_id_not_found
+            if context.version >= 9
+            else ErrorCode.illegal_generation
+        )
+    member = request.member_id
+    if isinstance(group.membership, ClassicGroup):
+        instance = field(request, "group_instance_id")
+        return group.membership.commit_refusal(member, instance, epoch, context.now)
+    parts = [
+        Part(topic.id, each.partition_index)
+        for asked, topic in found
+        if topic
+        for each in asked.partitions
+    ]
+    return group.membership.commit_refusal(member, epoch, parts, context.version)
+
+
+def topic_refusal(
+    state: State, topic: Topic | None, asked: Any, each: Any, context: Context
+) -> int:
+    """Why nobody may commit for a partition: said before anybody looks at the group."""
     name = topic.name if topic else field(asked, "name")
-    refusal = context.refusals.part(name, each.partition_index)
-    if refusal:
-        return refusal
+    code = context.refusals.part(name, each.partition_index)
+    if code:
+        return code
     if name in state.denied_topics:
         return ErrorCode.topic_authorization_failed
     if topic is None:
+        by_id = context.version >= IDS_FROM
         return ErrorCode.unknown_topic_id if by_id else ErrorCode.unknown_topic_or_partition
     if topic.partition(each.partition_index) is None:
         return ErrorCode.unknown_topic_or_partition
+    return ErrorCode.none
+
+
+def commit(state: State, name: str, topic: Topic | None, each: Any, context: Context) -> int:
+    """Keep one position; the error code if it cannot be."""
+    if topic is None:
+        raise AssertionError("a topic that is not there has been refused")
     metadata = each.committed_metadata or ""
     if len(metadata) > LONGEST_METADATA:
         return ErrorCode.offset_metadata_too_large
     epoch = field(each, "committed_leader_epoch", -1)
     kept = Committed(each.committed_offset, epoch, metadata, context.now)
-    state.group(group_id).offsets[TopicPartition(topic.name, each.partition_index)] = kept
+    state.group(name).offsets[TopicPartition(topic.name, each.partition_index)] = kept
     return ErrorCode.none

@@ -3,6 +3,7 @@
 Thread: any; the values are immutable.
 """
 
+import struct
 from dataclasses import dataclass
 
 from prokurist.types import TopicPartition
@@ -42,7 +43,8 @@ class GroupDescription:
             A group that does not exist is a classic one in state `Dead`.
         protocol_type: What kind of classic group it is: `consumer` for consumers.
         assignor: Who spreads the partitions.
-        epoch: The group's epoch; -1 in a classic group.
+        epoch: The group's epoch. Of a classic group it is the generation where that
+            can be seen, which is in the cluster model alone; else -1.
         members: Sorted by member id.
     """
 
@@ -53,3 +55,27 @@ class GroupDescription:
     assignor: str
     epoch: int
     members: tuple[GroupMember, ...]
+
+
+def classic_assignment(data: bytes) -> tuple[TopicPartition, ...]:
+    """What a classic leader wrote, read: a version, then the same fields in each version."""
+    # Here, because importing a message costs, and few who describe groups need it.
+    from kio.schema.consumer_protocol_assignment.v0.data import (  # noqa: PLC0415
+        ConsumerProtocolAssignment,
+    )
+    from kio.serial import entity_reader  # noqa: PLC0415
+
+    if len(data) < 2:
+        # A member that has not synced yet.
+        return ()
+    (version,) = struct.unpack_from(">h", data)
+    if version < 0:
+        return ()
+    assignment, _ = entity_reader(ConsumerProtocolAssignment)(data, 2)
+    return tuple(
+        sorted(
+            TopicPartition(topic.topic, int(partition))
+            for topic in assignment.assigned_partitions
+            for partition in topic.partitions
+        )
+    )

@@ -1,0 +1,122 @@
+"""Fetch sessions (KIP-227) as one broker keeps them: what each client wants, and was told.
+
+A session is begun by a full fetch and goes on with incremental ones: those name what
+has changed, and are answered with what has. The broker counts the requests of each,
+and whoever is out of step has to begin anew.
+
+Thread: whoever drives the model.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from kio.schema.errors import ErrorCode
+
+NO_SESSION: Final = 0
+FULL: Final = 0
+"""The epoch of a request that begins a session."""
+FINAL: Final = -1
+"""The epoch of one that ends it, or wants none."""
+
+
+class Wanted(NamedTuple):
+    """One partition that a client wants.
+
+    Attributes:
+        asked: The part of the request that names the topic.
+        each: The part that names the partition.
+    """
+
+    asked: Any
+    each: Any
+
+    @property
+    def key(self) -> tuple[object, int]:
+        """The topic as it was named, and the partition's number."""
+        return name_of(self.asked), self.each.partition
+
+
+@dataclass(slots=True)
+class FetchSession:
+    """One of them.
+
+    Attributes:
+        id: Its id.
+        by_id: Whether it names topics by their ids.
+        next_epoch: The number that its next request has to have.
+        wanted: What the client wants, in the order in which it is served.
+        told: Of each partition what the client was told of its log last.
+    """
+
+    id: int
+    by_id: bool
+    next_epoch: int = 1
+    wanted: dict[tuple[object, int], Wanted] = field(default_factory=dict)
+    told: dict[tuple[object, int], tuple[int, int, int]] = field(default_factory=dict)
+
+    def update(self, request: Any) -> None:
+        """Take in what an incremental request says."""
+        for wanted in named_in(request):
+            self.wanted[wanted.key] = wanted
+        for forgotten in request.forgotten_topics_data:
+            for index in forgotten.partitions:
+                self.wanted.pop((name_of(forgotten), index), None)
+                self.told.pop((name_of(forgotten), index), None)
+
+    def tell(
+        self, rows: Iterable[tuple[tuple[object, int], tuple[int, int, int], bool]]
+    ) -> None:
+        """An answer has gone out; partitions whose records were in it are served last."""
+        for key, ends, served in rows:
+            self.told[key] = ends
+            if served and key in self.wanted:
+                self.wanted[key] = self.wanted.pop(key)
+
+
+@dataclass(slots=True)
+class FetchSessions:
+    """All of one broker.
+
+    Attributes:
+        slots: How many it keeps; who comes later gets none.
+        kept: By id.
+    """
+
+    slots: int = 1000
+    kept: dict[int, FetchSession] = field(default_factory=dict)
+    _ids: int = 0
+
+    def begin(self, request: Any, *, by_id: bool) -> FetchSession | None:
+        """A session for a full fetch; None where there is no slot, or it wants none."""
+        self.kept.pop(request.session_id, None)
+        if request.session_epoch == FINAL or len(self.kept) >= self.slots:
+            return None
+        self._ids += 1
+        session = FetchSession(self._ids, by_id)
+        session.wanted = {wanted.key: wanted for wanted in named_in(request)}
+        self.kept[session.id] = session
+        return session
+
+    def go_on(self, request: Any, *, by_id: bool) -> FetchSession | int:
+        """The session of an incremental fetch, or why there is none."""
+        session = self.kept.get(request.session_id)
+        if session is None:
+            return ErrorCode.fetch_session_id_not_found
+        if session.next_epoch != request.session_epoch:
+            return ErrorCode.invalid_fetch_session_epoch
+        if session.by_id != by_id:
+            return ErrorCode.fetch_session_topic_id_error
+        session.next_epoch += 1
+        session.update(request)
+        return session
+
+
+def named_in(request: Any) -> list[Wanted]:
+    """What a request names, in its order."""
+    return [Wanted(asked, each) for asked in request.topics for each in asked.partitions]
+
+
+def name_of(asked: Any) -> object:
+    """The topic's id, or its name in the versions before."""
+    return asked.topic_id if hasattr(asked, "topic_id") else asked.topic

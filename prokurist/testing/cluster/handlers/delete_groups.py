@@ -1,0 +1,37 @@
+"""DeleteGroups: groups without members, and what they committed."""
+
+from typing import Any
+
+from kio.schema.errors import ErrorCode
+
+from prokurist.testing.cluster.answers import Context
+from prokurist.testing.cluster.classic_group import ClassicGroup
+from prokurist.testing.cluster.handlers.coordination import refusal
+from prokurist.testing.cluster.state import State
+from prokurist.testing.cluster.wire import Values
+
+
+def handle(state: State, request: Any, context: Context) -> Values:
+    """Delete each that can be."""
+    return {
+        "results": [
+            {"group_id": each, "error_code": delete(state, each, context)}
+            for each in request.groups_names
+        ]
+    }
+
+
+def delete(state: State, name: str, context: Context) -> int:
+    """Forget one group; its coordinator stays where it is."""
+    code = refusal(state, name, context)
+    if code:
+        return code
+    group = state.group_now(name, context.now)
+    if not group.known:
+        return ErrorCode.group_id_not_found
+    if not group.membership.empty:
+        return ErrorCode.non_empty_group
+    group.offsets.clear()
+    group.unstable.clear()
+    group.membership = ClassicGroup(state.group_settings)
+    return ErrorCode.none

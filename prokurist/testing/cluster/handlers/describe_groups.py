@@ -1,0 +1,67 @@
+"""DescribeGroups: classic groups as an administrator sees them."""
+
+from typing import Any, Final
+
+from kio.schema.errors import ErrorCode
+
+from prokurist.testing.cluster.answers import Context
+from prokurist.testing.cluster.classic_group import ClassicGroup, Phase
+from prokurist.testing.cluster.classic_members import ClassicMember
+from prokurist.testing.cluster.handlers.coordination import refusal
+from prokurist.testing.cluster.state import State
+from prokurist.testing.cluster.wire import Values
+
+MISSES_FROM: Final = 6
+LOOPBACK: Final = "/127.0.0.1"
+
+
+def handle(state: State, request: Any, context: Context) -> Values:
+    """Describe each group that is asked for."""
+    return {"groups": [describe(state, each, context) for each in request.groups]}
+
+
+def describe(state: State, name: str, context: Context) -> Values:
+    """One group; one that is not there is dead, and from version 6 on an error."""
+    code = refusal(state, name, context)
+    group = None if code else state.group_now(name, context.now)
+    classic = group.membership if group and group.known else None
+    if not isinstance(classic, ClassicGroup):
+        if not code and context.version >= MISSES_FROM:
+            code = ErrorCode.group_id_not_found
+        return {
+            **values_of(name, "Dead"),
+            "error_code": code,
+            "error_message": f"{name} is no classic group" if code else None,
+        }
+    elected = classic.protocol if classic.phase is Phase.STABLE else None
+    return {
+        **values_of(name, classic.state),
+        "protocol_type": classic.protocol_type,
+        "protocol_data": elected or "",
+        "members": [member_values(each, elected) for each in classic.members.values()],
+    }
+
+
+def values_of(name: str, state: str) -> dict[str, Any]:
+    """A group without members."""
+    return {
+        "error_code": ErrorCode.none,
+        "error_message": None,
+        "group_id": name,
+        "group_state": state,
+        "protocol_type": "",
+        "protocol_data": "",
+        "members": [],
+    }
+
+
+def member_values(member: ClassicMember, elected: str | None) -> Values:
+    """One member; what it said is told when it is known to which protocol."""
+    return {
+        "member_id": member.member_id,
+        "group_instance_id": member.instance_id,
+        "client_id": member.asked.client_id,
+        "client_host": LOOPBACK,
+        "member_metadata": member.metadata(elected) if elected else b"",
+        "member_assignment": member.assignment,
+    }
