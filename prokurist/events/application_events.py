@@ -9,16 +9,23 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from prokurist.events.background_events import Step
 from prokurist.events.call import Call
-from prokurist.types import OffsetAndMetadata, TopicPartition
+from prokurist.events.membership import NOBODY, Identity
+from prokurist.types import GroupMembershipOperation, OffsetAndMetadata, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Commit these offsets; the call ends when the coordinator has them."""
+    """Commit these offsets; the call ends when the coordinator has them.
+
+    Attributes:
+        identity: Who we were when they were to be committed.
+    """
 
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    identity: Identity = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,20 @@ class CommitOnce:
 
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    identity: Identity = NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class AutoCommit:
+    """Commit this snapshot of positions, but nothing of it that is overtaken.
+
+    A partition is overtaken by each later commit of it, of whatever kind: it is not
+    tried again then. The answer is `{partition: OffsetAndMetadata}`: what was committed.
+    """
+
+    call: Call
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    identity: Identity = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +141,62 @@ class DropStale:
 
 
 @dataclass(frozen=True, slots=True)
+class Prefetch:
+    """Somebody polls, and something of what he wants is not being fetched.
+
+    The call is ended only if the thread ends first. That holds for the next three as well.
+    """
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """A poll has come that the membership has asked for: what waits for one may begin."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone:
+    """A step of the membership has been made.
+
+    Attributes:
+        error: What the user's code raised in it.
+        answer: What the step was to find out, where that was its purpose.
+    """
+
+    call: Call
+    step: Step
+    error: BaseException | None = None
+    answer: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejoin:
+    """Have the group share its partitions out anew.
+
+    Attributes:
+        reason: For the broker's log.
+    """
+
+    call: Call
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Leave the group; the call ends when it has heard so, or need not.
+
+    Attributes:
+        how: Whether it is told at all, and as what.
+    """
+
+    call: Call
+    how: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
 class Withdraw:
     """The caller has left before his deadline: stop working for him."""
 
@@ -133,12 +210,26 @@ class Close:
     call: Call
 
 
-GroupEvent: TypeAlias = Commit | CommitOnce | LookUpCommitted
+CommitEvent: TypeAlias = Commit | CommitOnce | AutoCommit | LookUpCommitted
+"""Wishes about what the group has committed."""
+
+MembershipEvent: TypeAlias = Polled | StepDone | Rejoin | Leave
+"""Wishes about our place in the group."""
+
+GroupEvent: TypeAlias = CommitEvent | MembershipEvent
 """Wishes that only a client with a group can be granted."""
 
-PositionEvent: TypeAlias = LookUpPosition | LookUpPositions | LookUpEnd | DropStale
+PositionEvent: TypeAlias = LookUpPosition | LookUpPositions | DropStale
 """Wishes about the positions of what is assigned."""
 
 ApplicationEvent: TypeAlias = (
-    GroupEvent | LookUpOffsets | LookUpTopic | ListTopics | PositionEvent | Withdraw | Close
+    GroupEvent
+    | LookUpOffsets
+    | LookUpTopic
+    | ListTopics
+    | PositionEvent
+    | Prefetch
+    | LookUpEnd
+    | Withdraw
+    | Close
 )

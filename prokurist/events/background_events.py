@@ -1,4 +1,4 @@
-"""What the network thread has to tell `poll`: errors that belong to no call.
+"""What the network thread has to tell `poll`: errors that belong to no call, and steps.
 
 Thread: the network thread posts, the application thread takes; `_lock` guards
 everything, and nothing is called while it is held.
@@ -6,17 +6,50 @@ everything, and nothing is called while it is held.
 A poll shows its call before it looks at what is here, and then waits for that
 call. Whatever comes later ends it, so nothing that is posted in between is missed.
 
-Invariants: of one cause there is one error, however often it was met; once closed,
-every look raises what it was closed with.
+A step is something that the membership needs the application thread for: a listener
+to be called, say. Only `poll` takes one; whoever takes it says when it is made, with a
+`StepDone`. What has not been taken can be called off.
+
+Invariants: of one cause there is one error, however often it was met; a fatal one stays
+and is raised before all others, until it is forgiven; once closed, every look raises
+what it was closed with.
 """
 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 from prokurist.errors import KafkaException
+from prokurist.events.assignment import Asked, Held, Wanted
 from prokurist.events.call import Call
-from prokurist.events.subscription import Wanted
+from prokurist.types import TopicPartition
+
+
+class StepKind(Enum):
+    """What the application thread is needed for."""
+
+    POSITIONS = "say how far partitions have come that will be revoked"
+    REVOKED = "on_partitions_revoked"
+    LOST = "on_partitions_lost"
+    ASSIGNED = "on_partitions_assigned"
+    ASSIGN = "assign"
+    """Share out the group's partitions, by an assignor that is the user's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One step; it is itself, and equal to no other.
+
+    Attributes:
+        partitions: What it is about.
+        work: What is to be run, for a kind that is no call of the listener; what it
+            returns is the answer.
+    """
+
+    kind: StepKind
+    partitions: frozenset[TopicPartition] = frozenset()
+    work: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +57,13 @@ class BackgroundError:
     """An error for `poll` to raise.
 
     Attributes:
-        about: The positions it belongs to. It is dropped when none of them is
-            wanted any more; one about nothing in particular is always raised.
+        about: The positions it belongs to, or the assignments, or the topics that are
+            subscribed to. It is dropped when none of them is wanted any more; one about
+            nothing in particular is always raised.
     """
 
     error: KafkaException
-    about: frozenset[Wanted] = frozenset()
+    about: frozenset[Wanted | Held | Asked] = frozenset()
 
 
 class BackgroundEvents:
@@ -38,6 +72,8 @@ class BackgroundEvents:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._errors: list[BackgroundError] = []
+        self._steps: list[Step] = []
+        self._fatal: KafkaException | None = None
         self._waiting: Call | None = None
         self._closed: KafkaException | None = None
 
@@ -52,12 +88,38 @@ class BackgroundEvents:
         if waiting is not None:
             waiting.finish()
 
+    def post_about(self, error: KafkaException, held: frozenset[Held | Asked]) -> None:
+        """The same for an error about what is assigned; if nothing is, nobody hears of it."""
+        if held:
+            self.post(BackgroundError(error, frozenset(held)))
+
+    def fail(self, error: KafkaException) -> None:
+        """Have every poll raise this from now on, before all other errors."""
+        with self._lock:
+            self._fatal = error
+            waiting = self._waiting
+        if waiting is not None:
+            waiting.finish()
+
+    def post_step(self, step: Step) -> None:
+        """Have a step made by a poll, after those that were posted before."""
+        with self._lock:
+            self._steps.append(step)
+            waiting = self._waiting
+        if waiting is not None:
+            waiting.finish()
+
     def nudge(self) -> None:
         """Have a poll that waits look again for what it has to ask."""
         with self._lock:
             waiting = self._waiting
         if waiting is not None:
             waiting.finish()
+
+    @property
+    def awaited(self) -> bool:
+        """Whether a poll waits."""
+        return self._waiting is not None
 
     def close(self, why: KafkaException) -> None:
         """The network thread has ended; a poll that waits hears so at once."""
@@ -67,6 +129,13 @@ class BackgroundEvents:
             waiting = self._waiting
         if waiting is not None:
             waiting.finish()
+
+    # --- either ----------------------------------------------------------------------
+
+    def call_off(self) -> None:
+        """Make none of the steps that nobody has taken yet."""
+        with self._lock:
+            self._steps.clear()
 
     # --- the application thread ------------------------------------------------------
 
@@ -87,8 +156,23 @@ class BackgroundEvents:
             # Raised as often as one asks: without the traceback of the last time.
             raise closed.with_traceback(None)
 
-    def take(self, still_wanted: Callable[[Wanted], bool]) -> KafkaException | None:
-        """The next error, if there is one; those that nobody wants any more are dropped."""
+    def take_step(self) -> Step | None:
+        """The next step, if there is one."""
+        with self._lock:
+            return self._steps.pop(0) if self._steps else None
+
+    def take(
+        self, still_wanted: Callable[[Wanted | Held | Asked], bool]
+    ) -> KafkaException | None:
+        """The next error, if there is one; a fatal one comes again and again."""
+        with self._lock:
+            fatal = self._fatal
+        return self.take_pending(still_wanted) if fatal is None else fatal.with_traceback(None)
+
+    def take_pending(
+        self, still_wanted: Callable[[Wanted | Held | Asked], bool]
+    ) -> KafkaException | None:
+        """The next that is not fatal; those that nobody wants any more are dropped."""
         while True:
             with self._lock:
                 if not self._errors:
@@ -97,15 +181,31 @@ class BackgroundEvents:
             if not event.about or any(map(still_wanted, event.about)):
                 return event.error
 
+    def forgive(self) -> KafkaException | None:
+        """What was fatal counts no more: the membership that it ended has been left.
+
+        Returns:
+            What it was.
+        """
+        with self._lock:
+            fatal, self._fatal = self._fatal, None
+            return fatal
+
     def __len__(self) -> int:
         return len(self._errors)
 
     def __repr__(self) -> str:
         state = "closed" if self._closed is not None else "open"
         waiting = ", a poll waits" * (self._waiting is not None)
-        return f"BackgroundEvents({state}, {len(self._errors)} errors{waiting})"
+        steps = f", {len(self._steps)} steps" * bool(self._steps)
+        fatal = ", a fatal error" * (self._fatal is not None)
+        return f"BackgroundEvents({state}, {len(self._errors)} errors{steps}{fatal}{waiting})"
 
 
 def same_cause(old: BackgroundError, new: BackgroundError) -> bool:
     """Whether the newer of two errors says what the older one did."""
-    return bool(old.about) and old.about <= new.about and type(old.error) is type(new.error)
+    if type(old.error) is not type(new.error):
+        return False
+    if not old.about and not new.about:
+        return str(old.error) == str(new.error)
+    return bool(old.about) and old.about <= new.about

@@ -252,18 +252,26 @@ class Call:
         return True
 
     def result(self) -> Any:
-        """What the call has come to.
+        """What the call has come to; an error is raised once and then not kept.
+
+        Its traceback holds the frames of the caller, who holds this call: keeping
+        it would make of every timeout a cycle for the garbage collector.
 
         Raises:
             BaseException: The error it ended with.
         """
         with self._lock:
-            error, answer = self._error, self._answer
             if self._stand is Stand.OPEN:
                 raise AssertionError(f"{self!r} has no result yet")
-        if error is not None:
+            error, answer = self._error, self._answer
+            if error is not None:
+                self._error = AssertionError(f"the error of {self!r} has been raised")
+        if error is None:
+            return answer
+        try:
             raise error
-        return answer
+        finally:
+            del error  # This frame is in the traceback, too.
 
     # --- either --------------------------------------------------------------------
 

@@ -3,18 +3,27 @@
 Thread: the network thread makes each snapshot; any thread reads the one at hand
 without a lock, because it never changes.
 
-A newer answer is merged into it by two rules. An older leader epoch changes
+A newer answer is merged into it by three rules. An older leader epoch changes
 nothing about that partition: answers of several brokers overtake each other, and
 only the epoch says which is the later truth. A new topic id begins anew: the
-topic was deleted and made again, and its epochs count from nothing.
+topic was deleted and made again, and its epochs count from nothing. Brokers before
+2.8 tell no ids; what they repeat often enough is believed, older epochs included.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Final
 from uuid import UUID
 
 from prokurist.types import Node, PartitionInfo, TopicPartition
+
+BELIEVED: Final = 3
+"""How many answers in a row with older epochs, and without ids, make a topic a new one.
+
+One broker that lags behind says so once or twice, and the next one is asked. Without
+this the leaders of a topic that was made anew would never be known (B196).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,15 @@ class PartitionView:
     in_sync_replicas: tuple[int, ...] = ()
     offline_replicas: tuple[int, ...] = ()
 
+    def is_older_than(self, other: "PartitionView | None") -> bool:
+        """Whether another view is of a later epoch; without both epochs nobody knows."""
+        return (
+            other is not None
+            and self.leader_epoch is not None
+            and other.leader_epoch is not None
+            and self.leader_epoch < other.leader_epoch
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class TopicView:
@@ -43,6 +61,7 @@ class TopicView:
     Attributes:
         error: The broker's code for the topic; 0 for none.
         id: Its id, where the broker told it.
+        ignored: How many answers in a row told older epochs and were not believed.
     """
 
     name: str
@@ -50,27 +69,22 @@ class TopicView:
     id: UUID | None = None
     internal: bool = False
     partitions: Mapping[int, PartitionView] = field(default_factory=dict)
+    ignored: int = 0
 
     def merged(self, older: "TopicView | None") -> "TopicView":
         """This view, with what the older one knows better."""
         if older is None or (self.id is not None and older.id != self.id):
             return self
-        kept = {
-            number: self._later(view, older.partitions.get(number))
+        overtaken = {
+            number: older.partitions[number]
             for number, view in self.partitions.items()
+            if view.is_older_than(older.partitions.get(number))
         }
-        return replace(self, partitions=MappingProxyType(kept))
-
-    @staticmethod
-    def _later(new: PartitionView, old: PartitionView | None) -> PartitionView:
-        if (
-            old is not None
-            and new.leader_epoch is not None
-            and old.leader_epoch is not None
-            and new.leader_epoch < old.leader_epoch
-        ):
-            return old
-        return new
+        ignored = older.ignored + 1 if overtaken else 0
+        if self.id is None and ignored >= BELIEVED:
+            return self
+        kept = MappingProxyType({**self.partitions, **overtaken})
+        return replace(self, partitions=kept, ignored=ignored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +138,54 @@ class Cluster:
         topic = self.topics.get(tp.topic)
         return None if topic is None else topic.partitions.get(tp.partition)
 
+    def leader_epoch(self, tp: TopicPartition) -> int | None:
+        """The epoch of a partition's leader, where it is known."""
+        view = self.partition(tp)
+        return None if view is None else view.leader_epoch
+
+    def says_the_same_as(self, older: "Cluster") -> bool:
+        """Whether nothing in it is new."""
+        return replace(self, version=older.version) == older
+
     def leader(self, tp: TopicPartition) -> Node | None:
         """The broker that leads a partition, if it is known and alive."""
         view = self.partition(tp)
         if view is None or view.leader is None:
             return None
         return self.nodes.get(view.leader)
+
+    def led_by(
+        self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node]
+    ) -> "Cluster":
+        """The next snapshot, out of what brokers said of leaders that are new (KIP-951).
+
+        Args:
+            leaders: The leader's id and epoch; taken for what is known already, and
+                where the epoch is greater.
+            nodes: The leaders' addresses.
+        """
+        topics = dict(self.topics)
+        addresses = {node.id: node for node in nodes}
+        told = False
+        for tp, (leader, epoch) in leaders.items():
+            view = self.partition(tp)
+            if view is None or (view.leader_epoch is not None and view.leader_epoch >= epoch):
+                continue
+            if leader not in self.nodes and leader not in addresses:
+                continue
+            topic = topics[tp.topic]
+            new = replace(view, leader=leader, leader_epoch=epoch, error=0)
+            parts = MappingProxyType({**topic.partitions, tp.partition: new})
+            topics[tp.topic] = replace(topic, partitions=parts)
+            told = True
+        if not told:
+            return self
+        return replace(
+            self,
+            nodes=MappingProxyType({**self.nodes, **addresses}),
+            topics=MappingProxyType(topics),
+            version=self.version + 1,
+        )
 
     def partitions_of(self, topic: str) -> list[PartitionInfo]:
         """A topic's partitions as users see them, in order; none for an unknown topic."""

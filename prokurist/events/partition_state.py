@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 from prokurist.config import OffsetReset
 
@@ -57,6 +57,25 @@ class Position:
     epoch: int | None = None
 
 
+class Handed(Protocol):
+    """What a record says of its place."""
+
+    @property
+    def offset(self) -> int:
+        """Its offset."""
+        ...
+
+    @property
+    def leader_epoch(self) -> int | None:
+        """The leader epoch it was written in, where that is known."""
+        ...
+
+
+def after(record: Handed) -> Position:
+    """Where reading goes on after a record."""
+    return Position(record.offset + 1, record.leader_epoch)
+
+
 class PartitionState:
     """One assigned partition.
 
@@ -65,51 +84,120 @@ class PartitionState:
             seek, a reset, a validation. Who asks notes it, and an answer with an
             older one is dropped.
         position: The next offset to fetch; None while it is not known.
-        returned: The next offset after what the user was given; what a commit
-            without offsets commits.
+        last: The record that was handed out last in an iteration; it says where
+            `returned` is, so that no position is made for each record.
+        in_hand: Whether the user has not done with it yet.
         reset: Where to, while it is RESETTING.
         paused: Whether the user wants no records of it for now.
-        asked: Whether `poll` has asked for the position, under this ticket, and
+        stuck: Whether fetching has met something that a poll has to see first.
+        confirmed_in: The leader epoch in which the position is known to be good; None
+            where no leader has told one.
+        asked: Whether `poll` has asked for what is missing, under this ticket, and
             nobody has given up looking for it.
+        giving_up: Whether the group gets it back: no record of it is returned or
+            fetched any more.
+        awaiting: Whether the group has given it and its callback has not returned:
+            nothing of it is fetched yet.
+        told: Whether the user has heard, or need not hear, that the group has given it.
         born: The ticket of its assignment, which answers about its log are bound to.
         end: Where the log ends, as far as we have heard; for the lag.
         end_asked: Whether that is being looked up.
     """
 
     __slots__ = (
+        "_before",
+        "_returned",
         "asked",
+        "awaiting",
         "born",
+        "confirmed_in",
         "end",
         "end_asked",
+        "giving_up",
+        "in_hand",
+        "last",
         "paused",
         "position",
         "reset",
-        "returned",
         "standing",
+        "stuck",
         "ticket",
+        "told",
     )
 
     def __init__(self, ticket: int) -> None:
         self.ticket: int = ticket
         self.born: int = ticket
         self.asked: bool = False
+        self.giving_up: bool = False
+        self.awaiting: bool = False
+        self.told: bool = False
         self.end_asked: bool = False
         self.end: int | None = None
         self.standing: Standing = Standing.NEW
         self.position: Position | None = None
-        self.returned: Position | None = None
+        self._returned: Position | None = None
+        self._before: Handed | None = None
+        self.last: Handed | None = None
+        self.in_hand: bool = False
+        self.confirmed_in: int | None = None
         self.reset: OffsetReset | None = None
         self.paused: bool = False
+        self.stuck: bool = False
+
+    @property
+    def returned(self) -> Position | None:
+        """The next offset after what the user was given."""
+        return self._returned if self.last is None else after(self.last)
+
+    @returned.setter
+    def returned(self, position: Position | None) -> None:
+        self._returned = position
+        self._before = self.last = None
+        self.in_hand = False
+
+    def hand_out(self, record: Handed) -> None:
+        """The user is given one more record."""
+        self._before, self.last = self.last, record
+        self.in_hand = True
 
     @property
     def missing(self) -> bool:
-        """Whether the position has to be looked up."""
-        return self.standing in (Standing.NEW, Standing.RESETTING)
+        """Whether a broker has to be asked before it can be read from."""
+        return self.standing is not Standing.VALID
 
-    def settle(self, position: Position) -> None:
+    @property
+    def done(self) -> Position | None:
+        """The next offset after what the user has done with: what a commit commits."""
+        if not self.in_hand:
+            return self.returned
+        return self._returned if self._before is None else after(self._before)
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether the group has it between two hands: nothing of it is fetched."""
+        return self.giving_up or self.awaiting
+
+    @property
+    def fetchable(self) -> bool:
+        """Whether more of it may be fetched."""
+        return (
+            self.standing is Standing.VALID
+            and not self.paused
+            and not self.stuck
+            and not self.is_held_back
+        )
+
+    @property
+    def unconfirmed(self) -> Position | None:
+        """The position that a leader has to confirm, if there is one."""
+        return self.position if self.standing is Standing.VALIDATING else None
+
+    def settle(self, position: Position, confirmed_in: int | None = None) -> None:
         """The position is known."""
         self._move(Standing.VALID)
         self.position = self.returned = position
+        self.confirmed_in = confirmed_in
         self.reset = None
 
     def need_reset(self, reset: OffsetReset) -> None:
@@ -119,12 +207,24 @@ class PartitionState:
         self.reset = reset
 
     def need_validation(self) -> None:
-        """A new leader has to confirm the position, which stays."""
-        self._move(Standing.VALIDATING)
+        """A leader has to confirm the position.
 
-    def validated(self) -> None:
+        Reading goes on after what the user was given, and not after what was fetched:
+        that may be of a log that has been cut back since.
+        """
+        self._move(Standing.VALIDATING)
+        self.position = self.returned
+
+    def fall_back(self, confirmed_in: int | None) -> None:
+        """Go on after what the user was given, which there is nothing to compare by."""
+        self._move(Standing.VALID)
+        self.position = self.returned
+        self.confirmed_in = confirmed_in
+
+    def validated(self, confirmed_in: int | None) -> None:
         """It has."""
         self._move(Standing.VALID)
+        self.confirmed_in = confirmed_in
 
     def _move(self, standing: Standing) -> None:
         if standing not in MOVES[self.standing]:

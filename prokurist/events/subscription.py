@@ -9,44 +9,24 @@ to the ticket under which it was asked: if the user has sought elsewhere or
 assigned anew in the meantime, it is dropped, and `settle` says so.
 """
 
-import threading
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
+from prokurist.events.assignment import Asked, Held, Wanted
+from prokurist.events.confirmation import Confirmation
+from prokurist.events.fetching import Fetching
+from prokurist.events.group_assignment import GroupAssignment
 from prokurist.events.partition_state import PartitionState, Position, Standing
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A position that has to be looked up.
-
-    Attributes:
-        ticket: To give back with the answer.
-        reset: Where to; None for what the group has committed.
-    """
-
-    partition: TopicPartition
-    ticket: int
-    reset: OffsetReset | None
-
-
-class Subscription:
+class Subscription(Confirmation, Fetching, GroupAssignment):
     """See the module.
 
     Args:
         policy: `auto.offset.reset`.
     """
-
-    def __init__(self, policy: OffsetReset) -> None:
-        self.policy = policy
-        self._lock = threading.Lock()
-        self._partitions: dict[TopicPartition, PartitionState] = {}
-        self._tickets = 0
-        self._generation = 0
-        self._stale = False
 
     # --- the application thread ------------------------------------------------------
 
@@ -55,8 +35,16 @@ class Subscription:
 
         Returns:
             Whether that changes anything.
+
+        Raises:
+            IllegalStateException: Topics are subscribed to.
         """
         with self._lock:
+            if self._subscribed is not None:
+                raise IllegalStateException(
+                    "assign while topics are subscribed to: one consumer does one or the "
+                    "other; call unsubscribe() before"
+                )
             if partitions and set(partitions) == set(self._partitions):
                 return False
             changed = bool(partitions) or bool(self._partitions)
@@ -87,6 +75,8 @@ class Subscription:
             state = self._assigned(tp, "seek")
             self._renew(state)
             state.settle(position)
+            if position.epoch is not None:
+                state.need_validation()
 
     def seek_by(self, partitions: Iterable[TopicPartition], reset: OffsetReset) -> None:
         """Read on from where a policy says; it is looked up when it is needed.
@@ -117,28 +107,28 @@ class Subscription:
             return frozenset(tp for tp, state in self._partitions.items() if state.paused)
 
     def position(self, tp: TopicPartition) -> int | None:
-        """The next offset to be returned; None while it is not known.
+        """The next offset after what the user has done with; None while it is not known.
 
         Raises:
             IllegalStateException: The partition is not assigned.
         """
         with self._lock:
             state = self._assigned(tp, "position")
-            if state.returned is None or state.standing is not Standing.VALID:
+            if state.done is None or state.standing is not Standing.VALID:
                 return None
-            return state.returned.offset
+            return state.done.offset
 
     def returned(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What a commit without offsets commits: one past what the user was given."""
+        """What a commit without offsets commits: one past what the user has done with."""
         with self._lock:
             return {
-                tp: OffsetAndMetadata(state.returned.offset, "", state.returned.epoch)
+                tp: OffsetAndMetadata(done.offset, "", done.epoch)
                 for tp, state in self._partitions.items()
-                if state.returned is not None
+                if (done := state.done) is not None
             }
 
     def ask_missing(self) -> bool:
-        """Take note that `poll` asks for all positions that are missing.
+        """Take note that `poll` asks for all positions that are missing or unconfirmed.
 
         Returns:
             Whether it has to: False while each of them has been asked for, and
@@ -148,7 +138,7 @@ class Subscription:
             unasked = [
                 state
                 for state in self._partitions.values()
-                if state.missing and not state.asked
+                if state.missing and not state.asked and not state.is_held_back
             ]
             for state in unasked:
                 state.asked = True
@@ -174,26 +164,56 @@ class Subscription:
                 ticket = None if state.end_asked else state.born
                 state.end_asked = True
                 return None, ticket
-            if state.returned is None:
+            if state.done is None:
                 return None, None
-            return max(0, state.end - state.returned.offset), None
+            return max(0, state.end - state.done.offset), None
 
     # --- the network thread ----------------------------------------------------------
 
     def wanted(self) -> list[Wanted]:
-        """Which positions have to be looked up."""
+        """Which positions have to be looked up, or confirmed."""
         with self._lock:
             return [
-                Wanted(tp, state.ticket, state.reset)
+                Wanted(tp, state.ticket, state.reset, state.unconfirmed)
                 for tp, state in self._partitions.items()
                 if state.missing
             ]
 
-    def still_wanted(self, wanted: Wanted) -> bool:
-        """Whether an answer would be of use."""
+    def still_wanted(self, wanted: Wanted | Held | Asked) -> bool:
+        """Whether an answer would be of use; or whether what is held is held yet."""
         with self._lock:
+            if isinstance(wanted, Asked):
+                asked = self._subscribed
+                return (
+                    asked is not None
+                    and asked.term == wanted.term
+                    and wanted.topic in asked.topics
+                )
+            if isinstance(wanted, Held):
+                state = self._partitions.get(wanted.partition)
+                return state is not None and state.born == wanted.born
             state = self._current(wanted.partition, wanted.ticket)
             return state is not None and state.missing
+
+    def topics(self) -> frozenset[str]:
+        """The topics of what is assigned, and those that are subscribed to."""
+        with self._lock:
+            asked = self._subscribed
+            topics = frozenset(tp.topic for tp in self._partitions)
+            return topics if asked is None else topics | asked.topics
+
+    def held(self, topics: Collection[str]) -> frozenset[Held | Asked]:
+        """What is assigned of some topics, and which of them are subscribed to."""
+        with self._lock:
+            asked = self._subscribed
+            held: set[Held | Asked] = {
+                Held(tp, state.born)
+                for tp, state in self._partitions.items()
+                if tp.topic in topics
+            }
+            if asked is not None:
+                held.update(Asked(each, asked.term) for each in asked.topics & set(topics))
+            return frozenset(held)
 
     def given_up(self, wanted: Iterable[Wanted]) -> bool:
         """Nobody looks for these any more: the next `poll` may ask again.
@@ -223,13 +243,22 @@ class Subscription:
                 if end is not None:
                     state.end = end
 
-    def settle(self, wanted: Wanted, position: Position) -> bool:
-        """A position was found; False when nobody wants it any more."""
+    def settle(
+        self, wanted: Wanted, position: Position, confirmed_in: int | None = None
+    ) -> bool:
+        """The leader has said where reading goes on; False when nobody wants it any more.
+
+        Args:
+            wanted: What was asked for.
+            position: The answer.
+            confirmed_in: The leader epoch in which it was given, where it is known.
+        """
         with self._lock:
             state = self._current(wanted.partition, wanted.ticket)
             if state is None:
                 return False
-            state.settle(position)
+            state.settle(position, confirmed_in)
+            self._settled += 1
             return True
 
     def need_reset(self, wanted: Wanted, reset: OffsetReset) -> bool:
@@ -245,30 +274,6 @@ class Subscription:
     def generation(self) -> int:
         """Grows with each new assignment."""
         return self._generation
-
-    # --- inside: the lock is held ----------------------------------------------------
-
-    def _ticket(self) -> int:
-        self._tickets += 1
-        return self._tickets
-
-    def _renew(self, state: PartitionState) -> None:
-        """What was asked about its position is worthless from now on."""
-        self._stale = self._stale or (state.missing and state.asked)
-        state.ticket = self._ticket()
-        state.asked = False
-
-    def _assigned(self, tp: TopicPartition, what: str) -> PartitionState:
-        state = self._partitions.get(tp)
-        if state is None:
-            raise IllegalStateException(
-                f"{what} of {tp}, which is not assigned to this consumer: assign it first"
-            )
-        return state
-
-    def _current(self, tp: TopicPartition, ticket: int) -> PartitionState | None:
-        state = self._partitions.get(tp)
-        return state if state is not None and state.ticket == ticket else None
 
     def __repr__(self) -> str:
         with self._lock:

@@ -1,0 +1,98 @@
+"""`sticky` and `cooperative-sticky`: balanced, and close to what was before.
+
+Thread: either. A consumer has one of its own: it remembers the consumer's part.
+
+Under `sticky` everybody gives up everything before a rebalance, so each member sends
+along what it had (KIP-54). Under `cooperative-sticky` members keep reading (KIP-429),
+and what changes hands is left out of the first round: who has to give it up joins
+again when that is done, and the second round gives it out.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from prokurist.assignors.assignor import Member, Parts, Topics
+from prokurist.assignors.encoding import MalformedMessage, Reader, Writer
+from prokurist.assignors.stickiness import balanced
+from prokurist.types import TopicPartition
+
+
+class StickyAssignor:
+    """See the module."""
+
+    name: str = "sticky"
+    cooperative: bool = False
+
+    def __init__(self) -> None:
+        self._mine: tuple[TopicPartition, ...] = ()
+        self._generation = -1
+
+    def user_data(self, topics: Sequence[str]) -> bytes | None:  # noqa: ARG002
+        """What this member had, and in which generation; see `Assignor.user_data`."""
+        return memory(self._mine, self._generation) if self._mine else None
+
+    def assign(self, topics: Topics, members: Sequence[Member]) -> Parts:
+        """See `Assignor.assign`."""
+        return balanced(topics, [remembering(each) for each in members])
+
+    def assigned(self, partitions: Sequence[TopicPartition], generation: int) -> None:
+        """Remember it; see `Assignor.assigned`."""
+        self._mine, self._generation = tuple(partitions), generation
+
+
+class CooperativeStickyAssignor:
+    """See the module."""
+
+    name: str = "cooperative-sticky"
+    cooperative: bool = True
+
+    def __init__(self) -> None:
+        self._generation = -1
+
+    def user_data(self, topics: Sequence[str]) -> bytes | None:  # noqa: ARG002
+        """In which generation this member was given its part; see `Assignor.user_data`."""
+        return Writer().int32(self._generation).bytes()
+
+    def assign(self, topics: Topics, members: Sequence[Member]) -> Parts:
+        """See `Assignor.assign`."""
+        dated = [
+            replace(each, generation=max(each.generation, generation_in(each.user_data)))
+            for each in members
+        ]
+        parts = balanced(topics, dated)
+        had = {(tp, each.member_id) for each in members for tp in each.owned}
+        stays = {tp: member_id for member_id, mine in parts.items() for tp in mine}
+        to_give_up = {tp for tp, member_id in had if stays.get(tp) != member_id}
+        return {
+            member_id: [tp for tp in mine if tp not in to_give_up or (tp, member_id) in had]
+            for member_id, mine in parts.items()
+        }
+
+    def assigned(self, partitions: Sequence[TopicPartition], generation: int) -> None:  # noqa: ARG002
+        """Remember when; see `Assignor.assigned`."""
+        self._generation = generation
+
+
+def memory(partitions: Sequence[TopicPartition], generation: int) -> bytes:
+    """What a member had, as Java's clients write it."""
+    return Writer().partitions(partitions).int32(generation).bytes()
+
+
+def remembering(member: Member) -> Member:
+    """A member with what it had; one whose memory cannot be read had nothing."""
+    owned: tuple[TopicPartition, ...] = ()
+    generation = -1
+    with suppress(MalformedMessage):
+        reader = Reader(member.user_data or b"")
+        owned = reader.partitions()
+        generation = reader.int32()  # the oldest form ends without
+    return replace(member, owned=owned, generation=generation)
+
+
+def generation_in(user_data: bytes | None) -> int:
+    """The generation that a cooperative member wrote down; -1 for none."""
+    try:
+        return Reader(user_data or b"").int32()
+    except MalformedMessage:
+        return -1

@@ -1,0 +1,100 @@
+"""What is assigned, under one lock: what all parts of the `Subscription` stand on.
+
+Thread: both. `_lock` is held for a few assignments and never while anything is
+called; the methods with an underscore want it held.
+"""
+
+import threading
+from dataclasses import dataclass
+
+from prokurist.config import OffsetReset
+from prokurist.errors import IllegalStateException
+from prokurist.events.partition_state import PartitionState, Position
+from prokurist.types import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A position that has to be looked up, or confirmed.
+
+    Attributes:
+        ticket: To give back with the answer.
+        reset: Where to; None for what the group has committed.
+        confirm: The position that the leader has to confirm; None for one to look up.
+    """
+
+    partition: TopicPartition
+    ticket: int
+    reset: OffsetReset | None
+    confirm: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A partition for as long as it stays assigned.
+
+    Attributes:
+        born: The ticket of its assignment.
+    """
+
+    partition: TopicPartition
+    born: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A topic for as long as it is subscribed to.
+
+    Attributes:
+        term: Of the subscription.
+    """
+
+    topic: str
+    term: int
+
+
+class Assignment:
+    """See the module.
+
+    Args:
+        policy: `auto.offset.reset`.
+    """
+
+    def __init__(self, policy: OffsetReset) -> None:
+        self.policy: OffsetReset = policy
+        self._lock = threading.Lock()
+        self._partitions: dict[TopicPartition, PartitionState] = {}
+        self._tickets = 0
+        self._settled = 0
+        self._generation = 0
+        self._stale = False
+
+    def _ticket(self) -> int:
+        self._tickets += 1
+        return self._tickets
+
+    def _renew(self, state: PartitionState) -> None:
+        """What was asked about its position is worthless from now on."""
+        self._stale = self._stale or (state.missing and state.asked)
+        state.ticket = self._ticket()
+        state.asked = state.stuck = False
+
+    @property
+    def settled(self) -> int:
+        """Grows whenever a position may have become one that can be read from."""
+        return self._settled
+
+    def _assigned(self, tp: TopicPartition, what: str) -> PartitionState:
+        state = self._partitions.get(tp)
+        if state is None:
+            raise IllegalStateException(
+                f"{what} of {tp}, which is not assigned to this consumer: assign it first"
+            )
+        return state
+
+    def _current(self, tp: TopicPartition, ticket: int) -> PartitionState | None:
+        state = self._partitions.get(tp)
+        return state if state is not None and state.ticket == ticket else None
+
+    def __repr__(self) -> str:
+        return f"Assignment({len(self._partitions)} partitions)"

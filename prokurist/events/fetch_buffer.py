@@ -1,0 +1,281 @@
+"""What has been fetched and not been returned yet: shared by both threads.
+
+Thread: both, under `_lock`, which is held for a few assignments and never while
+anything is called. The network thread puts in whole answers; the application
+thread takes out what it returns.
+
+- Partitions take turns: one that has had a whole chunk returned goes behind the
+  others. Within a partition everything keeps its order, what went wrong included:
+  an error is raised when all that was fetched before it has been returned.
+- What is held is counted: of each answer all its bytes until the last of its
+  chunks is gone, since a chunk is a view of the whole frame, and what decoding
+  adds. The network thread compares that with `fetch.buffer.max.bytes`.
+- A poll on what is buffered wakes nobody. Where the network thread has stopped
+  fetching it has said here what it waits for: that there is room again, or that
+  anybody polls at all. The first poll for which that holds is told to ask, once.
+"""
+
+import math
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeAlias, TypeVar
+
+from prokurist.errors import KafkaException
+from prokurist.types import TopicPartition
+
+Reader = TypeVar("Reader")
+
+
+class Held:
+    """The bytes of one answer, until nobody needs them.
+
+    Attributes:
+        size: How many.
+        users: How many chunks are views of them.
+    """
+
+    __slots__ = ("size", "users")
+
+    def __init__(self, size: int) -> None:
+        self.size: int = size
+        self.users: int = 0
+
+
+class Chunk(Generic[Reader]):
+    """The records of one partition in one answer.
+
+    Attributes:
+        partition: Of which partition.
+        ticket: Under which they were fetched.
+        offset: Which offset was asked for.
+        records: The batches.
+        aborted: The aborted transactions among them: producer id and first offset;
+            None for whoever reads uncommitted records.
+        held: The bytes of the whole answer.
+        reader: What decodes it: the application thread's, once it has begun.
+        decoded: How many bytes decoding has added.
+    """
+
+    __slots__ = (
+        "aborted",
+        "decoded",
+        "held",
+        "offset",
+        "partition",
+        "reader",
+        "records",
+        "ticket",
+    )
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        ticket: int,
+        offset: int,
+        records: memoryview,
+        aborted: tuple[tuple[int, int], ...] | None,
+        held: Held,
+    ) -> None:
+        self.partition: TopicPartition = partition
+        self.ticket: int = ticket
+        self.offset: int = offset
+        self.records: memoryview = records
+        self.aborted: tuple[tuple[int, int], ...] | None = aborted
+        self.held: Held = held
+        self.reader: Reader | None = None
+        self.decoded: int = 0
+
+    def __repr__(self) -> str:
+        return f"Chunk({self.partition} from {self.offset}, {len(self.records)} bytes)"
+
+
+class Failure:
+    """What a partition was answered in place of records.
+
+    Attributes:
+        partition: Which partition.
+        ticket: Under which it was asked for.
+        offset: Which offset was asked for.
+        error: What to raise; None where the offset is out of the log's range, which
+            `auto.offset.reset` may mend.
+    """
+
+    __slots__ = ("error", "offset", "partition", "ticket")
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        ticket: int,
+        offset: int,
+        error: KafkaException | None,
+    ) -> None:
+        self.partition: TopicPartition = partition
+        self.ticket: int = ticket
+        self.offset: int = offset
+        self.error: KafkaException | None = error
+
+    def __repr__(self) -> str:
+        return f"Failure({self.partition} at {self.offset}, {self.error!r})"
+
+
+Entry: TypeAlias = Chunk[Reader] | Failure
+"""What a partition's line is made of."""
+
+
+class FetchBuffer(Generic[Reader]):
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lines: dict[TopicPartition, deque[Entry[Reader]]] = {}
+        self._held = 0
+        self._polled_at = -math.inf
+        self._starving = False
+        self._ask_below: int | None = None
+        self._ask = True
+
+    # --- the network thread ----------------------------------------------------------
+
+    def put(self, entries: Iterable[Entry[Reader]]) -> None:
+        """Add what one answer held."""
+        with self._lock:
+            for entry in entries:
+                self._lines.setdefault(entry.partition, deque()).append(entry)
+                if isinstance(entry, Chunk):
+                    if not entry.held.users:
+                        self._held += entry.held.size
+                    entry.held.users += 1
+
+    def rest(self, *, below: int | None, idle: bool) -> None:
+        """Nothing more is fetched until somebody asks.
+
+        Args:
+            below: Ask when no more than this is held; None for never.
+            idle: Ask at the next poll: nobody has polled for a while.
+        """
+        with self._lock:
+            self._ask_below = below
+            self._ask = self._ask or idle
+
+    def partitions(self) -> frozenset[TopicPartition]:
+        """Of which partitions there is something."""
+        with self._lock:
+            return frozenset(self._lines)
+
+    @property
+    def held(self) -> int:
+        """Bytes that are held."""
+        return self._held
+
+    @property
+    def polled_at(self) -> float:
+        """When there was a poll last."""
+        return self._polled_at
+
+    @property
+    def starving(self) -> bool:
+        """Whether the poll that waits can return nothing of what is held."""
+        return self._starving
+
+    # --- the application thread ------------------------------------------------------
+
+    def polled(self, now: float) -> None:
+        """A poll begins, or ends."""
+        self._polled_at = now  # nobody else writes it
+
+    def stir(self) -> None:
+        """What is wanted has changed: the next poll has to say so."""
+        with self._lock:
+            self._ask = True
+
+    def take_ask(self, *, waits: bool) -> bool:
+        """Whether this poll has to ask for more; it is told so once.
+
+        Args:
+            waits: Whether it has found nothing to return, and is going to wait.
+        """
+        with self._lock:
+            self._starving = waits and bool(self._lines)
+            due = self._ask or (
+                self._ask_below is not None
+                and (self._held <= self._ask_below or self._starving)
+            )
+            if due:
+                self._ask, self._ask_below = False, None
+            return due
+
+    def heads(self) -> list[Entry[Reader]]:
+        """The first entry of each partition, in the order of their turns."""
+        with self._lock:
+            return [line[0] for line in self._lines.values()]
+
+    def drop(self, entry: Entry[Reader]) -> Entry[Reader] | None:
+        """A partition's first entry is done with; its next one, if it has one.
+
+        The partition's turn is over: the others come first.
+        """
+        with self._lock:
+            line = self._lines.get(entry.partition)
+            if line is None or line[0] is not entry:
+                return None  # Somebody else has dropped it.
+            del self._lines[entry.partition]
+            self._leave(line.popleft())
+            if not line:
+                return None
+            self._lines[entry.partition] = line
+            return line[0]
+
+    def defer(self, tp: TopicPartition) -> None:
+        """Let the other partitions come first."""
+        with self._lock:
+            line = self._lines.pop(tp, None)
+            if line is not None:
+                self._lines[tp] = line
+
+    def grown(self, chunk: Chunk[Reader], decoded: int) -> None:
+        """Take note of how many bytes decoding has added to a chunk by now."""
+        if decoded == chunk.decoded:
+            return
+        with self._lock:
+            if chunk in self._lines.get(chunk.partition, ()):
+                self._held += decoded - chunk.decoded
+                chunk.decoded = decoded
+
+    # --- either ----------------------------------------------------------------------
+
+    def purge(self, worthless: Callable[[TopicPartition, int], bool]) -> None:
+        """Drop what was fetched under tickets that count no more."""
+        with self._lock:
+            held = {(tp, entry.ticket) for tp, line in self._lines.items() for entry in line}
+        # Asked without the lock. A ticket that counts no more never will again.
+        stale = {each for each in held if worthless(*each)}
+        if not stale:
+            return
+        with self._lock:
+            for tp in {tp for tp, _ in stale}:
+                line = self._lines.pop(tp, deque())
+                kept = deque(entry for entry in line if (tp, entry.ticket) not in stale)
+                for entry in line:
+                    if (tp, entry.ticket) in stale:
+                        self._leave(entry)
+                if kept:
+                    self._lines[tp] = kept
+
+    # --- inside: the lock is held ----------------------------------------------------
+
+    def _leave(self, entry: Entry[Reader]) -> None:
+        if isinstance(entry, Chunk):
+            self._held -= entry.decoded
+            entry.decoded = 0
+            entry.held.users -= 1
+            if not entry.held.users:
+                self._held -= entry.held.size
+
+    def __len__(self) -> int:
+        """How many entries there are."""
+        with self._lock:
+            return sum(map(len, self._lines.values()))
+
+    def __repr__(self) -> str:
+        return f"FetchBuffer({len(self)} entries, {self._held} bytes)"

@@ -1,0 +1,177 @@
+"""What may be fetched, and how far it has been returned: a part of `Subscription`.
+
+Thread: both, under the subscription's lock, like all of it.
+
+`position` runs ahead: it is where the next fetch begins, and the network thread
+moves it with each answer. `returned` follows: it is where the user stands, and the
+application thread moves it with what it returns. Both count under one ticket, so a
+seek, a reset or a validation ends everything in between at once. `in_hand` stays one
+record behind, in an iteration: commits go that far.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from prokurist.events.assignment import Assignment
+from prokurist.events.partition_state import Handed, PartitionState, Position, Standing
+from prokurist.types import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Records that may be fetched.
+
+    Attributes:
+        ticket: What is answered counts only under this one.
+        position: Where to fetch from.
+    """
+
+    partition: TopicPartition
+    ticket: int
+    position: Position
+
+
+class Use(Enum):
+    """What data that was fetched is good for."""
+
+    RETURN = "to be returned"
+    KEEP = "to be kept: its partition is paused, or its position is being confirmed"
+    DROP = "for nothing: reading goes on elsewhere, or the group gets its partition back"
+
+
+class Fetching(Assignment):
+    """See the module."""
+
+    # --- the network thread ----------------------------------------------------------
+
+    def fetchable(self) -> list[Wish]:
+        """What may be fetched, in the order of the assignment."""
+        with self._lock:
+            return [
+                Wish(tp, state.ticket, state.position)
+                for tp, state in self._partitions.items()
+                if state.fetchable and state.position is not None
+            ]
+
+    def fetched(
+        self,
+        wish: Wish,
+        after: Position | None,
+        *,
+        end: int | None = None,
+        leader_epoch: int | None = None,
+    ) -> bool:
+        """An answer has come.
+
+        Args:
+            wish: What was asked for.
+            after: Where the next fetch begins; None where nothing came.
+            end: Where the log ends, as the leader said.
+            leader_epoch: The epoch in which it was asked; the position counts as
+                confirmed in it.
+
+        Returns:
+            False when nobody wants it any more.
+        """
+        with self._lock:
+            state = self._awaited(wish)
+            if state is None:
+                return False
+            if end is not None:
+                state.end = end
+            if after is not None:
+                state.position = after
+                state.confirmed_in = leader_epoch
+            return True
+
+    def stick(self, wish: Wish) -> bool:
+        """Fetch no more of it until a poll has seen why; False when nobody wants it."""
+        with self._lock:
+            state = self._awaited(wish)
+            if state is None:
+                return False
+            state.stuck = True
+            return True
+
+    # --- the application thread ------------------------------------------------------
+
+    def use_of(self, tp: TopicPartition, ticket: int) -> Use:
+        """What data fetched under a ticket is good for."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is None or state.ticket != ticket or state.giving_up:
+                return Use.DROP
+            if state.paused or state.awaiting or state.standing is not Standing.VALID:
+                return Use.KEEP
+            return Use.RETURN
+
+    def advance(
+        self, tp: TopicPartition, ticket: int, returned: Position, *, has_it: bool = False
+    ) -> bool:
+        """Take note of what the user is given; False when he must not be given it.
+
+        Args:
+            tp: Of which partition.
+            ticket: Under which it was fetched.
+            returned: How far it goes.
+            has_it: Whether he has it already, and is done with it.
+        """
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is None or state.ticket != ticket:
+                return False
+            if state.is_held_back and not has_it:
+                return False
+            state.returned = returned
+            return True
+
+    def hand_out(self, tp: TopicPartition, ticket: int, record: Handed) -> bool:
+        """Give the user one record, and count the one before; False when he must not have it.
+
+        It is his from this moment: a new leader of the partition does not bring it again.
+        """
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is None:
+                return False
+            state.in_hand = False
+            if (
+                state.ticket != ticket
+                or state.paused
+                or state.is_held_back
+                or state.standing is not Standing.VALID
+            ):
+                return False
+            state.hand_out(record)
+            return True
+
+    def done_with(self, tp: TopicPartition) -> None:
+        """The user asks for more: he has done with what he has in hand."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is not None:
+                state.in_hand = False
+
+    def unstick(self, tp: TopicPartition, ticket: int) -> None:
+        """A poll has seen what there was to see; it may be fetched again."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is not None and state.ticket == ticket:
+                state.stuck = False
+
+    def reset(self, tp: TopicPartition, ticket: int) -> None:
+        """The position is not in the log: the policy has to say where reading goes on."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is not None and state.ticket == ticket:
+                self._renew(state)
+                state.need_reset(self.policy)
+
+    # --- inside: the lock is held ----------------------------------------------------
+
+    def _awaited(self, wish: Wish) -> PartitionState | None:
+        """The state that a wish was made in, if it is the same yet."""
+        state = self._partitions.get(wish.partition)
+        if state is None or state.ticket != wish.ticket or state.position != wish.position:
+            return None
+        return state

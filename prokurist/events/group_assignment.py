@@ -1,0 +1,244 @@
+"""What the group has given us to read, and what we have asked it for.
+
+Thread: both, under the subscription's lock, like all of it.
+
+What is subscribed to is the application's word; what comes of it, partition by
+partition, the network thread's. Each of its steps here is bound to the term in which
+it was decided: `unsubscribe` ends the term, and whatever is decided in an older one
+changes nothing.
+
+- A partition that is given up is marked in the same step in which that is decided: no
+  poll that has not collected yet can return records of it.
+- One that is new waits until its callback has returned: nothing of it is fetched, so
+  that a seek in the callback is where reading begins.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from prokurist.config import OffsetReset
+from prokurist.errors import IllegalStateException
+from prokurist.events.assignment import Assignment
+from prokurist.events.partition_state import PartitionState
+from prokurist.types import SubscriptionPattern, TopicPartition
+
+Pattern: TypeAlias = re.Pattern[str] | SubscriptionPattern
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """What is subscribed to.
+
+    Attributes:
+        term: Grows with each `unsubscribe`.
+        version: Grows with each `subscribe`, and with each new topic that a pattern
+            of ours matches.
+        topics: The topics by name; of a `re.Pattern`, those that match it.
+        pattern: What topics are matched by: a `re.Pattern` by us, a
+            `SubscriptionPattern` by the broker; None for names.
+        listens: Whether the user wants to hear of what comes and goes.
+    """
+
+    term: int
+    version: int
+    topics: frozenset[str]
+    pattern: Pattern | None
+    listens: bool
+
+
+class GroupAssignment(Assignment):
+    """See the module."""
+
+    def __init__(self, policy: OffsetReset) -> None:
+        super().__init__(policy)
+        self._subscribed: Subscribed | None = None
+        self._leaving = False
+        self._term = 0
+        self._version = 0
+
+    # --- the application thread ------------------------------------------------------
+
+    def subscribe(self, wanted: Collection[str] | Pattern, *, listens: bool) -> None:
+        """Read what the group gives us of some topics.
+
+        Raises:
+            IllegalStateException: Partitions were assigned by hand.
+        """
+        with self._lock:
+            if self._partitions and self._subscribed is None:
+                raise IllegalStateException(
+                    "subscribe while partitions are assigned by hand: one consumer does one "
+                    "or the other; call unsubscribe() before"
+                )
+            pattern: Pattern | None = None
+            topics = frozenset[str]()
+            if isinstance(wanted, re.Pattern | SubscriptionPattern):
+                pattern = wanted
+            else:
+                topics = frozenset(wanted)
+            before = self._subscribed
+            if before is not None and pattern is not None and before.pattern == pattern:
+                topics = before.topics
+            self._version += 1
+            self._subscribed = Subscribed(self._term, self._version, topics, pattern, listens)
+
+    @property
+    def subscribed(self) -> Subscribed | None:
+        """What is subscribed to; None while nothing is."""
+        with self._lock:
+            return self._subscribed
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything is subscribed to or assigned."""
+        with self._lock:
+            return self._subscribed is not None or bool(self._partitions)
+
+    def let_go(self) -> frozenset[TopicPartition]:
+        """The user wants nothing of the group any more: no record is returned from now on.
+
+        Returns:
+            What he was told that he has.
+        """
+        with self._lock:
+            if self._subscribed is None:
+                return frozenset()
+            self._leaving = True
+            self._give_up(self._partitions.values())
+            return self._told()
+
+    def hears(self, partitions: Iterable[TopicPartition]) -> None:
+        """The user is about to hear that these are his."""
+        with self._lock:
+            for tp in partitions:
+                state = self._partitions.get(tp)
+                if state is not None:
+                    state.told = True
+
+    def heard(self, partitions: Collection[TopicPartition]) -> None:
+        """The user has heard that these go: those of them that are given up are gone."""
+        with self._lock:
+            self._keep(
+                [
+                    tp
+                    for tp, state in self._partitions.items()
+                    if not (state.giving_up and tp in partitions)
+                ]
+            )
+
+    def unsubscribe(self) -> None:
+        """It is over: nothing is subscribed to, and nothing assigned."""
+        with self._lock:
+            self._subscribed, self._leaving = None, False
+            self._term += 1
+            self._keep(())
+
+    # --- the network thread ----------------------------------------------------------
+
+    def owned(self) -> frozenset[TopicPartition]:
+        """What the group has given us and has not got back."""
+        with self._lock:
+            return frozenset() if self._subscribed is None else frozenset(self._partitions)
+
+    def told(self) -> frozenset[TopicPartition]:
+        """The same, without what the user was not told of yet."""
+        with self._lock:
+            return frozenset() if self._subscribed is None else self._told()
+
+    def give_up(self, term: int, partitions: Iterable[TopicPartition]) -> bool:
+        """Return no record of these any more; False when the term is over."""
+        with self._lock:
+            if not self._goes_on(term):
+                return False
+            self._give_up(self._partitions[tp] for tp in partitions if tp in self._partitions)
+            return True
+
+    def lose(self, term: int) -> frozenset[TopicPartition]:
+        """All of it may be others' by now: return nothing of it any more.
+
+        Returns:
+            What the user was told that he has.
+        """
+        with self._lock:
+            if not self._goes_on(term):
+                return frozenset()
+            self._give_up(self._partitions.values())
+            return self._told()
+
+    def drop(self, term: int, partitions: Collection[TopicPartition]) -> bool:
+        """These are not ours any more; False when the term is over."""
+        with self._lock:
+            if not self._goes_on(term):
+                return False
+            self._keep([tp for tp in self._partitions if tp not in partitions])
+            return True
+
+    def add(self, term: int, partitions: Iterable[TopicPartition], *, awaiting: bool) -> bool:
+        """These are ours from now on; False when the term is over.
+
+        Args:
+            term: In which that was decided.
+            partitions: Which.
+            awaiting: Whether they are fetched only when their callback has returned.
+        """
+        with self._lock:
+            if not self._goes_on(term):
+                return False
+            for tp in partitions:
+                state = self._partitions.setdefault(tp, PartitionState(self._ticket()))
+                state.awaiting = awaiting
+                state.told = state.told or not awaiting
+            self._generation += 1
+            return True
+
+    def begin(self, term: int, partitions: Iterable[TopicPartition]) -> bool:
+        """Their callback has returned: they are read; False when the term is over."""
+        with self._lock:
+            if not self._goes_on(term):
+                return False
+            for tp in partitions:
+                state = self._partitions.get(tp)
+                if state is not None:
+                    state.awaiting = False
+            return True
+
+    def matched(self, version: int, topics: Collection[str]) -> bool:
+        """These topics match the pattern: whether that is new.
+
+        Args:
+            version: Of what was subscribed to when they were matched.
+            topics: Which.
+        """
+        with self._lock:
+            now = self._subscribed
+            if now is None or now.version != version or now.topics == frozenset(topics):
+                return False
+            self._version += 1
+            self._subscribed = replace(now, version=self._version, topics=frozenset(topics))
+            return True
+
+    # --- inside: the lock is held ----------------------------------------------------
+
+    def _goes_on(self, term: int) -> bool:
+        now = self._subscribed
+        return now is not None and now.term == term and not self._leaving
+
+    def _told(self) -> frozenset[TopicPartition]:
+        return frozenset(tp for tp, state in self._partitions.items() if state.told)
+
+    def _give_up(self, states: Iterable[PartitionState]) -> None:
+        for state in states:
+            state.giving_up = True
+
+    def _keep(self, partitions: Collection[TopicPartition]) -> None:
+        self._stale = self._stale or any(
+            state.asked
+            for tp, state in self._partitions.items()
+            if state.missing and tp not in partitions
+        )
+        self._partitions = {
+            tp: state for tp, state in self._partitions.items() if tp in partitions
+        }
+        self._generation += 1
