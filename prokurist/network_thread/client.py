@@ -8,13 +8,14 @@ matching answers, and telling every promise that is left when a connection goes.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
-from prokurist.errors import DisconnectException, KafkaException
+from prokurist.errors import DisconnectException, KafkaException, NetworkException
 from prokurist.events.call import Call
 from prokurist.network_thread.connection import Connection
 from prokurist.network_thread.connection_state import ConnectionState
+from prokurist.network_thread.features import Features
 from prokurist.network_thread.io.network import (
     Arrived,
     Connected,
@@ -22,11 +23,11 @@ from prokurist.network_thread.io.network import (
     Lost,
     Network,
 )
-from prokurist.network_thread.io.resolver import Lookup, Resolver
+from prokurist.network_thread.io.resolver import HostLookups, Lookup
 from prokurist.network_thread.operation import Promise
-from prokurist.network_thread.requests import Answer, Lane, Limits, Unsent
+from prokurist.network_thread.requests import ANOTHER_AFTER, Answer, Lane, Limits, Unsent
 from prokurist.network_thread.timer import Timer
-from prokurist.network_thread.wire.api_versions import ApiVersions
+from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
 from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node
@@ -50,12 +51,13 @@ class NetworkClient:
     Attributes:
         on_disconnect: Called with the node and the error when a connection goes
             down against our wish, before its requests fail.
+        features: What the cluster has finalised.
     """
 
     def __init__(
         self,
         network: Network,
-        resolver: Resolver,
+        resolver: HostLookups,
         timer: Timer,
         limits: Limits,
         greeting: ApiVersions,
@@ -64,6 +66,7 @@ class NetworkClient:
         cap: Versions | None = None,
     ) -> None:
         self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = ignore
+        self.features: Features = Features()
         self._network = network
         self._resolver = resolver
         self._timer = timer
@@ -74,7 +77,7 @@ class NetworkClient:
         self._cap = cap
         self._connections: dict[tuple[int, Lane], Connection] = {}
         self._by_number: dict[int, Connection] = {}
-        self._lookups: dict[Lookup, Connection] = {}
+        self._lookups: dict[Lookup, Callable[[], None]] = {}
         self._lookup_of: dict[Connection, Lookup] = {}
         # Those with something unsent, in the order in which they got it; a turn
         # looks at no other.
@@ -90,6 +93,8 @@ class NetworkClient:
         call: Call | None = None,
         lane: Lane = Lane.GENERAL,
         effect: bool = False,
+        patience: float | None = None,
+        anybody: bool = False,
     ) -> Promise[Answer[Response]]:
         """Have a request sent, as soon as its connection can take it.
 
@@ -99,12 +104,16 @@ class NetworkClient:
             call: Whose it is: asked for its claim before the request is written.
             lane: Beside which traffic.
             effect: Whether it changes something on the broker.
+            patience: Seconds that its answer may take, for what a broker parks
+                longer than `request.timeout.ms`; None for just that.
+            anybody: Another broker would do as well: it fails if it cannot be
+                written soon.
 
         Returns:
             The answer to come, or why there is none. Forsaking it takes an
             unwritten request back and abandons a written one.
         """
-        unsent = Unsent(request, call, effect=effect)
+        unsent = Unsent(request, call, effect=effect, patience=patience, anybody=anybody)
         if self._closed is not None:
             # An operation that close has failed may well try again before its end.
             unsent.promise.break_(self._closed)
@@ -161,10 +170,9 @@ class NetworkClient:
             elif isinstance(happening, Lost):
                 connection.lost(happening.error)
         for lookup in self._resolver.collect():
-            waiting = self._lookups.pop(lookup, None)
-            if waiting is not None:
-                del self._lookup_of[waiting]
-                answer(lookup, waiting)
+            settle = self._lookups.pop(lookup, None)
+            if settle is not None:
+                settle()
 
     # --- what connections ask of their owner -----------------------------------------
 
@@ -180,9 +188,18 @@ class NetworkClient:
         lookup = self._resolver.resolve(connection.node.host, connection.node.port)
         if lookup.done:
             answer(lookup, connection)
-        else:
-            self._lookups[lookup] = connection
-            self._lookup_of[connection] = lookup
+            return
+
+        def settle() -> None:
+            del self._lookup_of[connection]
+            answer(lookup, connection)
+
+        self._lookups[lookup] = settle
+        self._lookup_of[connection] = lookup
+
+    def greeted(self, answer: ApiVersionsAnswer) -> None:
+        """See `connection.Owner`."""
+        self.features.told(answer)
 
     def ended(self, connection: Connection) -> None:
         """See `connection.Owner`."""
@@ -196,18 +213,55 @@ class NetworkClient:
         self._by_number.pop(connection.number, None)
         lookup = self._lookup_of.pop(connection, None)
         if lookup is not None:
-            del self._lookups[lookup]
-            self._resolver.abandon(lookup)
+            self._give_up(lookup)
+
+    def _give_up(self, lookup: Lookup) -> None:
+        self._lookups.pop(lookup, None)
+        self._resolver.abandon(lookup)
 
     # --- what managers ask -----------------------------------------------------------
+
+    def canonical_names(self, host: str, port: int) -> Promise[tuple[str, ...]]:
+        """The names that the addresses of a host bear.
+
+        It may take as long as the setup of a connection, of which it is the beginning.
+        """
+        found: Promise[tuple[str, ...]] = Promise()
+        lookup = self._resolver.canonical(host, port)
+
+        def settle() -> None:
+            self._timer.cancel(due)
+            if lookup.error is not None:
+                found.break_(lookup.error)
+            else:
+                found.keep(lookup.names)
+
+        def expire() -> None:
+            self._give_up(lookup)
+            found.break_(NetworkException(f"nobody told the canonical names of {host} in time"))
+
+        def forsake() -> None:
+            self._timer.cancel(due)
+            self._give_up(lookup)
+
+        due = self._timer.after(
+            self._limits.setup.pause(1), f"the canonical names of {host}", expire
+        )
+        found.on_forsaken = forsake
+        if lookup.done:
+            settle()
+        else:
+            self._lookups[lookup] = settle
+        return found
 
     def least_loaded(self, nodes: Iterable[Node]) -> Node | None:
         """The node that a request to anybody goes to.
 
         The ready one with the fewest requests in flight; else one that is coming
         up; else of those that may be tried the one whose last try is the longest
-        ago, so that one that refuses is followed by the next. None while all of them
-        are in a backoff or have asked for silence.
+        ago, so that one that refuses is followed by the next; else one that has been
+        coming up for suspiciously long. None while all of them are in a backoff or
+        have asked for silence.
         """
         best: tuple[int, float, float] | None = None
         chosen: Node | None = None
@@ -226,10 +280,16 @@ class NetworkClient:
             elif connection.state is ConnectionState.READY:
                 rank = (0, connection.pipeline.in_flight + connection.pipeline.waiting, lot)
             else:
-                rank = (1, connection.pipeline.waiting, lot)
+                slow = self._timer.now - connection.tried_at >= ANOTHER_AFTER
+                rank = (3 if slow else 1, connection.pipeline.waiting, lot)
             if best is None or rank < best:
                 best, chosen = rank, node
         return chosen
+
+    def is_ready(self, node: Node, lane: Lane) -> bool:
+        """Whether a connection stands on which a request would be written at once."""
+        connection = self._connections.get((node.id, lane))
+        return connection is not None and connection.state is ConnectionState.READY
 
     def next_chance(self, nodes: Iterable[Node]) -> float:
         """When the first of these nodes may be asked again."""
@@ -246,6 +306,19 @@ class NetworkClient:
         if connection is not None and same_address(connection.node, node):
             return connection
         return None
+
+    def forget(self, others_than: Collection[int]) -> None:
+        """Have no connection any more to nodes that are gone, unless they are yet to answer.
+
+        Node ids may come and go for as long as a client lives; what it keeps of them
+        does not grow by that.
+        """
+        for key, connection in tuple(self._connections.items()):
+            busy = connection.pipeline.in_flight or connection.pipeline.waiting
+            if key[0] not in others_than and not busy:
+                connection.close(DisconnectException(f"{connection.node} has left the cluster"))
+                self._pressing.pop(connection, None)
+                del self._connections[key]
 
     def close(self, why: KafkaException) -> None:
         """Close every connection; whoever still waits hears why, and whoever comes later."""

@@ -5,35 +5,51 @@ from top to bottom: find the coordinator, ask it, judge its answer by the table,
 and go round again until it is done, fatal, or the caller's time is over.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 
 from prokurist.errors import (
     GroupAuthorizationException,
     KafkaException,
+    OffsetMetadataTooLarge,
     TopicAuthorizationException,
 )
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call, Try
+from prokurist.events.membership import NOBODY, Identity
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.operation import Withdrawn
 from prokurist.network_thread.requests import Lane
+from prokurist.network_thread.shared_lookups import SharedLookups
+from prokurist.network_thread.stamps import Stamps
 from prokurist.network_thread.timer import Timer
-from prokurist.network_thread.verdicts import OFFSET_COMMIT, OFFSET_FETCH, Verdict, Verdicts
+from prokurist.network_thread.verdicts import (
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    Verdict,
+    Verdicts,
+    commit_failed,
+)
 from prokurist.network_thread.wire.committed_offsets import (
     OffsetCommit,
     OffsetCommitAnswer,
     OffsetFetch,
 )
-from prokurist.types import Node, OffsetAndMetadata, TopicPartition
+from prokurist.types import Node, OffsetAndMetadata, TopicPartition, named
 
+OFFSET_METADATA_TOO_LARGE = 12
 TOPIC_AUTHORIZATION_FAILED = 29
 GROUP_AUTHORIZATION_FAILED = 30
 
 REQUEST_TIMED_OUT = 7
-APPLIED = frozenset({REQUEST_TIMED_OUT})
-"""Codes after which the commit may be in the coordinator's log all the same."""
+APPLIED = frozenset({REQUEST_TIMED_OUT, 15, 20})
+"""Codes after which the commit may be in the coordinator's log all the same.
+
+COORDINATOR_NOT_AVAILABLE (15) is also what a coordinator makes of a write that was
+appended and not replicated in time, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) included.
+"""
 
 UNNAMED = REQUEST_TIMED_OUT
 """What counts for a partition that an answer passes over in silence."""
@@ -41,6 +57,7 @@ UNNAMED = REQUEST_TIMED_OUT
 WORST_FIRST = (
     Verdict.FATAL,
     Verdict.COMMIT_FAILED,
+    Verdict.RENEW,
     Verdict.REDISCOVER,
     Verdict.REFRESH,
     Verdict.RETRY,
@@ -59,23 +76,44 @@ class CommitManager:
         metadata: MetadataManager,
         timer: Timer,
         backoff: Backoff,
+        stamps: Stamps,
     ) -> None:
+        self._stamps = stamps
         self._group_id = group_id
         self._client = client
         self._coordinator = coordinator
         self._metadata = metadata
         self._timer = timer
         self._backoff = backoff
+        self._lookups = SharedLookups(self._look_up, timer)
 
     async def commit(
-        self, call: Call, offsets: Mapping[TopicPartition, OffsetAndMetadata]
-    ) -> None:
-        """Commit offsets; those that the coordinator has taken are not sent again."""
-        left = dict(offsets)
+        self,
+        call: Call,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        identity: Identity = NOBODY,
+        *,
+        overtaken: Collection[TopicPartition] = frozenset(),
+        table: Verdicts = OFFSET_COMMIT,
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Commit offsets; those that the coordinator has taken are not sent again.
+
+        Args:
+            call: For whom.
+            offsets: What.
+            identity: Who we were when it was wished.
+            overtaken: Which of them need no further attempt; it may grow meanwhile.
+            table: What the codes of an answer mean.
+
+        Returns:
+            What was committed.
+        """
+        self._lookups.part()
+        left, taken = dict(offsets), dict[TopicPartition, OffsetAndMetadata]()
         failures = 0
         while left:
             node = await self._coordinator.known(call)
-            request = OffsetCommit(self._group_id, tuple(sorted(left.items())))
+            request = self._request(left, identity)
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
                 answer = await self._client.send(
@@ -88,20 +126,51 @@ class CommitManager:
             else:
                 failed = refused(answer.response, left)
                 undone = len(failed) == len(left) and not APPLIED.intersection(failed.values())
+                taken.update((tp, left[tp]) for tp in left if tp not in failed)
                 left = {tp: left[tp] for tp in failed}
                 await self._recover(
-                    call, OFFSET_COMMIT, failed, node, answer.attempt, undone=undone
+                    call,
+                    table,
+                    failed,
+                    node,
+                    answer.attempt,
+                    undone=undone,
+                    renews=partial(self._stamps.may_renew, identity, left),
                 )
             if left:
                 failures += 1
                 await self._pause(call, failures)
+                left = {tp: at for tp, at in left.items() if tp not in overtaken}
+        return taken
+
+    def _request(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], identity: Identity
+    ) -> OffsetCommit:
+        """An attempt, in the name that it may have by now.
+
+        Raises:
+            KafkaException: It may have none any more.
+        """
+        stamp = self._stamps.of(identity, offsets)
+        return OffsetCommit(
+            self._group_id,
+            tuple(sorted(offsets.items())),
+            stamp.epoch,
+            stamp.member_id,
+            stamp.instance_id,
+            stamp.by_epoch,
+        )
 
     async def commit_once(
-        self, call: Call, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+        self,
+        call: Call,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        identity: Identity = NOBODY,
     ) -> None:
         """Commit offsets in one attempt; whatever comes of it ends the call."""
+        self._lookups.part()
         node = await self._coordinator.known(call)
-        request = OffsetCommit(self._group_id, tuple(sorted(offsets.items())))
+        request = self._request(offsets, identity)
         call.wait_begins(f"a connection to {node}", self._timer.now)
         try:
             answer = await self._client.send(
@@ -113,21 +182,31 @@ class CommitManager:
             self._coordinator.forget(node, error)
             raise
         failed = refused(answer.response, offsets)
-        if failed:
-            verdict, refusal = self._worst(OFFSET_COMMIT, failed)
-            if verdict is Verdict.REDISCOVER:
-                self._coordinator.forget(node, refusal)
-            raise refusal
+        if not failed:
+            self._coordinator.served(node)
+            return
+        verdict, refusal = self._worst(OFFSET_COMMIT, failed)
+        if verdict is Verdict.REDISCOVER:
+            self._coordinator.forget(node, refusal)
+        else:
+            self._coordinator.served(node)
+        raise commit_failed(refusal) if verdict is Verdict.RENEW else refusal
 
     async def committed(
         self, call: Call, partitions: tuple[TopicPartition, ...]
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Look up what is committed; None for a partition without a commit."""
+        return await self._lookups.look_up(call, partitions)
+
+    async def _look_up(
+        self, call: Call, partitions: frozenset[TopicPartition]
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         found: dict[TopicPartition, OffsetAndMetadata | None] = {}
         left = set(partitions)
         failures = 0
         while left:
             node = await self._coordinator.known(call)
+            stamp = self._stamps.present
             # A broker too old to wait for open transactions is asked all the same:
             # offsets that may yet change are better than none.
             request = OffsetFetch(
@@ -135,6 +214,8 @@ class CommitManager:
                 tuple(sorted(left)),
                 require_stable=True,
                 unstable_will_do=True,
+                member_id=stamp.member_id if stamp.by_epoch else None,
+                member_epoch=stamp.epoch if stamp.by_epoch else -1,
             )
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
@@ -160,11 +241,18 @@ class CommitManager:
                             if row.offset is None
                             else OffsetAndMetadata(row.offset, row.metadata, row.leader_epoch)
                         )
-                await self._recover(call, OFFSET_FETCH, failed, node, answer.attempt)
+                await self._recover(
+                    call,
+                    OFFSET_FETCH,
+                    failed,
+                    node,
+                    answer.attempt,
+                    renews=partial(self._stamps.may_ask_again, stamp),
+                )
             if left:
                 failures += 1
                 await self._pause(call, failures)
-        return {tp: found[tp] for tp in partitions}
+        return found
 
     def _unreachable(self, call: Call, node: Node, error: KafkaException) -> None:
         """The coordinator did not answer, or cannot be asked this.
@@ -185,6 +273,7 @@ class CommitManager:
         node: Node,
         attempt: Try | None,
         *,
+        renews: Callable[[], bool],
         undone: bool = True,
     ) -> None:
         """Do what the worst of some codes asks for; it returns if trying again may help.
@@ -195,18 +284,24 @@ class CommitManager:
             failed: The codes.
             node: Who sent them.
             attempt: Which attempt they answered.
+            renews: Whether it may go on with a newer epoch.
             undone: Whether they say that nothing at all was done.
 
         Raises:
             KafkaException: It is fatal to the call.
         """
         if not failed:
+            self._coordinator.served(node)
             return
         verdict, error = self._worst(table, failed)
+        if verdict is not Verdict.REDISCOVER:
+            self._coordinator.served(node)
         if attempt is not None:
             call.ended(attempt, self._timer.now, type(error).__name__, error, undone=undone)
         if verdict in (Verdict.FATAL, Verdict.COMMIT_FAILED):
             raise error
+        if verdict is Verdict.RENEW and not renews():
+            raise commit_failed(error) if table is not OFFSET_FETCH else error
         if verdict is Verdict.REDISCOVER:
             self._coordinator.forget(node, error)
         elif verdict is Verdict.REFRESH:
@@ -237,6 +332,12 @@ class CommitManager:
         if code == GROUP_AUTHORIZATION_FAILED:
             return GroupAuthorizationException(
                 f"not allowed in group {self._group_id}", group_id=self._group_id
+            )
+        if code == OFFSET_METADATA_TOO_LARGE:
+            noted = sorted(tp for tp, each in failed.items() if each == code)
+            return OffsetMetadataTooLarge(
+                f"the note beside the offset of {named(noted)} is longer than the broker "
+                f"keeps (its offset.metadata.max.bytes, 4096 by default): commit a shorter one"
             )
         return table.error(code)
 

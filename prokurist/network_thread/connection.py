@@ -26,7 +26,7 @@ from prokurist.network_thread.pipeline import Pipeline
 from prokurist.network_thread.requests import Lane, Limits, Unsent
 from prokurist.network_thread.timer import Due, Timer
 from prokurist.network_thread.wire import codec
-from prokurist.network_thread.wire.api_versions import ApiVersions
+from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
 from prokurist.network_thread.wire.apis import API_VERSIONS
 from prokurist.network_thread.wire.versions import Range, Versions, negotiate
 from prokurist.types import Node
@@ -48,6 +48,10 @@ class Owner(Protocol):
 
     def resolve(self, connection: "Connection") -> None:
         """Look its host up; `resolved` or `unresolved` is called when that is done."""
+        ...
+
+    def greeted(self, answer: ApiVersionsAnswer) -> None:
+        """A broker has said what it speaks."""
         ...
 
     def ended(self, connection: "Connection") -> None:
@@ -89,7 +93,13 @@ class Connection:
         self.state: ConnectionState = ConnectionState.DOWN
         self.number: int = -1
         self.pipeline: Pipeline = Pipeline(
-            node, timer=timer, limits=limits, client_id=client_id, cap=cap, suspect=self.failed
+            node,
+            timer=timer,
+            limits=limits,
+            client_id=client_id,
+            cap=cap,
+            suspect=self.failed,
+            state=self._doing,
         )
         self._owner = owner
         self._network = network
@@ -232,6 +242,7 @@ class Connection:
         self.pipeline.used_at = self._timer.now
         self.pipeline.throttle(answer.throttle)
         self._watch_idleness(self._limits.idle)
+        self._owner.greeted(answer)
 
     # --- what happens to the socket ------------------------------------------------
 
@@ -329,6 +340,9 @@ class Connection:
         self.state = transition(self.state, state)
 
     # --- what others ask -----------------------------------------------------------
+
+    def _doing(self) -> str:
+        return "throttled" if self.throttled else self.state.value
 
     @property
     def backing_off(self) -> bool:

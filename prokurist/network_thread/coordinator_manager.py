@@ -4,7 +4,14 @@ Thread: the network thread alone. One look-up at a time serves everybody who
 waits; a caller's deadline takes him out of the waiting and leaves the look-up to
 the others. It goes on for as long as somebody waits, and no longer: an idle
 client asks nobody anything.
+
+A coordinator that stays out of reach is told of in the log: after a minute, then
+once a minute while somebody goes on trying, and once when it serves again.
 """
+
+import logging
+import math
+from typing import Final
 
 from prokurist.errors import GroupAuthorizationException, KafkaException
 from prokurist.events.backoff import Backoff
@@ -18,7 +25,15 @@ from prokurist.network_thread.verdicts import FIND_COORDINATOR, Verdict
 from prokurist.network_thread.wire.metadata import CoordinatorOf, FindCoordinator
 from prokurist.types import Node
 
+LOG: Final = logging.getLogger("prokurist.network_thread")
+
+WARN_EVERY: Final = 60.0
+"""Trouble is told of when it has lasted so long, and again whenever so long has passed."""
+
 WAIT = "the group's coordinator"
+
+ITS_LANES: Final = frozenset({Lane.COORDINATOR, Lane.JOIN})
+"""What is sent to the coordinator as such; the same broker may lead partitions, too."""
 
 
 class CoordinatorManager:
@@ -42,7 +57,9 @@ class CoordinatorManager:
         self._found: Promise[Node] | None = None
         self._waiting: list[Call] = []
         self._last_error: KafkaException | None = None
-        self.unknown_since: float | None = timer.now
+        self._troubled_since: float = timer.now
+        self._troubled_last: float = -math.inf
+        self._warned_at: float | None = None
 
     @property
     def name(self) -> str | None:
@@ -86,7 +103,7 @@ class CoordinatorManager:
     def _searched(self, node: Node | None, error: KafkaException | None) -> None:
         found, self._found, self._search = self._found, None, None
         if node is not None:
-            self._node, self._last_error, self.unknown_since = node, None, None
+            self._node, self._last_error = node, None
         if found is not None:
             if error is not None:
                 found.break_(error)
@@ -99,18 +116,19 @@ class CoordinatorManager:
             asked = await self._metadata.somebody()
             try:
                 answer = await self._client.send(
-                    asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP)
+                    asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP), anybody=True
                 )
             except Withdrawn:
                 raise
             except KafkaException as error:
-                self._metadata.suspect(asked)
-                self._met(error)
+                self._met(self._metadata.suspect(asked, error))
             else:
                 response = answer.response
                 if FIND_COORDINATOR.of(response.error) is Verdict.DONE and response.node:
                     return response.node
                 self._met(self._judged(response.error, response.message))
+                if FIND_COORDINATOR.of(response.error) is Verdict.REFRESH:
+                    self._metadata.request_update()
             failures += 1
             await self._timer.sleep(
                 self._backoff.pause(failures), "coordinator look-up backoff"
@@ -119,6 +137,7 @@ class CoordinatorManager:
     def _met(self, error: KafkaException) -> None:
         """The search goes on; whoever gives up waiting for it can say what it met."""
         self._last_error = error
+        self._trouble(error)
         for call in self._waiting:
             call.met(error)
 
@@ -146,11 +165,40 @@ class CoordinatorManager:
         if self._node == node:
             self._node = None
             self._last_error = why
-            self.unknown_since = self._timer.now
+            self._trouble(why)
+
+    def served(self, node: Node) -> None:
+        """The coordinator has answered as such: whatever kept it out of reach is over."""
+        if self._warned_at is not None:
+            # As loud as the warnings, so that whoever reads them sees the end as well.
+            LOG.warning(
+                "%s serves group %s again, after %d s",
+                node,
+                self._group_id,
+                self._timer.now - self._troubled_since,
+            )
+            self._warned_at = None
+        self._troubled_last = -math.inf
+
+    def _trouble(self, error: KafkaException) -> None:
+        now = self._timer.now
+        if now - self._troubled_last > WARN_EVERY:
+            # After a success, or after a time in which nobody tried: another story.
+            self._troubled_since, self._warned_at = now, None
+        self._troubled_last = now
+        last = self._troubled_since if self._warned_at is None else self._warned_at
+        if now - last >= WARN_EVERY:
+            self._warned_at = now
+            LOG.warning(
+                "the coordinator of group %s has been out of reach for %d s: %s",
+                self._group_id,
+                now - self._troubled_since,
+                error,
+            )
 
     def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
-        """The coordinator's own connection went down: perhaps it has moved."""
-        if lane is Lane.COORDINATOR:
+        """One of the coordinator's own connections went down: perhaps it has moved."""
+        if lane in ITS_LANES:
             self.forget(node, error)
 
     def __repr__(self) -> str:

@@ -15,28 +15,35 @@ needs any broker asks for `somebody()`.
   answered for too long (KIP-1102).
 - An error that no patience mends goes to all who wait, at once; whoever asks
   later has the question asked anew.
-- Topics are asked for while somebody is interested in them, and no longer.
+- Topics are asked for while somebody is interested in them, and no longer. What is
+  wrong with a topic that is read is told to the next poll, unless a call asks about
+  it: then that hears of it.
+- Answers that say the same again are asked for more and more seldom, unless another
+  topic is wanted.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
-from prokurist.errors import InvalidTopicException, KafkaException, RetriableException
+from prokurist.errors import KafkaException, RetriableException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
-from prokurist.events.cluster import Cluster, PartitionView, TopicView
+from prokurist.events.cluster import Cluster, TopicView
+from prokurist.network_thread.bootstrap import Bootstrap
 from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.interest import Interest
 from prokurist.network_thread.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.refusals import topic_error
 from prokurist.network_thread.requests import Lane
 from prokurist.network_thread.timer import Due, Timer
+from prokurist.network_thread.topic_views import views_of
 from prokurist.network_thread.verdicts import METADATA, Verdict
-from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer, TopicMetadata
-from prokurist.types import Node
+from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
+from prokurist.types import Node, TopicPartition
 
-LONGEST_NAME = 32767
-"""Bytes that the protocol has room for; Kafka's own limit, 249, is the broker's to say."""
+ABSENT: Final = frozenset({3, 100})
+"""Codes that say of a topic that it is not there, and not only that it has to wait."""
 
 
 class MetadataManager:
@@ -44,9 +51,10 @@ class MetadataManager:
 
     Args:
         client: To ask with.
+        interest: Which topics to ask for.
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.
-        bootstrap: The bootstrap addresses, as nodes with negative ids.
+        bootstrap: The bootstrap addresses.
         max_age: `metadata.max.age.ms`, in seconds.
         rebootstrap: Whether to begin again at the bootstrap addresses.
         trigger: `metadata.recovery.rebootstrap.trigger.ms`, in seconds.
@@ -54,16 +62,20 @@ class MetadataManager:
 
     Attributes:
         cluster: The snapshot at hand.
-        topics: The topics that somebody is interested in until he says otherwise.
+        complete: Whether it holds every topic that there is, and that we may see.
         last_error: Why the question that is being asked is not answered yet.
+        on_update: Called with each new snapshot.
+        on_refused: Called with an error that belongs to no call, and the topics that
+            it is about.
     """
 
     def __init__(
         self,
         client: NetworkClient,
+        interest: Interest,
         timer: Timer,
         backoff: Backoff,
-        bootstrap: tuple[Node, ...],
+        bootstrap: Bootstrap,
         *,
         max_age: float,
         rebootstrap: bool,
@@ -71,9 +83,11 @@ class MetadataManager:
         create: bool,
     ) -> None:
         self.cluster: Cluster = Cluster()
-        self.topics: set[str] = set()
-        self._tracked: Counter[str] = Counter()
+        self.complete: bool = False
+        self.on_update: Callable[[Cluster], None] = ignore
+        self.on_refused: Callable[[KafkaException, frozenset[str]], None] = silently
         self._client = client
+        self._interest = interest
         self._timer = timer
         self._backoff = backoff
         self._bootstrap = bootstrap
@@ -87,6 +101,11 @@ class MetadataManager:
         self._wanted = False
         self._waiting: list[Call] = []
         self._age: Due | None = None
+        self._asked_for: frozenset[str] = frozenset()
+        self._asked_for_all = False
+        self._repeated = 0
+        self._quiet_until = timer.now
+        self._quiet: Due | None = None
         self._suspects: set[int] = set()
         self.last_error: KafkaException | None = None
 
@@ -117,27 +136,10 @@ class MetadataManager:
             self._waiting.remove(call)
             call.wait_ends(self._timer.now)
 
-    @contextmanager
-    def tracking(self, topics: Iterable[str]) -> Iterator[None]:
-        """Be interested in topics for as long as this lasts.
-
-        Raises:
-            InvalidTopicException: The protocol has no room for such names. They
-                are refused here because they would spoil the question for all others.
-        """
-        names = frozenset(topics)
-        check_names(names)
-        self._tracked.update(names)
-        try:
-            yield
-        finally:
-            self._tracked.subtract(names)
-            self._tracked = +self._tracked
-
     @property
-    def interest(self) -> set[str]:
-        """The topics that somebody is interested in at the moment."""
-        return self.topics | self._tracked.keys()
+    def interest(self) -> Interest:
+        """Which topics are asked for."""
+        return self._interest
 
     def request_update(self) -> None:
         """Something that is known may be stale; nobody waits for it."""
@@ -146,6 +148,7 @@ class MetadataManager:
     async def somebody(self) -> Node:
         """Any broker that can be asked now; waits while all of them have to be left alone."""
         while True:
+            await self._bootstrap.expand()
             nodes = self._candidates()
             node = self._client.least_loaded(nodes)
             if node is not None:
@@ -153,16 +156,22 @@ class MetadataManager:
             pause = self._client.next_chance(nodes) - self._timer.now
             await self._timer.sleep(max(pause, 0.0), "no broker may be asked yet")
 
-    def suspect(self, node: Node) -> None:
-        """Asking this one came to nothing: the next to be asked is another."""
+    def suspect(self, node: Node, error: KafkaException) -> KafkaException:
+        """Asking this one came to nothing: the next to be asked is another.
+
+        Returns:
+            What to tell those who wait: the error, or one that tells of all bootstrap
+            addresses, when each of them has failed by now.
+        """
         self._suspects.add(node.id)
+        return self._bootstrap.failed(node, error)
 
     def _candidates(self) -> list[Node]:
         """Whom to ask: brokers that are known, then bootstrap addresses; no suspects."""
         known = list(self.cluster.nodes.values())
-        groups = [known] if known else [list(self._bootstrap)]
+        groups = [known] if known else [list(self._bootstrap.nodes)]
         if known and self._rebootstrap:
-            groups.append(list(self._bootstrap))
+            groups.append(list(self._bootstrap.nodes))
         for group in groups:
             fit = [node for node in group if node.id not in self._suspects]
             if fit:
@@ -174,33 +183,55 @@ class MetadataManager:
     # --- asking ----------------------------------------------------------------------
 
     def poll(self) -> None:
-        """Ask, if somebody wants it and nobody is asking."""
-        if self._wanted and self._asking is None:
-            self._wanted = False
-            self._now_asked, self._next = self._next, Promise()
-            asking = Operation(self._ask(), "Metadata", self._asked)
-            self._asking = None if asking.ended else asking
+        """Ask, if somebody wants it, nobody is asking, and there may be something new."""
+        if not self._wanted or self._asking is not None:
+            return
+        if self._timer.now < self._quiet_until and not self._wants_more:
+            if self._quiet is None:
+                self._quiet = self._timer.at(
+                    self._quiet_until, "backoff of metadata that stays the same", self._heard
+                )
+            return
+        self._wanted = False
+        self._now_asked, self._next = self._next, Promise()
+        asking = Operation(self._ask(), "Metadata", self._asked)
+        self._asking = None if asking.ended else asking
+
+    @property
+    def _wants_more(self) -> bool:
+        """Whether something is wanted that the last question did not ask for."""
+        if self._interest.everything or self._asked_for_all:
+            return self._interest.everything and not self._asked_for_all
+        return not self._interest.topics <= self._asked_for
+
+    def _heard(self) -> None:
+        """The quiet is over: the turn that this has brought about asks."""
+        self._quiet = None
 
     async def _ask(self) -> None:
         failures = 0
         since = self._timer.now
         while True:
             node = await self.somebody()
-            request = Metadata(tuple(sorted(self.interest)), (), self._create)
+            self._asked_for = self._interest.topics
+            self._asked_for_all = self._interest.everything
+            request = Metadata(
+                None if self._asked_for_all else tuple(sorted(self._asked_for)),
+                (),
+                self._create,
+            )
             try:
-                answer = (await self._client.send(node, request)).response
+                answer = (await self._client.send(node, request, anybody=True)).response
             except KafkaException as error:
                 if not error.retriable:
                     raise
-                self.suspect(node)
-                self._met(error)
+                self._met(self.suspect(node, error))
             else:
                 fault = self.fault_of(answer)
                 if fault is None:
-                    self.take(answer, keep=self.interest)
+                    self._take(answer)
                     return
-                self.suspect(node)
-                self._met(fault)
+                self._met(self.suspect(node, fault))
             failures += 1
             if self._rebootstrap and self._timer.now - since >= self._trigger:
                 since = self._timer.now
@@ -234,12 +265,8 @@ class MetadataManager:
             topics={},
             version=self.cluster.version + 1,
         )
-        # New numbers, hence new connections: those there are may lead to the very
-        # brokers that sent us away, while the names stand for others by now.
-        lowest = min(node.id for node in self._bootstrap)
-        self._bootstrap = tuple(
-            replace(node, id=lowest - 1 - nth) for nth, node in enumerate(self._bootstrap)
-        )
+        self.complete = False
+        self._bootstrap.begin_again()
         self._suspects.clear()
         if self._asking is None:
             self.request_update()
@@ -250,17 +277,72 @@ class MetadataManager:
         for call in self._waiting:
             call.met(error)
 
-    def take(self, answer: MetadataAnswer, keep: Iterable[str]) -> None:
-        """Merge an answer into the snapshot."""
-        self.cluster = self.cluster.updated(
+    def _take(self, answer: MetadataAnswer) -> None:
+        """Merge an answer into the snapshot, and say what is wrong with what is read."""
+        older = self.cluster
+        self.cluster = older.updated(
             cluster_id=answer.cluster_id,
             nodes=answer.brokers,
             controller=answer.controller_id,
-            topics=views_of(answer),
-            keep=keep,
+            topics=(self._believed(view) for view in views_of(answer)),
+            # Of an answer about all topics, what it passes over in silence is gone.
+            keep=() if self._asked_for_all else self._interest.topics,
         )
+        self.complete = self._asked_for_all
         self.last_error = None
         self._suspects.clear()
+        self._bootstrap.answered()
+        self._client.forget({*self.cluster.nodes, *(each.id for each in self._bootstrap.nodes)})
+        self._look_again(older)
+        self._refuse()
+        self.on_update(self.cluster)
+
+    def _believed(self, view: TopicView) -> TopicView:
+        """A view; with an error that passes, the older one with that error.
+
+        An election is on its way, say: that makes no leader unknown that was known.
+        """
+        older = self.cluster.topics.get(view.name)
+        passes = METADATA.of(view.error) is Verdict.RETRY and view.error not in ABSENT
+        return replace(older, error=view.error) if passes and older is not None else view
+
+    def _look_again(self, older: Cluster) -> None:
+        """Ask again, after a pause, for what is read and has no leader."""
+        same = self.cluster.says_the_same_as(older)
+        self._repeated = self._repeated + 1 if same else 0
+        troubled = any(self._troubles(name) for name in self._interest.of_nobody)
+        if troubled:
+            self.request_update()
+        if same or troubled:
+            self._quiet_until = self._timer.now + self._backoff.pause(self._repeated)
+
+    def _troubles(self, name: str) -> bool:
+        """Whether what is known of a topic that is read will not do, and may mend by itself."""
+        view = self.cluster.topics.get(name)
+        if view is None or view.error:
+            return view is None or METADATA.of(view.error) is Verdict.RETRY
+        return any(
+            self.cluster.leader(TopicPartition(name, number)) is None
+            for number in view.partitions
+        )
+
+    def _refuse(self) -> None:
+        """Tell of the errors that belong to no call, one for each cause."""
+        refused: dict[int, set[str]] = {}
+        for name in self._interest.of_nobody:
+            view = self.cluster.topics.get(name)
+            if view is not None and METADATA.of(view.error) is Verdict.FATAL:
+                refused.setdefault(view.error, set()).add(name)
+        for code, names in sorted(refused.items()):
+            self.on_refused(topic_error(METADATA, code, names), frozenset(names))
+
+    def hint(
+        self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node]
+    ) -> None:
+        """Believe a broker that says who leads in its place (KIP-951)."""
+        older, self.cluster = self.cluster, self.cluster.led_by(leaders, nodes)
+        if self.cluster is not older:
+            self.on_update(self.cluster)
 
     def _watch_age(self) -> None:
         if self._age is not None:
@@ -272,6 +354,8 @@ class MetadataManager:
         # After a fatal error too: what is known grows old all the same.
         self._watch_age()
         promise, self._now_asked = self._now_asked, None
+        if error is not None and not isinstance(error, Withdrawn) and not self._waiting:
+            self.on_refused(error, self._interest.of_nobody)
         if promise is None:
             return
         if error is None:
@@ -292,57 +376,19 @@ class MetadataManager:
         self._wanted = False
         if self._asking is not None:
             self._asking.throw(Withdrawn("the client is closing"))
-        if self._age is not None:
-            self._timer.cancel(self._age)
+        for due in (self._age, self._quiet):
+            if due is not None:
+                self._timer.cancel(due)
 
     def __repr__(self) -> str:
         state = "asking" if self._asking is not None else "idle"
-        wanted = f"{len(self.interest)} topics wanted, {len(self._waiting)} calls wait"
+        wanted = f"{len(self._interest.topics)} topics wanted, {len(self._waiting)} calls wait"
         return f"MetadataManager({state}, {wanted}, {self.cluster})"
 
 
-def check_names(names: Iterable[str]) -> None:
-    """See that the protocol has room for some names.
-
-    Raises:
-        InvalidTopicException: It has none for these.
-    """
-    bad = tuple(sorted(name for name in names if not can_be_sent(name)))
-    if bad:
-        shown = ", ".join(map(ascii, bad))
-        raise InvalidTopicException(f"no topic can be called {shown[:200]}", topics=bad)
+def ignore(_cluster: Cluster) -> None:
+    """Nobody has asked to hear of new snapshots yet."""
 
 
-def can_be_sent(name: str) -> bool:
-    """Whether the protocol can carry a name, whatever brokers think of it."""
-    try:
-        return len(name.encode()) <= LONGEST_NAME
-    except UnicodeEncodeError:
-        return False
-
-
-def views_of(answer: MetadataAnswer) -> Iterator[TopicView]:
-    """The topics of an answer as the snapshot keeps them."""
-    return (view_of(topic.name, topic) for topic in answer.topics if topic.name is not None)
-
-
-def view_of(name: str, topic: TopicMetadata) -> TopicView:
-    """One of them."""
-    return TopicView(
-        name=name,
-        error=topic.error,
-        id=topic.topic_id,
-        internal=topic.internal,
-        partitions={
-            each.partition: PartitionView(
-                each.partition,
-                each.error,
-                each.leader_id,
-                each.leader_epoch,
-                each.replicas,
-                each.in_sync_replicas,
-                each.offline_replicas,
-            )
-            for each in topic.partitions
-        },
-    )
+def silently(_error: KafkaException, _topics: frozenset[str]) -> None:
+    """Nobody has asked to hear of errors yet."""

@@ -9,9 +9,14 @@ Thread: the network thread alone. Nothing here reads a clock or does I/O.
 
 A promise may be awaited by several operations (a shared look-up); throwing an
 operation out of its wait leaves the promise to the others.
+
+Nothing that has ended is part of a reference cycle, so that it is freed at once and
+the garbage collector has nothing to do: a full collection holds the interpreter for
+as long as the user's heap is large, and every deadline that falls into it is late.
 """
 
 from collections.abc import Callable, Coroutine, Generator, Iterable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from prokurist.errors import KafkaException
@@ -49,6 +54,7 @@ class Promise(Generic[Value]):
             self._step_all()
 
     def _step_all(self) -> None:
+        self.on_forsaken = None  # It leads to what made this promise, and so back here.
         waiting, self._waiting = self._waiting, []
         for step in waiting:
             step()
@@ -79,7 +85,8 @@ class Promise(Generic[Value]):
         if step in self._waiting:
             self._waiting.remove(step)
             if not self._waiting and not self._kept and self.on_forsaken is not None:
-                self.on_forsaken()
+                forsaken, self.on_forsaken = self.on_forsaken, None
+                forsaken()
 
     def __await__(self) -> Generator["Promise[Value]", None, Value]:
         if not self._kept:
@@ -120,7 +127,7 @@ class Operation(Generic[Value]):
         self._running = False
         self.name: str = name
         self.ended: bool = False
-        self._advance(lambda: self._coroutine.send(None))
+        self._advance(partial(work.send, None))
 
     def throw(self, why: KafkaException) -> None:
         """End its wait with an exception; nothing happens once it has ended.
@@ -132,27 +139,37 @@ class Operation(Generic[Value]):
             return
         if self._awaited is not None and self._step is not None:
             self._awaited.remove(self._step)
-        self._advance(lambda: self._coroutine.throw(why))
+        self._advance(partial(self._coroutine.throw, why))
 
     def _wait_for(self, awaited: Promise[Any]) -> None:
-        def step() -> None:
-            # A kept promise steps all its waiters in turn. If the first of them
-            # throws this operation out of its wait, this step still comes: it is
-            # then the step of a wait that is over.
-            if self._step is step:
-                self._advance(lambda: self._coroutine.send(None))
+        self._awaited, self._step = awaited, partial(self._go_on, awaited)
+        awaited.add(self._step)
 
-        self._awaited, self._step = awaited, step
-        awaited.add(step)
+    def _go_on(self, awaited: Promise[Any]) -> None:
+        # A kept promise steps all its waiters in turn. If the first of them throws
+        # this operation out of its wait, this step still comes: it is then the step
+        # of a wait that is over. None begins anew at a promise that is kept.
+        if self._awaited is not awaited:
+            return
+        self._advance(partial(self._coroutine.send, None), awaited.error)
 
-    def _advance(self, resume: Callable[[], Promise[Any]]) -> None:
+    def _advance(
+        self, resume: Callable[[], Promise[Any]], met: BaseException | None = None
+    ) -> None:
         self._awaited = self._step = None
         self._running = True
         try:
-            awaited = resume()
+            try:
+                awaited = resume()
+            finally:
+                if met is not None:
+                    # Dealt with or on its way to a user: the frames it has been
+                    # through here tell nobody anything, and they hold what holds it.
+                    met.__traceback__ = None
         except StopIteration as stop:
             self._end(stop.value, None)
         except KafkaException as error:
+            error.__traceback__ = None  # As above; and no later, since a user may have it then.
             self._end(None, error)
         except BaseException:
             # A bug goes through to the loop; the coroutine is over all the same,
@@ -195,26 +212,31 @@ def all_of(promises: Iterable[Promise[Value]]) -> Promise[list[Value]]:
     Nobody waits for the others after an error, nor after whoever awaited this was
     thrown out of it: both reach each promise that is not kept yet.
     """
-    parts = list(promises)
-    whole = Promise[list[Value]]()
+    return _All(list(promises)).whole
 
-    def step() -> None:
-        if whole.is_kept:
-            return
-        error = next((each.error for each in parts if each.error is not None), None)
-        if error is not None:
-            whole.break_(error)
-            leave()
-        elif all(each.is_kept for each in parts):
-            whole.keep([each.value for each in parts])
 
-    def leave() -> None:
+class _All(Generic[Value]):
+    """Some promises that are waited for together."""
+
+    def __init__(self, parts: list[Promise[Value]]) -> None:
+        self.whole: Promise[list[Value]] = Promise()
+        self.whole.on_forsaken = self._leave
+        self._parts = parts
         for each in parts:
-            each.remove(step)
+            # Even where one is broken already: only who has waited can leave the others.
+            each.add(self._step)
+        self._step()
 
-    whole.on_forsaken = leave
-    for each in parts:
-        # Even where one is broken already: only who has waited can leave the others.
-        each.add(step)
-    step()
-    return whole
+    def _step(self) -> None:
+        if self.whole.is_kept:
+            return
+        error = next((each.error for each in self._parts if each.error is not None), None)
+        if error is not None:
+            self.whole.break_(error)
+            self._leave()
+        elif all(each.is_kept for each in self._parts):
+            self.whole.keep([each.value for each in self._parts])
+
+    def _leave(self) -> None:
+        for each in self._parts:
+            each.remove(self._step)

@@ -23,7 +23,7 @@ from prokurist.errors import (
 )
 from prokurist.events.call import DISCONNECTED
 from prokurist.network_thread.operation import Withdrawn
-from prokurist.network_thread.requests import Answer, Limits, Sent, Unsent
+from prokurist.network_thread.requests import ANOTHER_AFTER, Answer, Limits, Sent, Unsent
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.failures import UnsendableRequest
@@ -45,6 +45,7 @@ class Pipeline:
         client_id: Said in every request.
         cap: What we may use of our own versions, in tests of old protocols.
         suspect: Called when a request has been in flight for too long.
+        state: Says where the connection stands, for an error's text.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Pipeline:
         client_id: str,
         cap: Versions | None,
         suspect: Callable[[KafkaException], None],
+        state: Callable[[], str],
     ) -> None:
         self.late_answers: int = 0
         self.throttled_until: float = 0.0
@@ -66,6 +68,7 @@ class Pipeline:
         self._client_id = client_id
         self._cap = cap
         self._suspect = suspect
+        self._state = state
         self._correlation = 0
         self._unsent: deque[Unsent] = deque()
         self._sent: deque[Sent] = deque()
@@ -73,13 +76,16 @@ class Pipeline:
     def submit(self, unsent: Unsent) -> None:
         """Queue a request."""
         unsent.promise.on_forsaken = lambda: self._take_back(unsent)
-        if unsent.call is None:
+        if unsent.anybody or unsent.call is None:
             # A call's own deadline bounds its requests; those of nobody in
             # particular must not wait in the queue for ever either.
+            longest = self._limits.request
+            if unsent.anybody:
+                longest = min(ANOTHER_AFTER, longest)
             unsent.due = self._timer.after(
-                self._limits.request,
+                longest,
                 f"{unsent.request.api.name} unsent to {self._node}",
-                lambda: self._expire(unsent),
+                lambda: self._expire(unsent, longest),
             )
         self._unsent.append(unsent)
 
@@ -124,7 +130,8 @@ class Pipeline:
                 unsent.promise.break_(Withdrawn("the caller has left"))
                 return
         sent = Sent(unsent, correlation, version, attempt)
-        self._limit(sent, self._timer.now + self._limits.request)
+        patience = self._limits.request if unsent.patience is None else unsent.patience
+        self._limit(sent, self._timer.now + patience)
         unsent.promise.on_forsaken = lambda: self._abandon(sent)
         self._sent.append(sent)
         self.used_at = self._timer.now
@@ -132,15 +139,21 @@ class Pipeline:
 
     def _limit(self, sent: Sent, at: float) -> None:
         name = sent.unsent.request.api.name
+        patience = sent.unsent.patience
+        within = (
+            f"request.timeout.ms ({self._limits.request:g} s)"
+            if patience is None
+            else f"the {patience:g} s that it may take"
+        )
         if sent.due is not None:
             self._timer.cancel(sent.due)
         sent.due = self._timer.at(
             at,
-            f"request.timeout.ms of {name} to {self._node}",
+            f"the answer to {name} from {self._node}",
             lambda: self._suspect(
                 DisconnectException(
-                    f"{self._node} did not answer {name} within request.timeout.ms "
-                    f"({self._limits.request:g} s); the connection was closed"
+                    f"{self._node} did not answer {name} within {within}; the connection was "
+                    f"closed"
                 )
             ),
         )
@@ -151,12 +164,12 @@ class Pipeline:
         if unsent in self._unsent:
             self._unsent.remove(unsent)
 
-    def _expire(self, unsent: Unsent) -> None:
+    def _expire(self, unsent: Unsent, longest: float) -> None:
         self._unsent.remove(unsent)
         unsent.promise.break_(
             TimeoutException(
                 f"{unsent.request.api.name} could not be written to {self._node} within "
-                f"request.timeout.ms ({self._limits.request:g} s)"
+                f"{longest:g} s: the connection is {self._state()}"
             )
         )
 

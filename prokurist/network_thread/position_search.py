@@ -5,13 +5,23 @@ Thread: the network thread alone. `PositionsManager` does the work.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Generic
 
-from prokurist.errors import KafkaException, NoOffsetForPartitionException
-from prokurist.events.subscription import Wanted
+from prokurist.errors import (
+    KafkaException,
+    LogTruncationException,
+    NoOffsetForPartitionException,
+)
+from prokurist.events.assignment import Wanted
+from prokurist.network_thread.leaders import RowT
 from prokurist.network_thread.operation import Promise
 from prokurist.network_thread.shared_call import SharedCall
 from prokurist.network_thread.wire.log_offsets import ListedOffset
-from prokurist.types import TopicPartition, named
+from prokurist.types import OffsetAndMetadata, TopicPartition, named
+
+LEAST: Final = 30.0
+"""Seconds that a look-up has at least, however short users want their own calls."""
 
 
 class Search:
@@ -20,14 +30,17 @@ class Search:
     Attributes:
         call: Its deadline and its ledger.
         left: What has not been found yet.
-        polled: Whether a `poll` has asked for it.
     """
 
-    def __init__(self, call: SharedCall, wanted: Iterable[Wanted], *, polled: bool) -> None:
+    def __init__(self, call: SharedCall, wanted: Iterable[Wanted]) -> None:
         self.call = call
         self.left: dict[TopicPartition, Wanted] = {each.partition: each for each in wanted}
-        self.polled = polled
         self._ends: dict[TopicPartition, Promise[None]] = {}
+
+    @property
+    def polled(self) -> bool:
+        """Whether a `poll` has asked for it, which does not wait for it."""
+        return self.call.lonely
 
     @property
     def is_needed(self) -> bool:
@@ -55,11 +68,26 @@ class Search:
         return f"Search({len(self.left)} left{', polled' * self.polled})"
 
 
-@dataclass(frozen=True, slots=True)
-class Taking:
-    """Takes what leaders find, as their answers come; see `offsets_manager.Taker`."""
+class Kind(Enum):
+    """Who is asked first about a position."""
 
-    take: Callable[[Mapping[TopicPartition, ListedOffset]], None]
+    GROUP = "the group"
+    LEADER = "the leader, who has to confirm it"
+    POLICY = "the leader, as the policy says"
+
+
+def kind_of(wanted: Wanted) -> Kind:
+    """Who is asked first about this one."""
+    if wanted.confirm is not None:
+        return Kind.LEADER
+    return Kind.GROUP if wanted.reset is None else Kind.POLICY
+
+
+@dataclass(frozen=True, slots=True)
+class Taking(Generic[RowT]):
+    """Takes what leaders find, as their answers come; see `leaders.Taker`."""
+
+    take: Callable[[Mapping[TopicPartition, RowT]], None]
     wants: Callable[[TopicPartition], bool]
 
 
@@ -75,3 +103,15 @@ def no_offset(partitions: Iterable[TopicPartition]) -> NoOffsetForPartitionExcep
         f"commit, or set a policy",
         partitions=found,
     )
+
+
+def truncation_of(errors: Iterable[LogTruncationException]) -> LogTruncationException:
+    """Of what one leader has said of several logs, one error that names all of them."""
+    each = list(errors)
+    offsets: dict[TopicPartition, int] = {}
+    divergent: dict[TopicPartition, OffsetAndMetadata] = {}
+    for error in each:
+        offsets.update(error.offsets)
+        divergent.update(error.divergent_offsets)
+    text = "; ".join(map(str, each))
+    return LogTruncationException(text, offsets=offsets, divergent_offsets=divergent)

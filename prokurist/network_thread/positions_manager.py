@@ -1,8 +1,8 @@
 """Positions of what is assigned: looked up where they are missing, when somebody asks.
 
 Thread: the network thread alone. Each look-up is one operation in the background,
-with a deadline of its own: what the group has committed, and where that says
-nothing, what the policy says, by the leaders.
+with a deadline of its own: what the group has committed, which the leaders confirm,
+and where that says nothing, what the policy says, by the leaders.
 
 - One look-up serves all who wait: a partition is never looked up twice at once.
 - What a `poll` has asked for goes on after that poll, until its own deadline. What
@@ -11,12 +11,13 @@ nothing, what the policy says, by the leaders.
   anew in the meantime it is dropped, and nothing more is asked about it.
 - An error ends the look-up for the partitions that it concerns, and for no others.
   Whoever waits for one of them raises it; if nobody does, the next `poll`.
+- When metadata tells a new leader epoch, a poll that waits hears of it, and asks for
+  what has to be confirmed.
 """
 
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from prokurist.config import OffsetReset
 from prokurist.errors import (
@@ -26,30 +27,37 @@ from prokurist.errors import (
 )
 from prokurist.events.application_events import (
     DropStale,
-    LookUpEnd,
     LookUpPosition,
     LookUpPositions,
     PositionEvent,
 )
-from prokurist.events.background_events import BackgroundError, BackgroundEvents
+from prokurist.events.assignment import Wanted
+from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
+from prokurist.events.cluster import Cluster
 from prokurist.events.partition_state import Position
-from prokurist.events.subscription import Subscription, Wanted
+from prokurist.events.subscription import Subscription
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.commit_manager import CommitManager
+from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.offsets_manager import OffsetsManager
 from prokurist.network_thread.operation import Withdrawn
-from prokurist.network_thread.position_search import Search, Taking, no_offset, nothing
+from prokurist.network_thread.position_outcomes import Outcomes
+from prokurist.network_thread.position_search import (
+    LEAST,
+    Kind,
+    Search,
+    Taking,
+    kind_of,
+    no_offset,
+    nothing,
+)
 from prokurist.network_thread.shared_call import SharedCall
 from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.validation_manager import Check, ValidationManager
 from prokurist.network_thread.wire.log_offsets import ListedOffset, Moment
 from prokurist.types import OffsetAndMetadata, TopicPartition
-
-LOG: Final = logging.getLogger("prokurist.network_thread")
-
-LEAST: Final = 30.0
-"""Seconds that a look-up has at least, however short users want their own calls."""
 
 
 class PositionsManager:
@@ -59,7 +67,9 @@ class PositionsManager:
         subscription: What is assigned.
         background: Where errors go that nobody waits for.
         calls: Bounds the look-ups.
-        offsets: Asks the leaders.
+        offsets: Asks the leaders where logs begin and end.
+        validation: Asks the leaders to confirm positions.
+        metadata: Knows their epochs.
         commits: Asks the group; None in a client that has none.
         timer: The Timer.
         patience: `default.api.timeout.ms`, in seconds.
@@ -73,6 +83,8 @@ class PositionsManager:
         background: BackgroundEvents,
         calls: Calls,
         offsets: OffsetsManager,
+        validation: ValidationManager,
+        metadata: MetadataManager,
         commits: CommitManager | None,
         timer: Timer,
         *,
@@ -81,15 +93,15 @@ class PositionsManager:
         time_of_day: Callable[[], int],
     ) -> None:
         self._subscription = subscription
-        self._background = background
         self._calls = calls
         self._offsets = offsets
+        self._validation = validation
         self._commits = commits
         self._timer = timer
         self._patience = max(patience, LEAST)
         self._read_committed = read_committed
         self._time_of_day = time_of_day
-        self._searches: dict[TopicPartition, Search] = {}
+        self._outcomes = Outcomes(subscription, background, metadata)
 
     def take(self, event: PositionEvent) -> None:
         """Begin what an event asks for."""
@@ -98,10 +110,8 @@ class PositionsManager:
                 self._calls.start(call, self.position(call, tp))
             case LookUpPositions():
                 self._search_all()
-            case LookUpEnd(_, tp, born):
-                self._look_up_end(tp, born)
             case DropStale():
-                self._drop_stale()
+                self.drop_stale()
 
     # --- for those who wait ----------------------------------------------------------
 
@@ -131,21 +141,23 @@ class PositionsManager:
                 raise Withdrawn("the caller has left")
         return known
 
+    def on_metadata(self, cluster: Cluster) -> None:
+        """See which positions have to be confirmed by what is known of leaders now."""
+        self._outcomes.on_metadata(cluster)
+
     # --- searches --------------------------------------------------------------------
 
     def _search_all(self) -> None:
         """Look up whatever is missing, for a poll."""
-        for each in set(self._searches.values()):
-            each.polled = True
-        missing = self._not_looked_for()
-        # Two searches, because what the group does not tell concerns only the first.
-        for kind in (
-            [wanted for wanted in missing if wanted.reset is None],
-            [wanted for wanted in missing if wanted.reset is not None],
-        ):
-            if kind:
-                search = self._new(kind, polled=True)
-                self._calls.start(search.call, self._work(search))
+        for search in set(self._outcomes.searches.values()):
+            search.call.lonely = True
+        # A search for each kind: what the group does not tell concerns only the first.
+        kinds: dict[Kind, list[Wanted]] = {}
+        for wanted in self._not_looked_for():
+            kinds.setdefault(kind_of(wanted), []).append(wanted)
+        for each in kinds.values():
+            search = self._new(each, polled=True)
+            self._calls.start(search.call, self._work(search))
 
     def _search_for(self, tp: TopicPartition) -> tuple[Search, bool]:
         """The search for one partition, and whether it is new and to be started.
@@ -153,7 +165,7 @@ class PositionsManager:
         Raises:
             Withdrawn: Its position is not missing any more.
         """
-        search = self._searches.get(tp)
+        search = self._outcomes.searches.get(tp)
         if search is not None:
             return search, False
         missing = self._not_looked_for()
@@ -163,44 +175,45 @@ class PositionsManager:
             # only he does, and he does not while he waits here.
             raise Withdrawn("the caller has left, and reads elsewhere")
         # With all that are missing in the same way, which an error then names too.
-        kind = [each for each in missing if (each.reset is None) == (mine.reset is None)]
-        return self._new(kind, polled=False), True
+        alike = [each for each in missing if kind_of(each) is kind_of(mine)]
+        return self._new(alike, polled=False), True
 
     def _not_looked_for(self) -> list[Wanted]:
         return [
             wanted
             for wanted in self._subscription.wanted()
-            if wanted.partition not in self._searches
+            if wanted.partition not in self._outcomes.searches
         ]
 
     def _new(self, wanted: list[Wanted], *, polled: bool) -> Search:
         now = self._timer.now
-        call = SharedCall("positions", now, Deadline.after(now, self._patience))
-        search = Search(call, wanted, polled=polled)
-        self._searches.update(dict.fromkeys(search.left, search))
+        deadline = Deadline.after(now, self._patience)
+        search = Search(SharedCall("positions", now, deadline, lonely=polled), wanted)
+        self._outcomes.searches.update(dict.fromkeys(search.left, search))
         return search
 
     async def _work(self, search: Search) -> None:
         try:
             await self._by_group(search)
+            await self._by_leaders(search)
             await self._by_policy(search)
         except Withdrawn:
             raise
         except KafkaException as error:
-            self._refuse(search, tuple(search.left), error)
+            self._outcomes.refuse(search, tuple(search.left), error)
         finally:
-            self._give_up(search)
+            self._outcomes.give_up(search)
 
     async def _by_group(self, search: Search) -> None:
         """What the group has committed; what it has not is left to the policy."""
-        new = [tp for tp, wanted in search.left.items() if wanted.reset is None]
+        new = [tp for tp, wanted in search.left.items() if kind_of(wanted) is Kind.GROUP]
         found: Mapping[TopicPartition, OffsetAndMetadata | None] = dict.fromkeys(new)
         commits = self._commits
         if commits is not None and new:
             found = await self._without_refused(
                 search, new, lambda tps: commits.committed(search.call, tps)
             )
-        self._settle(
+        self._outcomes.settle_committed(
             search,
             {
                 tp: Position(offset.offset, offset.leader_epoch)
@@ -209,14 +222,35 @@ class PositionsManager:
             },
         )
         policy = self._subscription.policy
-        none = [tp for tp, at in found.items() if at is None and self._wants(search, tp)]
+        none = [
+            tp for tp, at in found.items() if at is None and self._outcomes.wants(search, tp)
+        ]
         if policy.kind == "none" and none:
-            self._refuse(search, none, no_offset(none))
+            self._outcomes.refuse(search, none, no_offset(none))
             return
         for tp in none:
             wanted = search.left[tp]
             if self._subscription.need_reset(wanted, policy):
                 search.left[tp] = replace(wanted, reset=policy)
+
+    async def _by_leaders(self, search: Search) -> None:
+        """Have positions confirmed; where a log was cut back, the policy says what follows."""
+        unconfirmed = {
+            tp: wanted.confirm
+            for tp, wanted in search.left.items()
+            if wanted.confirm is not None
+        }
+        taking: Taking[Check] = Taking(
+            lambda checks: self._outcomes.settle_checks(search, checks),
+            lambda tp: self._outcomes.wants(search, tp),
+        )
+        await self._without_refused(
+            search,
+            unconfirmed,
+            lambda tps: self._validation.check(
+                search.call, {tp: unconfirmed[tp] for tp in tps}, taking
+            ),
+        )
 
     async def _by_policy(self, search: Search) -> None:
         """What the leaders say of beginnings, ends and times."""
@@ -234,21 +268,23 @@ class PositionsManager:
             return
         ends = await self._listed(search, dict.fromkeys(old, int(Moment.LATEST)))
         await self._listed(search, {tp: old[tp] for tp in ends}, self._taking(search))
-        self._settle_listed(search, ends)
+        self._outcomes.settle_listed(search, ends)
 
-    def _taking(self, search: Search) -> Taking:
+    def _taking(self, search: Search) -> Taking[ListedOffset]:
         return Taking(
-            lambda found: self._settle_listed(search, found),
-            lambda tp: self._wants(search, tp),
+            lambda found: self._outcomes.settle_listed(search, found),
+            lambda tp: self._outcomes.wants(search, tp),
         )
 
     async def _listed(
         self,
         search: Search,
         questions: Mapping[TopicPartition, int],
-        taking: Taking | None = None,
+        taking: Taking[ListedOffset] | None = None,
     ) -> dict[TopicPartition, ListedOffset]:
-        taker = taking or Taking(nothing, lambda tp: self._wants(search, tp))
+        taker: Taking[ListedOffset] = taking or Taking(
+            nothing, lambda tp: self._outcomes.wants(search, tp)
+        )
         return await self._without_refused(
             search,
             questions,
@@ -272,14 +308,14 @@ class PositionsManager:
             KafkaException: An error that is about no topics in particular.
         """
         wanted = tuple(partitions)
-        while left := tuple(tp for tp in wanted if self._wants(search, tp)):
+        while left := tuple(tp for tp in wanted if self._outcomes.wants(search, tp)):
             try:
                 return await ask(left)
             except (TopicAuthorizationException, InvalidTopicException) as error:
                 refused = [tp for tp in left if tp.topic in error.topics]
                 if not refused:
                     raise
-                self._refuse(search, refused, error)
+                self._outcomes.refuse(search, refused, error)
         return {}
 
     def _moment(self, reset: OffsetReset) -> int:
@@ -289,66 +325,12 @@ class PositionsManager:
 
     # --- how a search ends -----------------------------------------------------------
 
-    def _wants(self, search: Search, tp: TopicPartition) -> bool:
-        wanted = search.left.get(tp)
-        return (
-            wanted is not None and search.is_needed and self._subscription.still_wanted(wanted)
-        )
-
-    def _settle_listed(
-        self, search: Search, found: Mapping[TopicPartition, ListedOffset]
-    ) -> None:
-        self._settle(
-            search,
-            {
-                tp: Position(row.offset, row.leader_epoch)
-                for tp, row in found.items()
-                if row.offset is not None
-            },
-        )
-
-    def _settle(self, search: Search, found: Mapping[TopicPartition, Position]) -> None:
-        settled = [tp for tp in found if tp in search.left]
-        for tp in settled:
-            self._subscription.settle(search.left[tp], found[tp])
-        # Only now is anybody told: the last one to hear of his position ends the
-        # search, and what it has found of others shall not be lost by that.
-        for tp in settled:
-            self._over(search, tp)
-
-    def _over(
-        self, search: Search, tp: TopicPartition, error: KafkaException | None = None
-    ) -> None:
-        if self._searches.get(tp) is search:
-            del self._searches[tp]
-        search.over(tp, error)
-
-    def _refuse(
-        self, search: Search, partitions: Iterable[TopicPartition], error: KafkaException
-    ) -> None:
-        """Whoever waits for one of these raises the error; if nobody does, the next poll."""
-        refused = [search.left[tp] for tp in partitions if tp in search.left]
-        heard = any(search.is_awaited(each.partition) for each in refused)
-        # Given up first: whoever has raised it may ask again.
-        if self._subscription.given_up(refused) and search.polled and not heard:
-            self._background.post(BackgroundError(error, frozenset(refused)))
-        for wanted in refused:
-            self._over(search, wanted.partition, error)
-
-    def _give_up(self, search: Search) -> None:
-        """It has ended: what it has not found is asked for again by whoever waits."""
-        left = list(search.left.values())
-        if self._subscription.given_up(left):
-            self._background.nudge()
-        for wanted in left:
-            self._over(search, wanted.partition)
-
-    def _drop_stale(self) -> None:
+    def drop_stale(self) -> None:
         """Stop the searches of which nothing is wanted any more."""
-        for search in set(self._searches.values()):
+        for search in set(self._outcomes.searches.values()):
             for tp, wanted in tuple(search.left.items()):
                 if not self._subscription.still_wanted(wanted):
-                    self._over(search, tp)
+                    self._outcomes.over(search, tp)
             if not search.left:
                 self._stop(search, "other partitions are read by now")
 
@@ -356,29 +338,5 @@ class PositionsManager:
         search.call.leave(self._timer.now, Withdrawn(why))
         self._calls.withdraw(search.call)
 
-    # --- lags ------------------------------------------------------------------------
-
-    def _look_up_end(self, tp: TopicPartition, born: int) -> None:
-        now = self._timer.now
-        call = Call("current_lag", now, Deadline.after(now, self._patience), partitions=(tp,))
-        self._calls.start(call, self._end(call, tp, born))
-
-    async def _end(self, call: Call, tp: TopicPartition, born: int) -> None:
-        end: int | None = None
-        try:
-            listed = await self._offsets.listed(
-                call,
-                {tp: int(Moment.LATEST)},
-                read_committed=self._read_committed,
-                taker=Taking(nothing, lambda _: self._subscription.end_wanted(tp, born)),
-            )
-            end = listed[tp].offset if tp in listed else None
-        except Withdrawn:
-            raise
-        except KafkaException as error:
-            LOG.info("the end of %s, for its lag, is not known: %s", tp, error)
-        finally:
-            self._subscription.end_found(tp, born, end)
-
     def __repr__(self) -> str:
-        return f"PositionsManager({len(self._searches)} being looked up)"
+        return f"PositionsManager({len(self._outcomes.searches)} being looked up)"

@@ -5,7 +5,7 @@ Thread: the network thread alone.
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call, Try
@@ -17,16 +17,30 @@ if TYPE_CHECKING:
 
 Response = TypeVar("Response")
 
+ANOTHER_AFTER: Final = 1.0
+"""How long a request that anybody can answer waits for one broker's connection.
+
+Well above what a connection takes to any broker that can be reached, and well below
+the ten seconds of its setup, which one that swallows everything would cost.
+"""
+
 
 class Lane(Enum):
     """Kinds of traffic that do not share a connection.
 
     A broker works on one request of a connection at a time, so what it may park
-    must not stand before what a caller waits for.
+    must not stand before what a caller waits for. A lane costs nothing until the
+    first request is sent on it.
     """
 
     GENERAL = "general"
+    """Metadata, offsets, the search for the coordinator: answered at once."""
     COORDINATOR = "coordinator"
+    """Commits, look-ups of what was committed, heartbeats."""
+    FETCH = "fetch"
+    """Fetch, which waits at the broker for records, and whose answer may be long."""
+    JOIN = "join"
+    """JoinGroup and SyncGroup, which wait at the broker for the other members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +78,27 @@ class Unsent:
     Attributes:
         call: Whose request it is; None for work that is nobody's in particular.
         effect: Whether it changes something on the broker.
+        patience: How long its answer may take; None for `request.timeout.ms`.
+        anybody: Another broker would do as well.
         due: When it has waited long enough, where no call's deadline says so.
     """
 
-    __slots__ = ("call", "due", "effect", "promise", "request")
+    __slots__ = ("anybody", "call", "due", "effect", "patience", "promise", "request")
 
-    def __init__(self, request: Any, call: Call | None, *, effect: bool) -> None:
+    def __init__(
+        self,
+        request: Any,
+        call: Call | None,
+        *,
+        effect: bool,
+        patience: float | None = None,
+        anybody: bool = False,
+    ) -> None:
         self.request: Any = request
         self.call: Call | None = call
         self.effect: bool = effect
+        self.patience: float | None = patience
+        self.anybody: bool = anybody
         self.promise: Promise[Answer[Any]] = Promise()
         self.due: Due | None = None
 

@@ -7,6 +7,9 @@ A look-up in the background has a Call like any other work: that bounds it, and 
 ledger tells what it does. Whoever waits for it has a call of his own, with a
 deadline of its own, and wants to read in his report what the look-up was doing
 meanwhile. So he follows it, and his ledger hears whatever this one does.
+
+Nothing is written for it when all who followed it have left, even if nobody has
+noticed that yet; unless it is lonely: then it goes on for nobody in particular.
 """
 
 from prokurist.events.call import Call, Try
@@ -14,12 +17,19 @@ from prokurist.events.clock import Deadline
 
 
 class SharedCall(Call):
-    """See the module."""
+    """See the module.
 
-    __slots__ = ("_copies", "_followers")
+    Attributes:
+        lonely: Whether it goes on when nobody follows it.
+    """
 
-    def __init__(self, operation: str, began: float, deadline: Deadline) -> None:
+    __slots__ = ("_copies", "_followers", "lonely")
+
+    def __init__(
+        self, operation: str, began: float, deadline: Deadline, *, lonely: bool = False
+    ) -> None:
         super().__init__(operation, began, deadline)
+        self.lonely: bool = lonely
         self._followers: list[Call] = []
         self._copies: dict[int, list[tuple[Call, Try]]] = {}
 
@@ -43,8 +53,15 @@ class SharedCall(Call):
         """Whether somebody waits."""
         return bool(self._followers)
 
+    @property
+    def was_written(self) -> bool:
+        """Whether an attempt of it was written, whatever came of that."""
+        return bool(self._tries)
+
     def claim(self, request: str, node: str, now: float, *, effect: bool) -> Try | None:
         """See `Call`."""
+        if not self.lonely and not any(each.is_open for each in self._followers):
+            return None
         attempt = super().claim(request, node, now, effect=effect)
         if attempt is not None:
             for each in self._followers:

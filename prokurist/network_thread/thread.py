@@ -18,6 +18,7 @@ from typing import Final, Protocol
 
 from prokurist.errors import IllegalStateException, KafkaException, NetworkThreadDiedException
 from prokurist.events.application_events import ApplicationEvent, Close
+from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
 from prokurist.events.clock import Clock, Deadline
 from prokurist.events.mailbox import Mailbox
@@ -27,6 +28,10 @@ from prokurist.network_thread.io.network import Network
 from prokurist.network_thread.timer import Timer
 
 LOG: Final = logging.getLogger("prokurist.network_thread")
+
+
+LEISURE: Final = 0.02
+"""How long nobody has to have asked for anything before the thread prepares itself."""
 
 
 class Life(Enum):
@@ -68,6 +73,9 @@ class NetworkThread:
         clock: Read once when a turn begins and once when its wait is over.
         take: Given each application event but `Close`; starts its operation.
         managers: Asked once a turn for what they have to do unasked.
+        background: Where polls wait, which have no operation among the calls.
+        prepare: What would make the first request slow; done on the thread before
+            its first turn, if nobody has asked for anything yet.
     """
 
     def __init__(
@@ -81,6 +89,8 @@ class NetworkThread:
         calls: Calls,
         take: Callable[[ApplicationEvent], None],
         managers: Sequence[RequestManager],
+        background: BackgroundEvents,
+        prepare: Callable[[], None],
     ) -> None:
         self.mailbox: Mailbox[ApplicationEvent] = Mailbox(network.wake)
         self.life: Life = Life.NEW
@@ -93,6 +103,8 @@ class NetworkThread:
         self._calls = calls
         self._take = take
         self._managers = tuple(managers)
+        self._background = background
+        self._prepare = prepare
         self._taken: deque[ApplicationEvent] = deque()
         self._closing: list[Close] = []
         # A daemon, so that a client that nobody closed cannot keep a process alive.
@@ -142,13 +154,25 @@ class NetworkThread:
     # --- the loop ----------------------------------------------------------------------
 
     def _run(self) -> None:
+        self._guarded(self._prepare_in_leisure)
         while self.life is Life.RUNNING:
             self.guarded_turn()
 
+    def _prepare_in_leisure(self) -> None:
+        # The constructor goes on first: preparing would hold the GIL. Nothing can
+        # happen on a network without connections, and a wake-up ends the wait: then
+        # somebody has asked already, and each thing is done when it is needed.
+        self._network.poll(LEISURE)
+        if not len(self.mailbox):
+            self._prepare()
+
     def guarded_turn(self) -> None:
         """A turn whose exceptions end the thread."""
+        self._guarded(self.turn)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
         try:
-            self.turn()
+            work()
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody may hang for it
             self._die(error)
         except BaseException as error:
@@ -236,6 +260,7 @@ class NetworkThread:
         first: Exception | None = None
         for step in (
             refuse,
+            lambda: self._background.close(error),
             lambda: self._calls.fail(error),
             *(manager.close for manager in self._managers),
             lambda: self._client.close(error),

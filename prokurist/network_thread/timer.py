@@ -37,6 +37,13 @@ class Due:
         self.action: Callable[[], None] = action
         self.live: bool = True
 
+    def over(self) -> Callable[[], None]:
+        """It is done or cancelled: its action, which it no longer holds."""
+        self.live = False
+        # A dead entry may lie in the heap for long, and its action leads to a whole call.
+        action, self.action = self.action, nothing
+        return action
+
     def __repr__(self) -> str:
         return f"Due({self.reason}, at {self.at:.3f}{'' if self.live else ', over'})"
 
@@ -81,7 +88,7 @@ class Timer:
         """Have it not done; nothing happens when it was done or cancelled before."""
         if not due.live:
             return
-        due.live = False
+        due.over()
         if due.at < math.inf:
             self._dead += 1
             if self._dead > REBUILD_AT and self._dead > 2 * len(self):
@@ -104,9 +111,8 @@ class Timer:
             elif entry[1] > mark:
                 later.append(entry)
             else:
-                due.live = False
                 self.fired += 1
-                due.action()
+                due.over()()
         for entry in later:
             heapq.heappush(self._heap, entry)
 
@@ -135,3 +141,7 @@ class Timer:
 
     def __repr__(self) -> str:
         return f"Timer({len(self)} due, next: {self.top()})"
+
+
+def nothing() -> None:
+    """What an entry does that is over."""

@@ -13,7 +13,8 @@ from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
 from prokurist.network_thread.calls import Expired
 from prokurist.network_thread.client import NetworkClient
-from prokurist.network_thread.metadata_manager import MetadataManager, check_names, views_of
+from prokurist.network_thread.interest import check_names
+from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.refusals import (
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
@@ -22,6 +23,7 @@ from prokurist.network_thread.refusals import (
 from prokurist.network_thread.requests import Answer
 from prokurist.network_thread.retries import Retries
 from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.topic_views import views_of
 from prokurist.network_thread.verdicts import METADATA, Verdict
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
 from prokurist.types import PartitionInfo
@@ -146,17 +148,17 @@ class TopicManager:
             node = await self._metadata.somebody()
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
-                answer = await self._client.send(node, request, call=call)
+                answer = await self._client.send(node, request, call=call, anybody=True)
             except KafkaException as error:
                 if not error.retriable:
                     raise
-                call.met(error)
+                call.met(self._metadata.suspect(node, error))
             else:
                 fault = self._metadata.fault_of(answer.response)
                 if fault is None:
                     return answer
                 self._note(call, answer, fault)
-            self._metadata.suspect(node)
+                self._metadata.suspect(node, fault)
             await retries.pause()
 
     def _note(self, call: Call, answer: Answer[MetadataAnswer], error: KafkaException) -> None:

@@ -27,7 +27,17 @@ class Verdict(Enum):
     REDISCOVER = "find the coordinator anew, then try again"
     REBOOTSTRAP = "begin again at the bootstrap addresses"
     NOTHING = "there is no such thing: the answer is None"
+    RENEW = "go on with the new epoch, where the membership is the same"
+    REJOIN = "the membership is over: join anew"
+    UNRELEASED = "wait until the static member's name is free, for a minute at most"
+    SURFACE = "tell the next poll, and go on"
     COMMIT_FAILED = "the group no longer counts the member: CommitFailedException"
+    IDENTIFY = "join again at once, with the id that came with the answer"
+    ROUND = "the group shares out anew: take part in that, as who we are"
+    OUTDATED = "what was owned may be others' by now: join again, under the same id"
+    RESET = "the same, under a new id"
+    OUT_OF_RANGE = "the offset is not in the log: the reset policy has to say"
+    NEW_SESSION = "begin the fetch session anew, and ask for everything"
     FATAL = "raise it"
 
 
@@ -64,13 +74,18 @@ class Verdicts:
         if error is None:
             raise AssertionError("success has no exception")
         if self.of(code) is Verdict.COMMIT_FAILED:
-            failed = CommitFailedException(
-                f"the group no longer counts this member ({type(error).__name__}: {error}); "
-                f"its partitions are another's by now, and the offsets were not committed"
-            )
-            failed.__cause__ = error
-            return failed
+            return commit_failed(error)
         return error
+
+
+def commit_failed(error: KafkaException) -> CommitFailedException:
+    """What a commit ends with that the group refuses because of who has made it."""
+    failed = CommitFailedException(
+        f"the group no longer counts this member ({type(error).__name__}: {error}); "
+        f"its partitions are another's by now, and the offsets were not committed"
+    )
+    failed.__cause__ = error
+    return failed
 
 
 def table(api: str, rows: Mapping[int, tuple[Verdict, str]]) -> Verdicts:
@@ -81,6 +96,7 @@ def table(api: str, rows: Mapping[int, tuple[Verdict, str]]) -> Verdicts:
 _RELOADING: Final = (Verdict.RETRY, "the coordinator is right, and reads its log yet")
 _MOVED: Final = (Verdict.REDISCOVER, "another broker coordinates the group by now")
 _ABSENT: Final = (Verdict.REDISCOVER, "nobody coordinates the group just now")
+_STALE: Final = (Verdict.RENEW, "the epoch has moved on, and the next heartbeat tells it")
 
 FIND_COORDINATOR: Final = table(
     "FindCoordinator",
@@ -110,9 +126,18 @@ OFFSET_COMMIT: Final = table(
         30: (Verdict.FATAL, "no rights on the group"),
         69: (Verdict.FATAL, "no such group"),
         82: (Verdict.COMMIT_FAILED, "another has taken the instance id"),
-        113: (Verdict.COMMIT_FAILED, "the epoch has moved on"),
+        113: _STALE,
     },
 )
+
+LAST_COMMIT: Final = table(
+    "OffsetCommit",
+    {
+        **{code: (row.verdict, row.reason) for code, row in OFFSET_COMMIT.rows.items()},
+        3: (Verdict.FATAL, "the topic is gone, and nobody waits for it to come back"),
+    },
+)
+"""The same for the commit before a revocation, which others wait for."""
 
 OFFSET_FETCH: Final = table(
     "OffsetFetch",
@@ -123,7 +148,30 @@ OFFSET_FETCH: Final = table(
         16: _MOVED,
         29: (Verdict.FATAL, "no rights on the topic"),
         30: (Verdict.FATAL, "no rights on the group"),
+        25: (Verdict.FATAL, "the member is not counted any more"),
+        113: _STALE,
         88: (Verdict.RETRY, "a transaction has yet to settle these offsets"),
+    },
+)
+
+CONSUMER_GROUP_HEARTBEAT: Final = table(
+    "ConsumerGroupHeartbeat",
+    {
+        14: _RELOADING,
+        15: _ABSENT,
+        16: _MOVED,
+        25: (Verdict.REJOIN, "the member is not counted any more"),
+        29: (Verdict.SURFACE, "no rights on a topic, until somebody grants them"),
+        30: (Verdict.FATAL, "no rights on the group"),
+        35: (Verdict.FATAL, "the broker knows nothing of the protocol, or of what we ask"),
+        42: (Verdict.FATAL, "the broker cannot make sense of what we say"),
+        69: (Verdict.FATAL, "no such group"),
+        81: (Verdict.FATAL, "the group is full"),
+        82: (Verdict.FATAL, "another has taken the instance id"),
+        110: (Verdict.REJOIN, "the epoch is over"),
+        111: (Verdict.UNRELEASED, "a former self may have crashed: its session ends soon"),
+        112: (Verdict.FATAL, "the broker has no such assignor"),
+        128: (Verdict.FATAL, "the pattern will be no better the next time"),
     },
 )
 
@@ -144,18 +192,86 @@ METADATA: Final = table(
 _MOVED_ON: Final = (Verdict.REFRESH, "another broker leads the partition by now")
 _OUT_OF_STEP: Final = (Verdict.REFRESH, "we and the leader know of different epochs")
 
+_OF_A_LEADER: Final[Mapping[int, tuple[Verdict, str]]] = {
+    3: (Verdict.REFRESH, "not there, or not yet known to its leader"),
+    5: (Verdict.REFRESH, "an election is on its way"),
+    6: _MOVED_ON,
+    9: _MOVED_ON,
+    56: (Verdict.REFRESH, "the leader's disk has failed: another will lead"),
+    74: _OUT_OF_STEP,
+    75: _OUT_OF_STEP,
+    78: (Verdict.REFRESH, "a new leader does not know its high watermark yet"),
+    29: (Verdict.FATAL, "no rights on the topic"),
+}
+
 LIST_OFFSETS: Final = table(
     "ListOffsets",
     {
+        **_OF_A_LEADER,
+        43: (Verdict.NOTHING, "records this old have no timestamps to be found by"),
+    },
+)
+
+FETCH: Final = table(
+    "Fetch",
+    {
+        -1: (Verdict.RETRY, "the broker does not know what befell it; the next try may do"),
+        1: (Verdict.OUT_OF_RANGE, "deleted by now, or not written yet"),
+        2: (Verdict.FATAL, "damaged on the broker's disk, and will be the next time too"),
         3: (Verdict.REFRESH, "not there, or not yet known to its leader"),
         5: (Verdict.REFRESH, "an election is on its way"),
         6: _MOVED_ON,
         9: _MOVED_ON,
-        56: (Verdict.REFRESH, "the leader's disk has failed: another will lead"),
-        74: _OUT_OF_STEP,
-        75: _OUT_OF_STEP,
-        78: (Verdict.REFRESH, "a new leader does not know its high watermark yet"),
         29: (Verdict.FATAL, "no rights on the topic"),
-        43: (Verdict.NOTHING, "records this old have no timestamps to be found by"),
+        56: (Verdict.REFRESH, "the leader's disk has failed: another will lead"),
+        70: (Verdict.NEW_SESSION, "the broker has forgotten the session"),
+        71: (Verdict.NEW_SESSION, "one of us has missed a request of the other"),
+        74: _OUT_OF_STEP,
+        75: (Verdict.REFRESH, "the leader does not know of its election yet"),
+        78: (Verdict.REFRESH, "a new leader does not know its high watermark yet"),
+        100: (Verdict.REFRESH, "the topic was made anew, or the broker lags behind"),
+        103: (Verdict.REFRESH, "the topic was made anew"),
+        106: (Verdict.NEW_SESSION, "the session names topics otherwise"),
+        109: (Verdict.RETRY, "moved to tiered storage: the broker will find it there"),
     },
+)
+OFFSET_FOR_LEADER_EPOCH: Final = table("OffsetForLeaderEpoch", _OF_A_LEADER)
+
+_RENAMED: Final = (Verdict.FATAL, "another client has taken the instance id")
+_FORBIDDEN: Final = (Verdict.FATAL, "no rights on the group")
+_OF_THE_GROUP: Final[Mapping[int, tuple[Verdict, str]]] = {
+    14: _RELOADING,
+    15: _ABSENT,
+    16: _MOVED,
+    22: (Verdict.OUTDATED, "the group is in another generation by now"),
+    25: (Verdict.RESET, "the group counts no member of that id"),
+    30: _FORBIDDEN,
+    82: _RENAMED,
+}
+
+JOIN_GROUP: Final = table(
+    "JoinGroup",
+    {
+        **_OF_THE_GROUP,
+        23: (Verdict.FATAL, "no assignor that all members know, or another kind of group"),
+        24: (Verdict.FATAL, "no group can be called that"),
+        26: (Verdict.FATAL, "session.timeout.ms lies outside what the broker allows"),
+        27: (Verdict.RETRY, "the group is between two rounds"),
+        79: (Verdict.IDENTIFY, "the broker wants to see that the new member can hear it"),
+        81: (Verdict.FATAL, "the group is full"),
+    },
+)
+
+SYNC_GROUP: Final = table(
+    "SyncGroup",
+    {
+        **_OF_THE_GROUP,
+        23: (Verdict.FATAL, "the group uses another protocol (KIP-559)"),
+        27: (Verdict.ROUND, "the next round has begun"),
+    },
+)
+
+HEARTBEAT: Final = table(
+    "Heartbeat",
+    {**_OF_THE_GROUP, 27: (Verdict.ROUND, "a round has begun")},
 )

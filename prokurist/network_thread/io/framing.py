@@ -9,7 +9,8 @@ reader; a frame handed out is never written again; nothing is allocated for a
 length that was not checked.
 """
 
-from typing import Final
+from mmap import mmap
+from typing import Final, NamedTuple
 
 SCRATCH_BYTES: Final = (1 << 20) + (1 << 16)
 """One read takes a whole receive buffer of 1 MiB and the headers around it.
@@ -24,8 +25,43 @@ price is the copy of a frame's beginning, seen when nobody competes for the GIL:
 DIRECT_BYTES: Final = 4 << 20
 """A frame's rest is read straight into it, in pieces: a bounded time for each turn."""
 
+BELIEVED_BYTES: Final = 1 << 20
+"""A length up to this is taken at its word."""
+
 PREFIX: Final = 4
+
+LOOKED_AT: Final = 200
+"""How much of a strange beginning is looked at, and quoted."""
+
 TLS_ALERT, TLS_HANDSHAKE, TLS_MAJOR = 0x15, 0x16, 3
+
+
+class Progress(NamedTuple):
+    """How far a stream of frames has come.
+
+    Attributes:
+        frames: How many were completed.
+        received: How many bytes came in all.
+        carried: How many bytes of the next length there are, where it is not complete.
+        filled: How many bytes of the present frame there are.
+        length: How many it has; None between frames.
+    """
+
+    frames: int
+    received: int
+    carried: int
+    filled: int
+    length: int | None
+
+    def place(self) -> str:
+        """Where in the stream the next byte would stand, for an error's text."""
+        if self.length is not None:
+            return f"in the middle of a frame, after {self.filled} of {self.length} bytes"
+        if self.carried:
+            return f"in the middle of a frame's length, after {self.carried} of 4 bytes"
+        if self.frames:
+            return f"after {self.frames} whole answer{'s' if self.frames > 1 else ''}"
+        return "before the first answer"
 
 
 class FrameReader:
@@ -41,7 +77,16 @@ class FrameReader:
             means nothing any more. Empty while all is well.
     """
 
-    __slots__ = ("_carried", "_filled", "_frame", "_largest", "_scratch", "frames", "refused")
+    __slots__ = (
+        "_carried",
+        "_filled",
+        "_frame",
+        "_largest",
+        "_received",
+        "_scratch",
+        "frames",
+        "refused",
+    )
 
     def __init__(self, scratch: memoryview, largest: int) -> None:
         self._scratch = scratch
@@ -49,6 +94,7 @@ class FrameReader:
         self._carried = b""  # a length of which not all four bytes have come
         self._frame: memoryview | None = None
         self._filled = 0
+        self._received = 0
         self.frames: int = 0
         self.refused: str = ""
 
@@ -73,6 +119,7 @@ class FrameReader:
         Args:
             count: How many bytes came into the room.
         """
+        self._received += count
         if self._frame is not None:
             self._filled += count
             return [self._whole(self._frame)] if self._filled == len(self._frame) else []
@@ -87,7 +134,7 @@ class FrameReader:
                 return frames
             position = start + length
             if position > end:
-                frame = memoryview(bytearray(length))
+                frame = memory_for(length)
                 frame[: end - start] = self._scratch[start:end]
                 self._frame, self._filled = frame, end - start
                 return frames
@@ -101,31 +148,46 @@ class FrameReader:
         return frame.toreadonly()
 
     def _objection(self, length: int, position: int, end: int) -> str:
-        acceptable = 0 <= length <= self._largest
-        if acceptable and self.frames:
-            return ""
-        # The first answer is a short one. Only there is a length that spells
-        # another protocol's greeting held against it below the limit, too.
-        start = bytes(self._scratch[position : min(end, position + 200)])
-        if stranger := other_protocol(start):
-            return stranger
-        if acceptable:
-            return ""
-        limit = "" if length < 0 else f", above the limit of {self._largest}"
-        return f"a frame of {length} bytes{limit} (it begins with {start[:16]!r})"
+        start = bytes(self._scratch[position : min(end, position + LOOKED_AT)])
+        return objection(length, self._largest, start, first=not self.frames)
 
-    def place(self) -> str:
-        """Where in the stream the next byte would stand, for an error's text."""
-        if self._frame is not None:
-            return f"in the middle of a frame, after {self._filled} of {len(self._frame)} bytes"
-        if self._carried:
-            return f"in the middle of a frame's length, after {len(self._carried)} of 4 bytes"
-        if self.frames:
-            return f"after {self.frames} whole answer{'s' if self.frames > 1 else ''}"
-        return "before the first answer"
+    def progress(self) -> Progress:
+        """How far the stream has come."""
+        length = None if self._frame is None else len(self._frame)
+        return Progress(self.frames, self._received, len(self._carried), self._filled, length)
 
     def __repr__(self) -> str:
-        return f"<FrameReader {self.place()}>"
+        return f"<FrameReader {self.progress().place()}>"
+
+
+def memory_for(length: int) -> memoryview:
+    """Memory for a frame; for a large one, addresses that get their pages as it comes in.
+
+    A bytearray is filled with zeros, and a length that lies would cost what it says.
+    """
+    return memoryview(bytearray(length) if length <= BELIEVED_BYTES else mmap(-1, length))
+
+
+def objection(length: int, largest: int, start: bytes, *, first: bool) -> str:
+    """What is wrong with the beginning of a frame, in words; empty where nothing is.
+
+    Args:
+        length: What its first four bytes say.
+        largest: The longest frame that is accepted.
+        start: Its beginning, with the length, as far as it has come.
+        first: Whether it is the first frame. That is a short one; only there is a
+            length that spells another protocol's greeting held against it below the
+            limit, too.
+    """
+    acceptable = 0 <= length <= largest
+    if acceptable and not first:
+        return ""
+    if stranger := other_protocol(start):
+        return stranger
+    if acceptable:
+        return ""
+    limit = "" if length < 0 else f", above the limit of {largest}"
+    return f"a frame of {length} bytes{limit} (it begins with {start[:16]!r})"
 
 
 def other_protocol(start: bytes) -> str:

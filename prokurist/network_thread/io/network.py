@@ -88,14 +88,17 @@ class Network(Protocol):
     Attributes:
         turns: How often `poll` was called.
         wakes: How many of those turns a `wake` ended.
-        bytes_received: From all connections since the beginning.
         bytes_sent: To all connections since the beginning.
     """
 
     turns: int
     wakes: int
-    bytes_received: int
     bytes_sent: int
+
+    @property
+    def bytes_received(self) -> int:
+        """From all connections since the beginning."""
+        ...
 
     def connect(self, connection: int, address: SocketAddress) -> None:
         """Begin to connect; `Connected` or `Lost` follows.

@@ -148,6 +148,30 @@ class Lookup:
         return f"<Lookup of {self.host}:{self.port} {state}>"
 
 
+class HostLookups(Protocol):
+    """What the client asks of a resolver: `Resolver`, or what a simulation has instead."""
+
+    def resolve(self, host: str, port: int) -> Lookup:
+        """Ask for all addresses of a host; it may be done already."""
+        ...
+
+    def canonical(self, host: str, port: int) -> Lookup:
+        """Ask for the canonical names of a bootstrap host."""
+        ...
+
+    def collect(self) -> Sequence[Lookup]:
+        """The look-ups that have been answered since; each is told of once."""
+        ...
+
+    def abandon(self, lookup: Lookup) -> None:
+        """Forget a look-up: its answer is dropped."""
+        ...
+
+    def close(self) -> None:
+        """Abandon everything."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """The answer to a look-up of canonical names."""

@@ -1,21 +1,21 @@
-"""The network over `selectors`: the pure implementation, and the specification.
+"""The network of TCP sockets: connecting, writing, and what is told of them.
+
+Waiting and reading are the watch's, of which there are two twins (`watch`).
 
 Thread: the network thread, except `wake`.
 Invariants: a connection is in `_connections` exactly as long as its socket is
-open and registered; one with an unwritten rest, or still connecting, waits for
+open and watched; one with an unwritten rest, or still connecting, waits for
 writing, any other for reading alone; each turn does a bounded amount of work
-for each connection (two reads, one write), so that none delays the others;
-what is to be told without asking the selector is in `_unsaid` or `_broken`, and
-while either holds anything `poll` does not sleep.
+for each connection, so that none delays the others; what is to be told without
+asking the watch is in `_unsaid` or `_broken`, and while either holds anything
+`poll` does not sleep.
 """
 
-import selectors
 import socket
 from typing import Final, TypeAlias
 
 from prokurist.errors import DisconnectException, IllegalStateException, NetworkException
 from prokurist.network_thread.io import transport
-from prokurist.network_thread.io.framing import SCRATCH_BYTES, FrameReader
 from prokurist.network_thread.io.network import (
     Arrived,
     Connected,
@@ -25,16 +25,18 @@ from prokurist.network_thread.io.network import (
     Written,
 )
 from prokurist.network_thread.io.wakeup import Wakeup
+from prokurist.network_thread.io.watch import (
+    READING,
+    WAKE,
+    WRITING,
+    MakeWatch,
+    Seen,
+    best_watch,
+)
 
 LARGEST_FRAME_BYTES: Final = 100 << 20
 """As much as a broker accepts of us by default (`socket.request.max.bytes`), and
 twice what a fetch asks for (`fetch.max.bytes`)."""
-
-LONGEST_WAIT: Final = 86_400.0
-"""Beyond it the system's integers overflow; to return early is allowed."""
-
-READING, WRITING = selectors.EVENT_READ, selectors.EVENT_WRITE
-
 
 TcpSocket: TypeAlias = socket.socket
 """By this name within `Connection`, where `socket` is its own."""
@@ -48,26 +50,20 @@ class Connection:
         "connected",
         "failure",
         "number",
-        "reader",
-        "received",
         "rest",
         "sent",
         "socket",
         "watched",
     )
 
-    def __init__(
-        self, number: int, address: SocketAddress, made: TcpSocket, reader: FrameReader
-    ) -> None:
+    def __init__(self, number: int, address: SocketAddress, made: TcpSocket) -> None:
         self.number: int = number
         self.address: SocketAddress = address
         self.socket: TcpSocket = made
-        self.reader: FrameReader = reader
         self.connected: bool = False
         self.rest: memoryview | None = None
         self.failure: OSError | None = None  # of a write, not told yet
         self.sent: int = 0
-        self.received: int = 0
         self.watched: int = 0
 
     def writable(self) -> bool:
@@ -87,17 +83,18 @@ class Connection:
         rest = 0 if self.rest is None else len(self.rest)
         return (
             f"<Connection {self.number} to {self.address} {state}, sent {self.sent}, "
-            f"unwritten {rest}, received {self.received}, {self.reader.place()}>"
+            f"unwritten {rest}>"
         )
 
 
 class SelectorNetwork:
-    """A `Network` of TCP sockets, waited for with the system's best selector.
+    """A `Network` of TCP sockets.
 
     Args:
         receive_buffer_bytes: `receive.buffer.bytes`; -1 leaves it to the system.
         send_buffer_bytes: `send.buffer.bytes`; -1 leaves it to the system.
         largest_frame_bytes: A longer frame ends its connection.
+        watch: Which twin waits and reads; None for the best there is.
     """
 
     def __init__(
@@ -106,22 +103,25 @@ class SelectorNetwork:
         receive_buffer_bytes: int,
         send_buffer_bytes: int,
         largest_frame_bytes: int = LARGEST_FRAME_BYTES,
+        watch: MakeWatch | None = None,
     ) -> None:
         self.turns: int = 0
         self.wakes: int = 0
-        self.bytes_received: int = 0
         self.bytes_sent: int = 0
         self._receive_buffer_bytes = receive_buffer_bytes
         self._send_buffer_bytes = send_buffer_bytes
-        self._largest_frame_bytes = largest_frame_bytes
-        self._scratch = memoryview(bytearray(SCRATCH_BYTES))
         self._connections: dict[int, Connection] = {}
         self._unsaid: dict[int, Connected | Lost] = {}
         self._broken: dict[int, Connection] = {}
         self._wakeup = Wakeup()
         self._down = False
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._wakeup.fileno(), READING)
+        make = watch or best_watch()
+        self._watch = make(self._wakeup.fileno(), largest_frame_bytes)
+
+    @property
+    def bytes_received(self) -> int:
+        """See `Network.bytes_received`."""
+        return self._watch.received
 
     def connect(self, connection: int, address: SocketAddress) -> None:
         """Begin to connect; see `Network.connect`."""
@@ -139,12 +139,11 @@ class SelectorNetwork:
             receive_buffer_bytes=self._receive_buffer_bytes,
             send_buffer_bytes=self._send_buffer_bytes,
         )
-        reader = FrameReader(self._scratch, self._largest_frame_bytes)
-        begun = Connection(number, address, made, reader)
+        begun = Connection(number, address, made)
         try:
             begun.connected = transport.begun(made, address)
             begun.watched = begun.interest()
-            self._selector.register(made, begun.watched, begun)
+            self._watch.add(number, made, begun.watched)
         except BaseException:
             made.close()
             raise
@@ -179,20 +178,17 @@ class SelectorNetwork:
         self.turns += 1
         if self._unsaid or self._broken:
             seconds = 0
-        elif seconds is not None:
-            seconds = min(seconds, LONGEST_WAIT)
-        ready = self._selector.select(seconds)
+        seen = self._watch.wait(seconds)
         happenings: list[Happening] = list(self._unsaid.values())
         self._unsaid.clear()
-        for each in list(self._broken.values()):
-            self._bury(each, happenings)
-        for key, events in ready:
-            found = key.data
-            if not isinstance(found, Connection):
+        for each in seen:
+            if each.number == WAKE:
                 self.wakes += 1
                 self._wakeup.taken()
-            elif self._lives(found):
-                self._serve(found, events, happenings)
+            else:
+                self._tell(self._connections[each.number], each, happenings)
+        for broken in list(self._broken.values()):
+            self._bury(broken, happenings)
         return happenings
 
     def wake(self) -> None:
@@ -202,22 +198,25 @@ class SelectorNetwork:
     def shutdown(self) -> None:
         """Close everything; see `Network.shutdown`."""
         self._down = True
-        # The selector first and nothing unregistered: in a forked child, which
-        # shares it, unregistering would take the parent's sockets out.
-        self._selector.close()
+        self._watch.close()  # first: see there
         for each in self._connections.values():
             each.socket.close()
         self._connections.clear()
         self._unsaid.clear()
         self._broken.clear()
 
-    def _serve(self, found: Connection, events: int, happenings: list[Happening]) -> None:
+    def _tell(self, found: Connection, seen: Seen, happenings: list[Happening]) -> None:
         if not found.connected:
             self._finish_connecting(found, happenings)
             return
-        if events & READING:
-            self._receive(found, happenings)
-        if events & WRITING and found.rest is not None and self._lives(found):
+        happenings.extend(Arrived(found.number, frame) for frame in seen.frames)
+        if isinstance(seen.end, OSError):
+            self._lose(
+                found, self._ended(found, transport.told(seen.end), seen.end), happenings
+            )
+        elif seen.end is not None:
+            self._lose(found, self._ended(found, seen.end), happenings)
+        elif seen.writable and found.rest is not None:
             self._send(found)
             if found.writable():
                 happenings.append(Written(found.number))
@@ -229,7 +228,7 @@ class SelectorNetwork:
             self._lose(found, _unconnected(found.address, error), happenings)
             return
         found.connected = True
-        self._watch(found)
+        self._look_for(found)
         happenings.append(Connected(found.number))
 
     def _send(self, found: Connection) -> None:
@@ -248,32 +247,7 @@ class SelectorNetwork:
         found.sent += count
         self.bytes_sent += count
         found.rest = found.rest[count:] if count < len(found.rest) else None
-        self._watch(found)
-
-    def _receive(self, found: Connection, happenings: list[Happening]) -> None:
-        """Read once, and once more if the first read filled the scratch buffer."""
-        for _ in range(2):
-            room, more = found.reader.room()
-            try:
-                count = found.socket.recv_into(room)
-            except BlockingIOError:
-                return
-            except OSError as error:
-                self._lose(found, _ended(found, transport.told(error), error), happenings)
-                return
-            if count == 0:
-                self._lose(found, _ended(found, "the peer closed it"), happenings)
-                return
-            self.bytes_received += count
-            found.received += count
-            frames = found.reader.took(count)
-            happenings.extend(Arrived(found.number, frame) for frame in frames)
-            if found.reader.refused:
-                what = f"the peer sent {found.reader.refused}"
-                self._lose(found, _ended(found, what), happenings)
-                return
-            if not more or count < len(room):
-                return
+        self._look_for(found)
 
     def _bury(self, found: Connection, happenings: list[Happening]) -> None:
         """Tell of a failed write, after what the peer had still sent.
@@ -281,19 +255,16 @@ class SelectorNetwork:
         Its last words are often the explanation: a TLS alert, or the EOF that
         tells a refusal from a reset.
         """
-        self._receive(found, happenings)
-        if self._lives(found) and found.failure is not None:
-            error = _ended(found, transport.told(found.failure), found.failure)
+        self._tell(found, self._watch.last_words(found.number), happenings)
+        if found.number in self._broken and found.failure is not None:
+            error = self._ended(found, transport.told(found.failure), found.failure)
             self._lose(found, error, happenings)
 
-    def _watch(self, found: Connection) -> None:
+    def _look_for(self, found: Connection) -> None:
         wanted = found.interest()
         if wanted != found.watched:
-            self._selector.modify(found.socket, wanted, found)
+            self._watch.change(found.number, wanted)
             found.watched = wanted
-
-    def _lives(self, found: Connection) -> bool:
-        return self._connections.get(found.number) is found
 
     def _lose(
         self,
@@ -304,8 +275,25 @@ class SelectorNetwork:
         self._forget(found)
         happenings.append(Lost(found.number, error))
 
+    def _ended(
+        self, found: Connection, what: str, error: OSError | None = None
+    ) -> DisconnectException:
+        """What a connection's end is told as; ask while it is still watched."""
+        progress = self._watch.progress(found.number)
+        text = f"the connection to {found.address} ended {progress.place()}: {what}"
+        if found.sent and not progress.received:
+            text += (
+                f"; {found.sent} bytes had been sent and nothing ever came back, as from a "
+                "listener that expects TLS or SASL (see security.protocol)"
+            )
+        made = DisconnectException(text)
+        cause = error or found.failure
+        if cause is not None:
+            made.__cause__ = cause.with_traceback(None)
+        return made
+
     def _forget(self, found: Connection) -> None:
-        self._selector.unregister(found.socket)
+        self._watch.remove(found.number)
         found.socket.close()
         del self._connections[found.number]
         self._broken.pop(found.number, None)
@@ -330,18 +318,4 @@ def _unconnected(address: SocketAddress, error: OSError) -> NetworkException:
     made = NetworkException(f"no connection to {address}: {transport.told(error)}")
     # Its traceback says nothing, and holds the connection's frames in memory.
     made.__cause__ = error.with_traceback(None)
-    return made
-
-
-def _ended(found: Connection, what: str, error: OSError | None = None) -> DisconnectException:
-    text = f"the connection to {found.address} ended {found.reader.place()}: {what}"
-    if found.sent and not found.received:
-        text += (
-            f"; {found.sent} bytes had been sent and nothing ever came back, as from a "
-            "listener that expects TLS or SASL (see security.protocol)"
-        )
-    made = DisconnectException(text)
-    cause = error or found.failure
-    if cause is not None:
-        made.__cause__ = cause.with_traceback(None)
     return made

@@ -22,11 +22,17 @@ class ApiVersionsAnswer:
         error: 0, or why not; with 35 `offered` may hold ApiVersions alone, or nothing.
         offered: The range of every API it knows.
         throttle: Seconds that the broker wants to be left alone.
+        finalized: The features that the cluster has finalised, with their levels; none
+            below version 3.
+        finalized_in: The epoch of that, which grows with each change; −1 where the
+            broker tells none.
     """
 
     error: int
     offered: Versions
     throttle: float = 0.0
+    finalized: tuple[tuple[str, int], ...] = ()
+    finalized_in: int = -1
 
     def version_to_ask_again(self, asked: int) -> int:
         """In which version to ask again after UNSUPPORTED_VERSION.
@@ -85,4 +91,9 @@ class ApiVersions:
                 }
             ),
             throttle=throttle(body),
+            finalized=tuple(
+                (row["name"], row["max_version_level"])
+                for row in body.get("finalized_features", ())
+            ),
+            finalized_in=body.get("finalized_features_epoch", -1),
         )

@@ -29,6 +29,7 @@ class Api:
         return self.name
 
 
+FETCH: Final = Api("Fetch", 1, 4, 18)
 LIST_OFFSETS: Final = Api("ListOffsets", 2, 1, 11)
 METADATA: Final = Api("Metadata", 3, 0, 13)
 OFFSET_COMMIT: Final = Api("OffsetCommit", 8, 2, 10)
@@ -39,5 +40,6 @@ HEARTBEAT: Final = Api("Heartbeat", 12, 0, 4)
 LEAVE_GROUP: Final = Api("LeaveGroup", 13, 0, 5)
 SYNC_GROUP: Final = Api("SyncGroup", 14, 0, 5)
 API_VERSIONS: Final = Api("ApiVersions", 18, 0, 4)
-OFFSET_FOR_LEADER_EPOCH: Final = Api("OffsetForLeaderEpoch", 23, 2, 4)
+OFFSET_FOR_LEADER_EPOCH: Final = Api("OffsetForLeaderEpoch", 23, 3, 4)
+"""Version 2 is answered only to those with rights over the whole cluster."""
 CONSUMER_GROUP_HEARTBEAT: Final = Api("ConsumerGroupHeartbeat", 68, 0, 1)

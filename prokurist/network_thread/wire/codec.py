@@ -6,23 +6,39 @@ than the frame's size accounts for.
 """
 
 import struct
+from collections.abc import Mapping
 from typing import Final, TypeAlias, TypeVar
 
 from prokurist.errors import UnsupportedVersionException
-from prokurist.network_thread.wire.apis import API_VERSIONS
+from prokurist.network_thread.wire.apis import API_VERSIONS, METADATA
 from prokurist.network_thread.wire.failures import Malformed, MalformedAnswer, UnsendableRequest
-from prokurist.network_thread.wire.reading import reader_of, skip_tagged
+from prokurist.network_thread.wire.reading import skip_tagged
 from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.schema import message
+from prokurist.twins import chosen
 
 Frame: TypeAlias = bytes | bytearray | memoryview
 """An answer without the length before it."""
 AnswerT = TypeVar("AnswerT")
 
+MODULES: Final[Mapping[str, str]] = {
+    "native": "prokurist.network_thread.wire._native_reading",
+    "python": "prokurist.network_thread.wire.reading",
+}
+"""The twins that read answers, the preferred one first."""
+READING: Final = chosen(MODULES).module
+
 HEADER: Final = struct.Struct(">ihhi")
 CORRELATION_ID: Final = struct.Struct(">i")
 CODE: Final = struct.Struct(">h")
 UNSUPPORTED_VERSION: Final = 35
+
+
+def preload() -> None:
+    """Import what every client's first words need, which takes tens of milliseconds."""
+    for api in (API_VERSIONS, METADATA):
+        message(api, api.newest, "request")
+        READING.reader_of(message(api, api.newest, "response"))
 
 
 def encode(
@@ -88,7 +104,7 @@ def decode(request: Request[AnswerT], version: int, frame: Frame) -> AnswerT:
     Raises:
         MalformedAnswer: The frame is not what this request is answered with.
     """
-    data = bytes(frame)
+    data = memoryview(frame).toreadonly()
     if request.api is API_VERSIONS and version > 0 and refuses_version(data):
         # A broker that does not know the version cannot answer in it: it falls
         # back to the oldest form, whatever was asked (KIP-511).
@@ -99,20 +115,20 @@ def decode(request: Request[AnswerT], version: int, frame: Frame) -> AnswerT:
     return read_answer(request, version, data)
 
 
-def refuses_version(data: bytes) -> bool:
+def refuses_version(data: memoryview) -> bool:
     """Whether an ApiVersions answer begins with UNSUPPORTED_VERSION, in any form."""
     at = CORRELATION_ID.size
     return data[at : at + CODE.size] == CODE.pack(UNSUPPORTED_VERSION)
 
 
-def read_answer(request: Request[AnswerT], version: int, data: bytes) -> AnswerT:
+def read_answer(request: Request[AnswerT], version: int, data: memoryview) -> AnswerT:
     """Read an answer that is in this version, all of it and nothing after it."""
     table = message(request.api, version, "response")
     at = CORRELATION_ID.size
     try:
         if table.header_flexible:
             at = skip_tagged(data, at)
-        body, at = reader_of(table)(data, at)
+        body, at = READING.reader_of(table)(data, at)
         # A broker and a client that differ on the end differ on all before it.
         if at == len(data):
             return request.answer(body)

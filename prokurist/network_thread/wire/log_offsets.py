@@ -77,6 +77,7 @@ class ListedOffset:
         offset: The offset; None if there is no such record.
         timestamp: The record's timestamp; None for most moments.
         leader_epoch: The epoch that the record was written in, where it is known.
+        asked_in: The epoch that we believed its leader to be in; whoever asked says so.
     """
 
     partition: TopicPartition
@@ -84,6 +85,7 @@ class ListedOffset:
     offset: int | None
     timestamp: int | None = None
     leader_epoch: int | None = None
+    asked_in: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +221,6 @@ class OffsetForLeaderEpochAnswer:
 class OffsetForLeaderEpoch:
     """Where did this epoch of each of these partitions end?
 
-    Version 2 carries the question, but brokers answer it only to those with
-    rights over the whole cluster; a consumer goes without validation there.
     Nothing is ever left out.
     """
 

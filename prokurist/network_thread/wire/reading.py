@@ -12,6 +12,9 @@ Whatever the bytes are, a reader returns or raises `Malformed`, `struct.error` o
 `IndexError`; `codec` makes one exception of these. Each element costs at least
 one byte of the frame, so work and memory are bounded by the frame's size.
 
+Record bytes alone are not copied: what is read of them is a view of the frame,
+which lives as long as the view does. Everything else is copied out of it.
+
 Thread: any. Readers are compiled once per message and version, and pure.
 """
 
@@ -26,11 +29,11 @@ from uuid import UUID
 from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.schema import Field, Message, Struct
 
-Reader: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
+Reader: TypeAlias = Callable[[memoryview, int], tuple[Any, int]]
 """Reads at an offset; answers with the value and the offset after it."""
-LengthReader: TypeAlias = Callable[[bytes, int], tuple[int, int]]
+LengthReader: TypeAlias = Callable[[memoryview, int], tuple[int, int]]
 """Reads a length."""
-Step: TypeAlias = Callable[[bytes, int, dict[str, Any]], int]
+Step: TypeAlias = Callable[[memoryview, int, dict[str, Any]], int]
 """Reads some fields of a structure into its body."""
 
 FIXED: Final = {
@@ -60,7 +63,7 @@ def reader_of(message: Message) -> Reader:
     return struct_reader(message.struct)
 
 
-def read_varint(data: bytes, at: int) -> tuple[int, int]:
+def read_varint(data: memoryview, at: int) -> tuple[int, int]:
     """An unsigned varint of at most five bytes."""
     value = data[at]
     at += 1
@@ -76,13 +79,13 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
     raise Malformed("a varint goes on after five bytes")
 
 
-def skip_tagged(data: bytes, at: int) -> int:
+def skip_tagged(data: memoryview, at: int) -> int:
     """Pass over the tagged fields of a structure of which we know none."""
     return read_tagged({}, data, at, {})
 
 
 def read_tagged(
-    known: dict[int, tuple[str, Reader]], data: bytes, at: int, body: dict[str, Any]
+    known: dict[int, tuple[str, Reader]], data: memoryview, at: int, body: dict[str, Any]
 ) -> int:
     """Read the tagged fields that we know and pass over the others."""
     if data[at] == 0:  # hardly ever is there one, and every structure asks
@@ -109,7 +112,7 @@ def struct_reader(table: Struct) -> Reader:
     """The reader for a structure, which makes a body of it."""
     steps = list(steps_of(table))
 
-    def read_struct(data: bytes, at: int) -> tuple[dict[str, Any], int]:
+    def read_struct(data: memoryview, at: int) -> tuple[dict[str, Any], int]:
         body: dict[str, Any] = {}
         for step in steps:
             at = step(data, at, body)
@@ -145,14 +148,14 @@ def fixed_step(run: list[Field]) -> Step:
     names = [field.name for field in run]
     layout = struct.Struct(">" + "".join(FIXED[field.kind] for field in run))
 
-    def read_run(data: bytes, at: int, body: dict[str, Any]) -> int:
+    def read_run(data: memoryview, at: int, body: dict[str, Any]) -> int:
         body.update(zip(names, layout.unpack_from(data, at), strict=True))
         return at + layout.size
 
     return read_run
 
 
-def read_field(name: str, read: Reader, data: bytes, at: int, body: dict[str, Any]) -> int:
+def read_field(name: str, read: Reader, data: memoryview, at: int, body: dict[str, Any]) -> int:
     """Read one field into the body."""
     body[name], at = read(data, at)
     return at
@@ -184,6 +187,9 @@ def item_reader(field: Field, *, flexible: bool) -> Reader:
         case "bytes":
             length = compact_length if flexible else int32_length
             return partial(read_bytes, field, length)
+        case "records":
+            length = compact_length if flexible else int32_length
+            return partial(read_records, field, length)
         case "uuid":
             return read_uuid
         case kind if kind in FIXED:
@@ -192,7 +198,7 @@ def item_reader(field: Field, *, flexible: bool) -> Reader:
             raise NotImplementedError(f"no reader for {kind}, the kind of {field.name}")
 
 
-def compact_length(data: bytes, at: int) -> tuple[int, int]:
+def compact_length(data: memoryview, at: int) -> tuple[int, int]:
     """A length as a varint that is greater by one; −1 for null."""
     if data[at] < 0x80:
         return data[at] - 1, at + 1
@@ -200,12 +206,12 @@ def compact_length(data: bytes, at: int) -> tuple[int, int]:
     return length - 1, at
 
 
-def int16_length(data: bytes, at: int) -> tuple[int, int]:
+def int16_length(data: memoryview, at: int) -> tuple[int, int]:
     """A length in two bytes; negative for null."""
     return SHORT.unpack_from(data, at)[0], at + 2
 
 
-def int32_length(data: bytes, at: int) -> tuple[int, int]:
+def int32_length(data: memoryview, at: int) -> tuple[int, int]:
     """A length in four bytes; negative for null."""
     return INT.unpack_from(data, at)[0], at + 4
 
@@ -216,19 +222,19 @@ def check_null(field: Field, length: int) -> None:
         raise Malformed(f"{field.name} has a length of {length}")
 
 
-def room_for(field: Field, count: int, size: int, data: bytes, at: int) -> None:
+def room_for(field: Field, count: int, size: int, data: memoryview, at: int) -> None:
     """Believe a length only as far as there are bytes for it."""
     if count * size > len(data) - at:
         raise Malformed(f"{field.name} claims {count} where {len(data) - at} bytes are left")
 
 
-def read_fixed(layout: struct.Struct, data: bytes, at: int) -> tuple[Any, int]:
+def read_fixed(layout: struct.Struct, data: memoryview, at: int) -> tuple[Any, int]:
     """Read one value of fixed size."""
     return layout.unpack_from(data, at)[0], at + layout.size
 
 
 def read_string(
-    field: Field, length: LengthReader, data: bytes, at: int
+    field: Field, length: LengthReader, data: memoryview, at: int
 ) -> tuple[str | None, int]:
     """Read a string."""
     value, at = read_bytes(field, length, data, at)
@@ -241,7 +247,7 @@ def read_string(
 
 
 def read_bytes(
-    field: Field, length: LengthReader, data: bytes, at: int
+    field: Field, length: LengthReader, data: memoryview, at: int
 ) -> tuple[bytes | None, int]:
     """Read bytes."""
     size, at = length(data, at)
@@ -249,19 +255,31 @@ def read_bytes(
         check_null(field, size)
         return None, at
     room_for(field, size, 1, data, at)
+    return bytes(data[at : at + size]), at + size
+
+
+def read_records(
+    field: Field, length: LengthReader, data: memoryview, at: int
+) -> tuple[memoryview, int]:
+    """Find the records of a partition, and leave them where they are: in the frame."""
+    size, at = length(data, at)
+    if size < 0:
+        check_null(field, size)
+        return data[at:at], at
+    room_for(field, size, 1, data, at)
     return data[at : at + size], at + size
 
 
-def read_uuid(data: bytes, at: int) -> tuple[UUID | None, int]:
+def read_uuid(data: memoryview, at: int) -> tuple[UUID | None, int]:
     """Read a UUID, of which the zero one means none."""
-    raw = data[at : at + 16]
+    raw = bytes(data[at : at + 16])
     if len(raw) < 16:
         raise Malformed(f"a UUID of {len(raw)} bytes")
     return None if raw == ZERO else UUID(bytes=raw), at + 16
 
 
 def read_fixed_array(
-    field: Field, length: LengthReader, size: int, data: bytes, at: int
+    field: Field, length: LengthReader, size: int, data: memoryview, at: int
 ) -> tuple[tuple[Any, ...] | None, int]:
     """Read an array of numbers at once."""
     count, at = length(data, at)
@@ -274,7 +292,7 @@ def read_fixed_array(
 
 
 def read_array(
-    field: Field, length: LengthReader, read: Reader, data: bytes, at: int
+    field: Field, length: LengthReader, read: Reader, data: memoryview, at: int
 ) -> tuple[tuple[Any, ...] | None, int]:
     """Read an array of strings, UUIDs or structures."""
     count, at = length(data, at)
@@ -289,7 +307,7 @@ def read_array(
     return tuple(items), at
 
 
-def read_nullable_struct(read: Reader, data: bytes, at: int) -> tuple[Any, int]:
+def read_nullable_struct(read: Reader, data: memoryview, at: int) -> tuple[Any, int]:
     """Read a structure that a negative byte says is not there (KIP-893)."""
     there = data[at] < 0x80
     return read(data, at + 1) if there else (None, at + 1)

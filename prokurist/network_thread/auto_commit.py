@@ -1,0 +1,57 @@
+"""Automatic commits: a snapshot of positions, tried again until the coordinator has it.
+
+Thread: the network thread alone. Which positions, and when, the application thread
+decides, at the start of a poll; here a snapshot is never made newer.
+
+It may become too old instead. Between two of its attempts the user may commit by
+hand, or the positions of a newer moment may go out: to try the old ones once more
+would set the group back. So whatever is committed later takes its partitions out of
+every snapshot that is under way, and a snapshot of which nothing is left has ended.
+An attempt that is on the wire already does no harm: the later commit is behind it, on
+the same connection, and a broker takes one after the other.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from prokurist.events.call import Call
+from prokurist.events.membership import NOBODY, Identity
+from prokurist.network_thread.commit_manager import CommitManager
+from prokurist.network_thread.verdicts import OFFSET_COMMIT, Verdicts
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+
+class AutoCommits:
+    """See the module."""
+
+    def __init__(self, commits: CommitManager) -> None:
+        self._commits = commits
+        self._overtaken: dict[Call, set[TopicPartition]] = {}
+
+    async def commit(
+        self,
+        call: Call,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        identity: Identity = NOBODY,
+        table: Verdicts = OFFSET_COMMIT,
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Commit a snapshot; what is overtaken between two attempts is left out.
+
+        Returns:
+            What was committed.
+        """
+        overtaken = self._overtaken[call] = set()
+        try:
+            return await self._commits.commit(
+                call, offsets, identity, overtaken=overtaken, table=table
+            )
+        finally:
+            del self._overtaken[call]
+
+    def overtake(self, partitions: Iterable[TopicPartition]) -> None:
+        """These are committed anew: no older snapshot is tried again for them."""
+        later = frozenset(partitions)
+        for each in self._overtaken.values():
+            each.update(later)
+
+    def __repr__(self) -> str:
+        return f"AutoCommits({len(self._overtaken)} under way)"

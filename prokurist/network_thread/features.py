@@ -1,0 +1,52 @@
+"""Features that the cluster has finalised, as brokers tell in their greetings (KIP-584).
+
+Thread: the network thread writes; any thread reads one attribute.
+
+Brokers hear of a change one after the other: of what they tell, that of the latest
+epoch counts.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
+
+GROUP_VERSION: Final = "group.version"
+"""From level 1 on there is the protocol of KIP-848: `group.protocol=consumer`."""
+
+
+class Features:
+    """See the module.
+
+    Attributes:
+        levels: The features with their levels; None before any broker has told.
+        on_change: Called when that is known, and when it has changed.
+    """
+
+    def __init__(self) -> None:
+        self.levels: Mapping[str, int] | None = None
+        self.on_change: Callable[[], None] = ignore
+        self._epoch = -1
+
+    def told(self, answer: ApiVersionsAnswer) -> None:
+        """A broker has greeted."""
+        told = dict(answer.finalized)
+        if answer.finalized_in < self._epoch or told == self.levels:
+            return
+        self._epoch = answer.finalized_in
+        self.levels = MappingProxyType(told)
+        self.on_change()
+
+    @property
+    def consumer_protocol(self) -> bool | None:
+        """Whether `group.protocol=consumer` is there to be had; None while nobody has told."""
+        levels = self.levels
+        return None if levels is None else levels.get(GROUP_VERSION, 0) >= 1
+
+    def __repr__(self) -> str:
+        return f"Features({dict(self.levels or {})}, epoch {self._epoch})"
+
+
+def ignore() -> None:
+    """Nobody has asked to hear of changes yet."""

@@ -1,0 +1,6 @@
+"""Fetching: what is asked of which broker, and what becomes of its answers.
+
+Thread: the network thread alone.
+Holds: the manager, fetch sessions, brokers and replicas to read from, and the
+judging of answers. Records are not decoded here: that is the application thread's.
+"""

@@ -1,0 +1,197 @@
+"""What becomes of an answer: row by row, records to the buffer, errors to whom they concern.
+
+Thread: the network thread alone.
+
+A row is judged against the wish that it answers. What has been sought away from, or
+is assigned no more, is dropped. An error that the user has to see takes its place
+in the buffer, behind the records that were fetched before it; the partition is
+fetched no further until a poll has seen it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from prokurist.errors import (
+    CorruptRecordException,
+    KafkaException,
+    RecordTooLargeException,
+)
+from prokurist.events.fetch_buffer import Chunk, Entry, Failure, Held
+from prokurist.events.fetching import Wish
+from prokurist.events.partition_state import Position
+from prokurist.events.subscription import Subscription
+from prokurist.network_thread.fetch.session import Asked
+from prokurist.network_thread.fetch.sources import Replicas
+from prokurist.network_thread.refusals import TOPIC_AUTHORIZATION_FAILED, topic_error
+from prokurist.network_thread.verdicts import FETCH, Verdict
+from prokurist.network_thread.wire.fetch import Divergence, FetchAnswer, FetchedPartition
+from prokurist.records.headers import extent
+from prokurist.types import Node, TopicPartition
+
+CORRUPT_MESSAGE: Final = 2
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an answer has come to.
+
+    Attributes:
+        entries: For the buffer.
+        moved: Whether something was got ahead with: there is more to fetch at once.
+        well: Partitions that were answered without an error.
+        troubled: Partitions to be fetched again after a pause.
+        stale: Whether what we know of the cluster is to blame for some of these.
+        leaders: What was said of leaders that are new: their ids and epochs.
+    """
+
+    entries: list[Entry[Any]] = field(default_factory=list)
+    moved: bool = False
+    well: list[TopicPartition] = field(default_factory=list)
+    troubled: list[TopicPartition] = field(default_factory=list)
+    stale: bool = False
+    leaders: dict[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+
+
+class Judge:
+    """See the module.
+
+    Args:
+        subscription: What is assigned.
+        replicas: Which partitions are read from a replica.
+        read_committed: Whether logs end at their last stable offset.
+    """
+
+    def __init__(
+        self, subscription: Subscription, replicas: Replicas, *, read_committed: bool
+    ) -> None:
+        self._subscription = subscription
+        self._replicas = replicas
+        self._read_committed = read_committed
+
+    def judge(
+        self, answer: FetchAnswer, asked: dict[TopicPartition, Asked], node: Node
+    ) -> Outcome:
+        """Take an answer in.
+
+        Args:
+            answer: The answer.
+            asked: What was wanted of this broker.
+            node: Whose answer it is.
+        """
+        outcome = Outcome()
+        held = Held(answer.size)
+        refused: list[tuple[Wish, FetchedPartition]] = []
+        for row in answer.partitions:
+            put = asked.get(row.partition)
+            if put is None:
+                continue  # Nobody wants it any more, or ever did.
+            match FETCH.of(row.error):
+                case Verdict.DONE:
+                    outcome.well.append(row.partition)
+                    self._take(outcome, put, row, held)
+                case Verdict.REFRESH:
+                    outcome.stale = True
+                    outcome.troubled.append(row.partition)
+                    self._replicas.forget(row.partition)
+                    if row.leader is not None:
+                        outcome.leaders[row.partition] = row.leader.leader, row.leader.epoch
+                case Verdict.RETRY | Verdict.NEW_SESSION:
+                    outcome.troubled.append(row.partition)
+                case Verdict.OUT_OF_RANGE if self._replicas.forget(row.partition):
+                    outcome.moved = True  # A follower may lag behind: its leader is asked.
+                case Verdict.OUT_OF_RANGE:
+                    self._fail(outcome, put.wish, None)
+                case _:
+                    refused.append((put.wish, row))
+        self._refuse(outcome, refused, node)
+        return outcome
+
+    def _take(self, outcome: Outcome, put: Asked, row: FetchedPartition, held: Held) -> None:
+        wish = put.wish
+        if row.divergence is not None:
+            self._part(put, row.divergence)
+            outcome.moved = True
+            return
+        if row.preferred_replica is not None:
+            self._replicas.prefer(wish.partition, row.preferred_replica)
+            outcome.moved = True
+        end = row.last_stable_offset if self._read_committed else row.high_watermark
+        if not len(row.records):
+            self._subscription.fetched(wish, None, end=end)
+            return
+        run = extent(row.records)
+        offset = wish.position.offset
+        if run.next_offset is None or run.next_offset <= offset:
+            self._fail(outcome, wish, unreadable(wish, run.damage, len(row.records)))
+            return
+        after = Position(run.next_offset, run.leader_epoch)
+        epoch = put.question.leader_epoch
+        if not self._subscription.fetched(wish, after, end=end, leader_epoch=epoch):
+            return
+        outcome.moved = True
+        outcome.entries.append(
+            Chunk(
+                wish.partition,
+                wish.ticket,
+                offset,
+                row.records[: run.size],
+                (row.aborted or ()) if self._read_committed else None,
+                held,
+            )
+        )
+
+    def _part(self, put: Asked, parted: Divergence) -> None:
+        """The leader's log is not the one that was read.
+
+        Where the user has to hear of it, the next poll has the position confirmed,
+        and that will tell him.
+        """
+        self._subscription.diverged(
+            put.wish.partition,
+            put.wish.ticket,
+            parted.epoch,
+            parted.end_offset,
+            put.question.leader_epoch,
+        )
+
+    def _refuse(
+        self, outcome: Outcome, refused: list[tuple[Wish, FetchedPartition]], node: Node
+    ) -> None:
+        # One error for all topics that are forbidden, so that it is raised once.
+        forbidden = [
+            wish.partition.topic
+            for wish, row in refused
+            if row.error == TOPIC_AUTHORIZATION_FAILED
+        ]
+        denied = topic_error(FETCH, TOPIC_AUTHORIZATION_FAILED, forbidden)
+        for wish, row in refused:
+            error = denied
+            if row.error == CORRUPT_MESSAGE:
+                error = CorruptRecordException(
+                    f"{node} says that {wish.partition} is damaged at offset "
+                    f"{wish.position.offset}: seek past it to go on"
+                )
+            elif row.error != TOPIC_AUTHORIZATION_FAILED:
+                error = topic_error(FETCH, row.error, [str(wish.partition)])
+            self._fail(outcome, wish, error)
+
+    def _fail(self, outcome: Outcome, wish: Wish, error: KafkaException | None) -> None:
+        """Let a poll see it, unless the fetch is stale."""
+        if self._subscription.stick(wish):
+            outcome.entries.append(
+                Failure(wish.partition, wish.ticket, wish.position.offset, error)
+            )
+
+    def __repr__(self) -> str:
+        return f"Judge({self._subscription})"
+
+
+def unreadable(wish: Wish, damage: str | None, size: int) -> KafkaException:
+    """Why bytes that came for a partition are no batch to go on with."""
+    place = f"{wish.partition} at offset {wish.position.offset}"
+    if damage is not None:
+        return CorruptRecordException(f"{place}: {damage}; seek past it to go on")
+    return RecordTooLargeException(
+        f"{place}: {size} bytes came, which hold no whole batch that reaches this offset; "
+        f"raise max.partition.fetch.bytes"
+    )

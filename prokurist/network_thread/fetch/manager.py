@@ -1,0 +1,328 @@
+"""Fetches: what is asked of which broker, when, and when nothing is.
+
+Thread: the network thread alone.
+
+- One fetch at a time is on its way to each broker, on a lane of its own. It asks for
+  every partition that the broker leads, whether or not something of it is buffered:
+  the next offset is known from the headers of what came, so nothing waits for the
+  application thread.
+- What is held and what is promised together stay within `fetch.buffer.max.bytes`: each
+  has one half of it, and the brokers share the second. When more than the first half
+  is held, nothing more is fetched until half of that is free again. Only where a poll
+  can return nothing of what is held (it is paused) are the other partitions asked for
+  all the same, one batch at a time.
+- Who has not polled for a while is not fetched for, and the next poll asks
+  (`Prefetch`): a client that is left alone is idle.
+- A poll that waits is woken by every answer, an empty or failed one too.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from prokurist.errors import KafkaException
+from prokurist.events.background_events import BackgroundError, BackgroundEvents
+from prokurist.events.backoff import Backoff
+from prokurist.events.fetch_buffer import FetchBuffer
+from prokurist.events.fetching import Use, Wish
+from prokurist.events.subscription import Subscription
+from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.fetch.answers import Judge, Outcome
+from prokurist.network_thread.fetch.session import Asked, Terms
+from prokurist.network_thread.fetch.sources import Replicas, Source, Troubles, leadership
+from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.operation import Operation, Withdrawn
+from prokurist.network_thread.requests import Lane
+from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.verdicts import FETCH, Verdict
+from prokurist.network_thread.wire.fetch import Fetch, FetchAnswer, FetchQuestion
+from prokurist.types import Node, TopicPartition
+
+ATTENTION: Final = 5.0
+"""Seconds after a poll for which records are fetched that nobody has asked for."""
+
+ONE_BATCH: Final = 1
+"""Bytes to ask for, for the smallest answer: brokers send one whole batch at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """The configuration of fetching; bytes.
+
+    Attributes:
+        terms: What every request says.
+        answer: `fetch.max.bytes`.
+        partition: `max.partition.fetch.bytes`.
+        buffer: `fetch.buffer.max.bytes`.
+        request: `request.timeout.ms`, in seconds.
+    """
+
+    terms: Terms
+    answer: int
+    partition: int
+    buffer: int
+    request: float
+
+
+class FetchManager:
+    """See the module.
+
+    Args:
+        client: To ask with.
+        metadata: Knows the leaders.
+        subscription: What is wanted, and how far it has come.
+        buffer: Where records go.
+        background: The poll that waits, and errors that are about no partition.
+        timer: The Timer.
+        backoff: `retry.backoff.ms` and its `.max.`.
+        limits: How much may be fetched.
+        replica_lifetime: Seconds for which a replica is preferred to the leader.
+    """
+
+    def __init__(
+        self,
+        client: NetworkClient,
+        metadata: MetadataManager,
+        subscription: Subscription,
+        buffer: FetchBuffer[Any],
+        background: BackgroundEvents,
+        timer: Timer,
+        backoff: Backoff,
+        limits: FetchLimits,
+        *,
+        replica_lifetime: float,
+    ) -> None:
+        self._client = client
+        self._metadata = metadata
+        self._subscription = subscription
+        self._buffer = buffer
+        self._background = background
+        self._timer = timer
+        self._backoff = backoff
+        self._limits = limits
+        self._replicas = Replicas(timer, replica_lifetime)
+        self._troubles = Troubles(timer, backoff, self.stir)
+        self._judge = Judge(
+            subscription, self._replicas, read_committed=limits.terms.read_committed
+        )
+        self._sources: dict[int, Source] = {}
+        self._served: dict[TopicPartition, int] = {}
+        self._answers = 0
+        self._seen = (-1, -1)
+        self._stirred = False
+        self._closed = False
+
+    def stir(self) -> None:
+        """There may be something to fetch: look in this turn, or the next."""
+        self._stirred = True
+
+    def poll(self) -> None:
+        """Fetch what there is room for, if anything has changed."""
+        while not self._closed:
+            seen = (self._metadata.cluster.version, self._subscription.settled)
+            if not self._stirred and seen == self._seen:
+                return
+            self._stirred, self._seen = False, seen
+            self._look()
+
+    # --- what is asked of whom -------------------------------------------------------
+
+    def _look(self) -> None:
+        assigned = self._subscription.assigned()
+        self._replicas.keep(assigned)
+        self._troubles.keep(assigned)
+        self._served = {tp: at for tp, at in self._served.items() if tp in assigned}
+        self._buffer.purge(lambda tp, ticket: self._subscription.use_of(tp, ticket) is Use.DROP)
+        if not self._is_polled:
+            self._buffer.rest(below=None, idle=True)
+            # A poll that has begun just now may have looked before that was said: it
+            # will not ask, so its wish is looked for here.
+            self._stirred = self._is_polled
+            return
+        full, starving = False, self._buffer.starving
+        by_source = self._by_source()
+        for node, wishes in by_source.items():
+            source = self._sources.setdefault(node.id, Source(node))
+            source.node = node
+            if source.operation is None and not self._begin(source, wishes, len(by_source)):
+                full = True
+        self._buffer.rest(below=self._low_water if full else None, idle=False)
+        changed = self._buffer.starving != starving or self._buffer.held <= self._low_water
+        if full and changed:
+            self._stirred = True  # The same: a poll has made room meanwhile, or waits.
+
+    @property
+    def _is_polled(self) -> bool:
+        """Whether there is anybody to fetch for."""
+        return self._background.awaited or self._timer.now - self._buffer.polled_at < ATTENTION
+
+    def _by_source(self) -> dict[Node, list[Wish]]:
+        """What may be fetched, by the broker to fetch it from; the longest unserved first."""
+        cluster = self._metadata.cluster
+        wishes = self._subscription.fetchable()
+        wishes.sort(key=lambda wish: self._served.get(wish.partition, 0))
+        by_source: dict[Node, list[Wish]] = {}
+        for wish in wishes:
+            tp = wish.partition
+            led = leadership(cluster, tp)
+            if self._troubles.waits(tp, led):
+                continue
+            node = self._replicas.source_of(tp, cluster)
+            if node is not None:
+                by_source.setdefault(node, []).append(wish)
+            elif tp.topic not in cluster.topics:
+                # Nobody has asked yet. What has no leader is asked about already.
+                self._metadata.request_update()
+        return by_source
+
+    @property
+    def _low_water(self) -> int:
+        return self._limits.buffer // 4
+
+    def _begin(self, source: Source, wishes: list[Wish], brokers: int) -> bool:
+        """Send a fetch, if there is room for its answer: whether there was."""
+        half = self._limits.buffer // 2
+        most = min(self._limits.answer, len(wishes) * self._limits.partition, half // brokers)
+        is_full = self._buffer.held > half
+        if is_full:
+            if not self._buffer.starving:
+                return False
+            held = self._buffer.partitions()
+            wishes = [wish for wish in wishes if wish.partition not in held]
+            most = ONE_BATCH
+        if wishes:
+            self._send(source, wishes, max(ONE_BATCH, most))
+        return not is_full
+
+    def _send(self, source: Source, wishes: list[Wish], most: int) -> None:
+        request = source.session.request(
+            [Asked(wish, self._question(wish)) for wish in wishes],
+            self._ids(wish.partition.topic for wish in wishes),
+            self._limits.terms,
+            most,
+        )
+
+        def ended(_nothing: None, error: KafkaException | None) -> None:
+            source.operation = None
+            self._stirred = True
+            if error is not None and not isinstance(error, Withdrawn):
+                raise AssertionError("a fetch handles its own errors") from error
+
+        operation = Operation(self._fetch(source, request), f"Fetch from {source.node}", ended)
+        source.operation = None if operation.ended else operation
+
+    def _question(self, wish: Wish) -> FetchQuestion:
+        view = self._metadata.cluster.partition(wish.partition)
+        return FetchQuestion(
+            wish.partition,
+            wish.position.offset,
+            self._limits.partition,
+            None if view is None else view.leader_epoch,
+            wish.position.epoch,
+        )
+
+    def _ids(self, topics: Iterable[str]) -> dict[str, UUID]:
+        """The ids of topics; none at all unless all are known."""
+        views = {topic: self._metadata.cluster.topics.get(topic) for topic in set(topics)}
+        ids = {
+            topic: view.id
+            for topic, view in views.items()
+            if view is not None and view.id is not None
+        }
+        return ids if len(ids) == len(views) else {}
+
+    # --- one fetch -------------------------------------------------------------------
+
+    async def _fetch(self, source: Source, request: Fetch) -> None:
+        began = self._timer.now
+        terms = self._limits.terms
+        try:
+            answer = await self._client.send(
+                source.node,
+                request,
+                lane=Lane.FETCH,
+                patience=terms.max_wait + self._limits.request,
+            )
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            well = self._lost(source, error)
+        else:
+            well = self._take(source, answer.response, self._timer.now - began)
+        self._background.nudge()
+        if not well:
+            await self._timer.sleep(
+                self._backoff.pause(max(1, source.failures)), "retry backoff of Fetch"
+            )
+
+    def _lost(self, source: Source, error: KafkaException) -> bool:
+        """No answer has come: the broker is asked again after a pause."""
+        source.failures += 1
+        for tp in source.session.asked:
+            self._replicas.forget(tp)
+        source.session.lost()
+        if not error.retriable:
+            self._background.post(BackgroundError(error))
+        return False
+
+    def _take(self, source: Source, answer: FetchAnswer, took: float) -> bool:
+        """Take an answer in: whether the broker may be asked again at once."""
+        if answer.error:
+            return self._refused(source, answer.error)
+        outcome = self._judge.judge(answer, source.session.asked, source.node)
+        source.session.answered(answer.session_id)
+        source.failures = 0
+        self._settle(outcome, answer)
+        # Without records it should have taken its time. One that does not (nor has
+        # to: fetch.min.bytes=0) would be asked as fast as it can answer.
+        return outcome.moved or took >= self._limits.terms.max_wait / 2
+
+    def _refused(self, source: Source, code: int) -> bool:
+        """The same, where the request as a whole was refused."""
+        source.failures += 1
+        verdict = FETCH.of(code)
+        source.session.lost(unknown=verdict is Verdict.NEW_SESSION)
+        if verdict is Verdict.REFRESH:
+            self._metadata.request_update()
+        elif verdict is Verdict.FATAL:
+            self._background.post(BackgroundError(FETCH.error(code)))
+        return verdict is Verdict.NEW_SESSION and source.failures == 1
+
+    def _settle(self, outcome: Outcome, answer: FetchAnswer) -> None:
+        cluster = self._metadata.cluster
+        self._answers += 1
+        for entry in outcome.entries:
+            self._served[entry.partition] = self._answers
+        for tp in outcome.well:
+            self._troubles.end(tp)
+        for tp in outcome.troubled:
+            self._troubles.meet(tp, leadership(cluster, tp))
+        if outcome.stale:
+            self._metadata.request_update()
+        if outcome.leaders:
+            self._metadata.hint(outcome.leaders, answer.nodes)
+        self._buffer.put(outcome.entries)
+
+    # --- the end ---------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Stop fetching, and have brokers forget our sessions; no answer is awaited.
+
+        The connection that a fetch is parked on would hold the news back: it goes
+        over the one for everything else, where that stands.
+        """
+        self._closed = True
+        self._troubles.close()
+        for source in self._sources.values():
+            end = source.session.end()
+            if source.operation is not None:
+                source.operation.throw(Withdrawn("the client is closing"))
+            if end is not None:
+                ready = self._client.is_ready(source.node, Lane.GENERAL)
+                self._client.send(source.node, end, lane=Lane.GENERAL if ready else Lane.FETCH)
+        self._client.flush()
+
+    def __repr__(self) -> str:
+        busy = sum(source.operation is not None for source in self._sources.values())
+        return f"FetchManager({busy} of {len(self._sources)} brokers fetching, {self._buffer})"

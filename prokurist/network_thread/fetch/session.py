@@ -1,0 +1,177 @@
+"""One broker's fetch session (KIP-227): only what has changed is said again.
+
+    FULL ──answered with an id──► KEPT ──► KEPT …
+      ▲  └─answered without one─► FULL      │
+      └── refused, lost, or another way to name topics ──┘     CLOSED ends each
+
+A broker that keeps a session remembers what is wanted; a request then names only
+partitions that are new, that have moved on, or that are forgotten. A broker that
+has no room for one answers without an id, and every request is a full one.
+
+Thread: the network thread alone. A move that the table does not hold raises.
+Invariants: a session holds exactly what was wanted in its last request; one request
+at a time is on its way.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+from uuid import UUID
+
+from prokurist.events.fetching import Wish
+from prokurist.network_thread.wire.fetch import (
+    FIRST_EPOCH,
+    LAST_EPOCH,
+    NO_SESSION,
+    Fetch,
+    FetchQuestion,
+)
+from prokurist.types import TopicPartition
+
+LAST_NUMBER: Final = 0x7FFF_FFFF
+"""After it the requests of a session are counted from 1 again."""
+
+
+class Standing(Enum):
+    """What the next request of a session is."""
+
+    FULL = "full"
+    """It names everything, and asks the broker to keep it."""
+    KEPT = "kept"
+    """It names what has changed."""
+    CLOSED = "closed"
+    """There is none."""
+
+
+MOVES: Final[Mapping[Standing, frozenset[Standing]]] = MappingProxyType(
+    {
+        Standing.FULL: frozenset({Standing.FULL, Standing.KEPT, Standing.CLOSED}),
+        Standing.KEPT: frozenset({Standing.FULL, Standing.KEPT, Standing.CLOSED}),
+        Standing.CLOSED: frozenset[Standing](),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a session holds of one partition: the wish, and how it was put."""
+
+    wish: Wish
+    question: FetchQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What every fetch of a client says alike; see `wire.fetch.Fetch`."""
+
+    max_wait: float
+    min_bytes: int
+    read_committed: bool
+    rack: str
+
+
+class FetchSession:
+    """See the module.
+
+    Attributes:
+        asked: What is wanted in it.
+    """
+
+    __slots__ = ("_epoch", "_id", "_ids", "_standing", "asked")
+
+    def __init__(self) -> None:
+        self.asked: dict[TopicPartition, Asked] = {}
+        self._standing = Standing.FULL
+        self._id = NO_SESSION
+        self._epoch = FIRST_EPOCH
+        self._ids: dict[str, UUID] = {}
+
+    def request(
+        self, wanted: Iterable[Asked], ids: Mapping[str, UUID], terms: Terms, max_bytes: int
+    ) -> Fetch:
+        """The next request.
+
+        Args:
+            wanted: Everything that is wanted of this broker.
+            ids: The ids of all its topics; empty unless all are known.
+            terms: What every request says.
+            max_bytes: How much may come.
+        """
+        new = {each.wish.partition: each for each in wanted}
+        if self._standing is Standing.KEPT and not self._names_alike(ids):
+            self._move(Standing.FULL)
+        if self._standing is Standing.FULL:
+            questions = [each.question for each in new.values()]
+            forgotten: list[TopicPartition] = []
+            self._ids, self._epoch = dict(ids), FIRST_EPOCH
+        else:
+            questions = [
+                each.question
+                for tp, each in new.items()
+                if tp not in self.asked or self.asked[tp].question != each.question
+            ]
+            forgotten = [tp for tp in self.asked if tp not in new]
+            self._ids.update(ids)
+        self.asked = new
+        return Fetch(
+            questions=tuple(questions),
+            forgotten=tuple(forgotten),
+            topic_ids=dict(self._ids),
+            session_id=self._id,
+            session_epoch=self._epoch,
+            max_wait=terms.max_wait,
+            min_bytes=terms.min_bytes,
+            max_bytes=max_bytes,
+            read_committed=terms.read_committed,
+            rack=terms.rack,
+        )
+
+    def _names_alike(self, ids: Mapping[str, UUID]) -> bool:
+        """Whether topics go by the same ids as before, or by their names as before."""
+        if bool(ids) != bool(self._ids):
+            return False
+        return all(self._ids.get(topic, each) == each for topic, each in ids.items())
+
+    def answered(self, session_id: int) -> None:
+        """The broker has answered: it keeps the session, or it does not."""
+        if session_id == NO_SESSION:
+            self._id = NO_SESSION
+            self._move(Standing.FULL)
+            return
+        self._id = session_id
+        self._epoch = 1 if self._epoch == LAST_NUMBER else self._epoch + 1
+        self._move(Standing.KEPT)
+
+    def lost(self, *, unknown: bool = False) -> None:
+        """What the broker has of the session is not what we have: begin anew.
+
+        Args:
+            unknown: Whether it has nothing of it; otherwise the next request ends it.
+        """
+        if unknown:
+            self._id = NO_SESSION
+        self.asked.clear()
+        self._move(Standing.FULL)
+
+    def end(self) -> Fetch | None:
+        """The request that ends it; None where the broker keeps none."""
+        kept = self._standing is Standing.KEPT
+        self._move(Standing.CLOSED)
+        if not kept:
+            return None
+        return Fetch((), session_id=self._id, session_epoch=LAST_EPOCH)
+
+    def _move(self, standing: Standing) -> None:
+        if standing not in MOVES[self._standing]:
+            raise AssertionError(
+                f"a fetch session does not go from {self._standing.value} to {standing.value}"
+            )
+        self._standing = standing
+
+    def __repr__(self) -> str:
+        return (
+            f"FetchSession({self._standing.value}, {self._id}, request {self._epoch}, "
+            f"{len(self.asked)} partitions)"
+        )

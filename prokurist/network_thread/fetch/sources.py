@@ -1,0 +1,171 @@
+"""Where records come from: brokers, replicas that are nearer, and what has to wait.
+
+Thread: the network thread alone.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from prokurist.events.backoff import Backoff
+from prokurist.events.cluster import Cluster
+from prokurist.network_thread.fetch.session import FetchSession
+from prokurist.network_thread.operation import Operation
+from prokurist.network_thread.timer import Due, Timer
+from prokurist.types import Node, TopicPartition
+
+Leadership: TypeAlias = tuple[int | None, int | None]
+"""Who leads a partition, by its id, and in which epoch, as far as we know."""
+
+
+class Source:
+    """One broker that is fetched from.
+
+    Attributes:
+        node: The broker.
+        session: Our fetch session with it.
+        operation: The fetch that is on its way, or the pause after one that failed.
+        failures: How many fetches in a row have come to nothing.
+    """
+
+    __slots__ = ("failures", "node", "operation", "session")
+
+    def __init__(self, node: Node) -> None:
+        self.node: Node = node
+        self.session: FetchSession = FetchSession()
+        self.operation: Operation[None] | None = None
+        self.failures: int = 0
+
+    def __repr__(self) -> str:
+        doing = "resting" if self.operation is None else "fetching"
+        return f"Source({self.node}, {doing}, {self.session})"
+
+
+class Replicas:
+    """Which partitions are read from a replica that is nearer than the leader (KIP-392).
+
+    Args:
+        timer: The Timer.
+        lifetime: Seconds after which the leader is asked again.
+    """
+
+    def __init__(self, timer: Timer, lifetime: float) -> None:
+        self._timer = timer
+        self._lifetime = lifetime
+        self._preferred: dict[TopicPartition, tuple[int, float]] = {}
+
+    def prefer(self, tp: TopicPartition, node: int) -> None:
+        """The leader has named a replica."""
+        self._preferred[tp] = node, self._timer.now + self._lifetime
+
+    def forget(self, tp: TopicPartition) -> bool:
+        """Read from the leader again: whether that is another broker."""
+        return self._preferred.pop(tp, None) is not None
+
+    def source_of(self, tp: TopicPartition, cluster: Cluster) -> Node | None:
+        """The broker to read a partition from; None while nobody leads it."""
+        preferred = self._preferred.get(tp)
+        if preferred is not None:
+            number, until = preferred
+            node = cluster.nodes.get(number)
+            if node is not None and self._timer.now < until:
+                return node
+            del self._preferred[tp]
+        return cluster.leader(tp)
+
+    def keep(self, partitions: Collection[TopicPartition]) -> None:
+        """Remember nothing of others."""
+        self._preferred = {tp: at for tp, at in self._preferred.items() if tp in partitions}
+
+    def __repr__(self) -> str:
+        return f"Replicas({len(self._preferred)} preferred)"
+
+
+@dataclass(slots=True)
+class Trouble:
+    """What a partition has met.
+
+    Attributes:
+        failures: How often in a row.
+        until: Until when it is left alone.
+        leadership: Who led it then; with another leader there is no reason to wait.
+    """
+
+    failures: int
+    until: float
+    leadership: Leadership
+
+
+class Troubles:
+    """Partitions that have to wait before they are fetched again.
+
+    Args:
+        timer: The Timer.
+        backoff: `retry.backoff.ms` and its `.max.`.
+        over: Called when one of them may be fetched again.
+    """
+
+    def __init__(self, timer: Timer, backoff: Backoff, over: Callable[[], None]) -> None:
+        self._timer = timer
+        self._backoff = backoff
+        self._over = over
+        self._met: dict[TopicPartition, Trouble] = {}
+        self._due: Due | None = None
+
+    def meet(self, tp: TopicPartition, leadership: Leadership) -> None:
+        """A fetch of a partition has failed, or there was nobody to ask."""
+        former = self._met.get(tp)
+        failures = 1 if former is None else former.failures + 1
+        until = self._timer.now + self._backoff.pause(failures)
+        self._met[tp] = Trouble(failures, until, leadership)
+        if self._due is None or until < self._due.at:
+            self._watch(until)
+
+    def waits(self, tp: TopicPartition, leadership: Leadership) -> bool:
+        """Whether a partition has to be left alone yet."""
+        trouble = self._met.get(tp)
+        return (
+            trouble is not None
+            and self._timer.now < trouble.until
+            and trouble.leadership == leadership
+        )
+
+    def end(self, tp: TopicPartition) -> None:
+        """It has been fetched."""
+        self._met.pop(tp, None)
+
+    def keep(self, partitions: Collection[TopicPartition]) -> None:
+        """Remember nothing of others."""
+        self._met = {tp: trouble for tp, trouble in self._met.items() if tp in partitions}
+
+    def close(self) -> None:
+        """Wait for nothing any more."""
+        self._met.clear()
+        if self._due is not None:
+            self._timer.cancel(self._due)
+            self._due = None
+
+    def _watch(self, until: float) -> None:
+        if self._due is not None:
+            self._timer.cancel(self._due)
+        self._due = self._timer.at(until, "retry backoff of Fetch", self._wake)
+
+    def _wake(self) -> None:
+        self._due = None
+        later = [each.until for each in self._met.values() if each.until > self._timer.now]
+        if later:
+            self._watch(min(later))
+        self._over()
+
+    def __repr__(self) -> str:
+        return f"Troubles({len(self._met)} partitions)"
+
+
+def leadership(cluster: Cluster, tp: TopicPartition) -> Leadership:
+    """Who leads a partition, as a snapshot has it."""
+    view = cluster.partition(tp)
+    leader = cluster.leader(tp)
+    return (
+        None if leader is None else leader.id,
+        None if view is None else view.leader_epoch,
+    )

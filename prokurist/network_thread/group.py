@@ -1,0 +1,161 @@
+"""All that only a client with a group has, wired: commits, and its place in the group.
+
+Thread: the network thread alone, but for its making.
+"""
+
+from collections.abc import Callable
+
+from prokurist.config import ConsumerConfig
+from prokurist.errors import KafkaException
+from prokurist.events.application_events import (
+    AutoCommit,
+    Commit,
+    CommitOnce,
+    GroupEvent,
+    Leave,
+    LookUpCommitted,
+    Polled,
+    Rejoin,
+    StepDone,
+)
+from prokurist.events.background_events import BackgroundEvents
+from prokurist.events.backoff import Backoff
+from prokurist.events.membership import Enrolment, Presence
+from prokurist.events.subscription import Subscription
+from prokurist.network_thread.auto_commit import AutoCommits
+from prokurist.network_thread.calls import Calls
+from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.commit_manager import CommitManager
+from prokurist.network_thread.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.membership.classic_member import ClassicMember
+from prokurist.network_thread.membership.consumer_member import ConsumerMember
+from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.membership.handover import Handover
+from prokurist.network_thread.membership.membership import Membership
+from prokurist.network_thread.membership.steps import Steps
+from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.requests import Lane
+from prokurist.network_thread.stamps import Stamps
+from prokurist.network_thread.timer import Timer
+from prokurist.types import Node
+
+
+class Group:
+    """See the module.
+
+    Args:
+        config: The configuration.
+        group_id: Its `group.id`.
+        changed: Called when the group has given something, or got it back.
+
+    Attributes:
+        coordinator: Who coordinates the group.
+        commits: Commits, and looks up what was committed.
+        membership: Our place in it.
+    """
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        group_id: str,
+        *,
+        client: NetworkClient,
+        metadata: MetadataManager,
+        calls: Calls,
+        timer: Timer,
+        backoff: Backoff,
+        subscription: Subscription,
+        enrolment: Enrolment,
+        presence: Presence,
+        background: BackgroundEvents,
+        changed: Callable[[], None],
+    ) -> None:
+        self._calls = calls
+        self.coordinator: CoordinatorManager = CoordinatorManager(
+            group_id, client, metadata, timer, backoff
+        )
+        self.commits: CommitManager = CommitManager(
+            group_id,
+            client,
+            self.coordinator,
+            metadata,
+            timer,
+            backoff,
+            Stamps(enrolment, subscription.owned),
+        )
+        self._auto = AutoCommits(self.commits)
+        interval = config.max_poll_interval_ms / 1000
+        steps = Steps(background, subscription, auto_commit=config.enable_auto_commit)
+        self.membership: Membership = membership_of(
+            config,
+            Ground(
+                group_id,
+                config.group_instance_id,
+                config.client_rack or None,
+                interval,
+                config.request_timeout_ms / 1000,
+                client,
+                self.coordinator,
+                metadata,
+                calls,
+                timer,
+                backoff,
+                subscription,
+                enrolment,
+                presence,
+                background,
+                steps,
+                Handover(subscription, steps, self._auto, timer, interval, changed),
+            ),
+        )
+
+    def take(self, event: GroupEvent) -> None:
+        """Begin what an event asks for."""
+        match event:
+            case Commit(call, offsets, identity):
+                self._auto.overtake(offsets)
+                self._calls.start(call, self.commits.commit(call, offsets, identity))
+            case CommitOnce(call, offsets, identity):
+                self._auto.overtake(offsets)
+                self._calls.start(call, self.commits.commit_once(call, offsets, identity))
+            case AutoCommit(call, offsets, identity):
+                self._auto.overtake(offsets)
+                self._calls.start(call, self._auto.commit(call, offsets, identity))
+            case LookUpCommitted(call, partitions):
+                self._calls.start(call, self.commits.committed(call, partitions))
+            case Polled():
+                self.membership.polled()
+            case StepDone():
+                self.membership.step_done(event)
+            case Rejoin(_, reason):
+                self.membership.rejoin(reason)
+            case Leave(call, how):
+                self._calls.start(call, self.membership.leave(call, how))
+
+    def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
+        """A connection went down: perhaps the coordinator has moved."""
+        self.coordinator.on_disconnect(node, lane, error)
+
+    def poll(self) -> None:
+        """Nothing is begun here: what a membership does by itself has its Timer entries."""
+
+    def close(self) -> None:
+        """Stop what is under way unasked."""
+        self.membership.close()
+
+    def __repr__(self) -> str:
+        return f"Group({self.membership})"
+
+
+def membership_of(config: ConsumerConfig, ground: Ground) -> Membership:
+    """A member of the group by the protocol that is configured."""
+    internal = not config.exclude_internal_topics
+    if config.group_protocol == "consumer":
+        return ConsumerMember(ground, assignor=config.group_remote_assignor, internal=internal)
+    return ClassicMember(
+        ground,
+        config.partition_assignment_strategy,
+        session=config.session_timeout_ms / 1000,
+        interval=config.heartbeat_interval_ms / 1000,
+        internal=internal,
+    )

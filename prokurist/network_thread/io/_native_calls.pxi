@@ -1,0 +1,52 @@
+# What the system offers; see _native_watch.pyx.
+
+cdef extern from "<poll.h>" nogil:
+    cdef struct pollfd:
+        int fd
+        short events
+        short revents
+    const short POLLIN
+    const short POLLOUT
+
+cdef extern from "<sys/socket.h>" nogil:
+    ssize_t recv(int descriptor, void* room, size_t length, int flags)
+
+cdef extern from *:
+    """
+    #ifndef _GNU_SOURCE
+    #define _GNU_SOURCE
+    #endif
+    #include <errno.h>
+    #include <poll.h>
+    #include <stdint.h>
+    #include <sys/socket.h>
+    #include <time.h>
+
+    static int64_t prokurist_now(void) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    }
+
+    /* Where there is no wait in nanoseconds, rather a little too long than a spin. */
+    static int prokurist_wait(struct pollfd *all, int count, int64_t nanoseconds) {
+    #ifdef __linux__
+        struct timespec left = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+        return ppoll(all, (nfds_t)count, nanoseconds < 0 ? NULL : &left, NULL);
+    #else
+        return poll(all, (nfds_t)count,
+                    nanoseconds < 0 ? -1 : (int)((nanoseconds + 999999) / 1000000));
+    #endif
+    }
+
+    /* How much has to be there before a socket is readable. Linux asks for no more of it
+       than its buffer can hold; where we do not know that, nothing is asked for. */
+    static void prokurist_portion(int descriptor, int portion) {
+    #ifdef __linux__
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVLOWAT, &portion, sizeof portion);
+    #endif
+    }
+    """
+    int64_t prokurist_now() nogil
+    void prokurist_portion(int descriptor, int portion) nogil
+    int prokurist_wait(pollfd* all, int count, int64_t nanoseconds) nogil

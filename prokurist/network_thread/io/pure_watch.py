@@ -1,0 +1,116 @@
+"""The pure watch: `selectors`, and a read into each socket's frame. The specification.
+
+Thread: the network thread; see `watch`.
+"""
+
+import selectors
+from socket import socket
+from typing import Final
+
+from prokurist.network_thread.io.framing import SCRATCH_BYTES, FrameReader, Progress
+from prokurist.network_thread.io.watch import CLOSED, READING, WAKE, WRITING, Seen
+
+LONGEST_WAIT: Final = 86_400.0
+"""Beyond it the system's integers overflow; to return early is allowed."""
+
+
+class Stream:
+    """One watched socket."""
+
+    __slots__ = ("made", "number", "reader")
+
+    def __init__(self, number: int, made: socket, reader: FrameReader) -> None:
+        self.number: int = number
+        self.made: socket = made
+        self.reader: FrameReader = reader
+
+
+class PureWatch:
+    """See `watch.Watch`.
+
+    Args:
+        wake: The descriptor that ends a wait when it becomes readable.
+        largest: A longer frame ends its stream.
+    """
+
+    def __init__(self, wake: int, largest: int) -> None:
+        self.received: int = 0
+        self._largest = largest
+        self._scratch = memoryview(bytearray(SCRATCH_BYTES))
+        self._streams: dict[int, Stream] = {}
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(wake, selectors.EVENT_READ)
+
+    def add(self, number: int, made: socket, interest: int) -> None:
+        """Watch a socket; see `Watch.add`."""
+        stream = Stream(number, made, FrameReader(self._scratch, self._largest))
+        self._selector.register(made, interest, stream)
+        self._streams[number] = stream
+
+    def change(self, number: int, interest: int) -> None:
+        """Watch it for something else; see `Watch.change`."""
+        stream = self._streams[number]
+        self._selector.modify(stream.made, interest, stream)
+
+    def remove(self, number: int) -> None:
+        """Watch it no more; see `Watch.remove`."""
+        self._selector.unregister(self._streams.pop(number).made)
+
+    def wait(self, seconds: float | None) -> list[Seen]:
+        """Wait, and read; see `Watch.wait`."""
+        if seconds is not None:
+            seconds = min(seconds, LONGEST_WAIT)
+        seen: list[Seen] = []
+        for key, events in self._selector.select(seconds):
+            stream = key.data
+            if not isinstance(stream, Stream):
+                seen.append(Seen(WAKE, writable=False, frames=[], end=None))
+                continue
+            frames: list[memoryview] = []
+            end = self._read(stream, frames) if events & READING else None
+            writable = bool(events & WRITING)
+            if frames or writable or end is not None:
+                seen.append(Seen(stream.number, writable, frames, end))
+        return seen
+
+    def last_words(self, number: int) -> Seen:
+        """Read what is there already; see `Watch.last_words`."""
+        frames: list[memoryview] = []
+        end = self._read(self._streams[number], frames)
+        return Seen(number, writable=False, frames=frames, end=end)
+
+    def _read(self, stream: Stream, frames: list[memoryview]) -> OSError | str | None:
+        """Read once, and once more if the first read filled the scratch buffer."""
+        for _ in range(2):
+            room, more = stream.reader.room()
+            try:
+                count = stream.made.recv_into(room)
+            except BlockingIOError:
+                return None
+            except OSError as error:
+                return error
+            if count == 0:
+                return CLOSED
+            self.received += count
+            frames += stream.reader.took(count)
+            if stream.reader.refused:
+                return f"the peer sent {stream.reader.refused}"
+            if not more or count < len(room):
+                return None
+        return None
+
+    def progress(self, number: int) -> Progress:
+        """How far its stream has come; see `Watch.progress`."""
+        return self._streams[number].reader.progress()
+
+    def close(self) -> None:
+        """Watch nothing any more; see `Watch.close`.
+
+        Nothing is unregistered: in a forked child, which shares the selector,
+        that would take the parent's sockets out.
+        """
+        self._selector.close()
+        self._streams.clear()
+
+    def __repr__(self) -> str:
+        return f"<PureWatch of {len(self._streams)} sockets, received {self.received}>"

@@ -1,0 +1,114 @@
+"""Waiting for all sockets at once, and reading what came: what both twins offer.
+
+Thread: the network thread.
+Invariants: a socket that is watched for reading is read within `wait`, by a
+bounded amount before the others get their turn; what it brought is told by the
+same `wait` that read the last of it; nobody but the watch reads from it.
+
+The pure twin is the specification. The native one does all of a wait without the
+GIL and comes back for whole frames only, since beside a busy application thread
+every return costs up to 5 ms.
+"""
+
+from collections.abc import Callable, Mapping
+from socket import socket
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, cast
+
+from prokurist.twins import Choice, chosen
+
+if TYPE_CHECKING:
+    from prokurist.network_thread.io.framing import Progress
+
+READING, WRITING = 1, 2
+"""What a socket is watched for: one of these, or both."""
+
+MODULES: Final[Mapping[str, str]] = {
+    "native": "prokurist.network_thread.io._native_watch",
+    "python": "prokurist.network_thread.io.pure_watch",
+}
+"""The twins, the preferred one first."""
+
+CLOSED: Final = "the peer closed it"
+
+
+class Seen(NamedTuple):
+    """What a wait has seen of one socket.
+
+    Attributes:
+        number: Which.
+        writable: It can be written to, or its connect is over; told only where it
+            was watched for that.
+        frames: Whole frames that have come.
+        end: Why nothing can come any more, as an error or in words; None while it can.
+    """
+
+    number: int
+    writable: bool
+    frames: list[memoryview]
+    end: OSError | str | None
+
+
+class Watch(Protocol):
+    """All sockets of a client."""
+
+    @property
+    def received(self) -> int:
+        """Bytes from all sockets since the beginning."""
+        ...
+
+    def add(self, number: int, made: socket, interest: int) -> None:
+        """Watch a socket, which does not block.
+
+        Args:
+            number: A number that no watched socket bears.
+            made: It stays open until it is removed.
+            interest: READING, WRITING, or both.
+        """
+        ...
+
+    def change(self, number: int, interest: int) -> None:
+        """Watch it for something else."""
+        ...
+
+    def remove(self, number: int) -> None:
+        """Watch it no more; what had come of a frame is dropped."""
+        ...
+
+    def wait(self, seconds: float | None) -> list[Seen]:
+        """Wait until there is something to tell, or the time is over.
+
+        The pure twin also returns early with nothing, after a part of a frame.
+        """
+        ...
+
+    def last_words(self, number: int) -> Seen:
+        """Read what is there already, without waiting."""
+        ...
+
+    def progress(self, number: int) -> "Progress":
+        """How far its stream of frames has come."""
+        ...
+
+    def close(self) -> None:
+        """Watch nothing any more. The sockets are left alone."""
+        ...
+
+
+MakeWatch: TypeAlias = Callable[[int, int], Watch]
+"""From the descriptor that ends a wait when it becomes readable, and the longest
+frame that is accepted, in bytes."""
+
+WAKE: Final = -1
+"""The number under which `wait` tells that the descriptor was readable. Emptying it
+is the caller's business."""
+
+
+def best_watch() -> MakeWatch:
+    """The twin that serves in this process."""
+    return watch_of(chosen(MODULES))
+
+
+def watch_of(choice: Choice) -> MakeWatch:
+    """The watch of a twin."""
+    name = "NativeWatch" if choice.name == "native" else "PureWatch"
+    return cast("MakeWatch", getattr(choice.module, name))

@@ -1,0 +1,235 @@
+"""What a member of a classic group and its coordinator say to each other.
+
+Thread: the network thread alone. Here the coordinator is found, asked, and its codes
+are judged by the tables; what that means for the member is the member's to decide. A
+verdict that no patience mends is raised, with a text that says what a person can do.
+
+JoinGroup and SyncGroup have a lane of their own, because the broker parks them until
+the others have come; heartbeats and the leave share theirs with commits.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from prokurist.errors import (
+    FencedInstanceIdException,
+    GroupAuthorizationException,
+    GroupMaxSizeReachedException,
+    InconsistentGroupProtocolException,
+    InvalidSessionTimeoutException,
+    KafkaException,
+)
+from prokurist.events.call import Call
+from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.operation import Withdrawn
+from prokurist.network_thread.requests import Lane
+from prokurist.network_thread.verdicts import (
+    HEARTBEAT,
+    JOIN_GROUP,
+    SYNC_GROUP,
+    Verdict,
+    Verdicts,
+)
+from prokurist.network_thread.wire.membership import (
+    Heartbeat,
+    HeartbeatAnswer,
+    JoinGroup,
+    JoinGroupAnswer,
+    LeaveGroup,
+    SyncGroup,
+    SyncGroupAnswer,
+)
+from prokurist.network_thread.wire.request import Request
+from prokurist.types import Node
+
+Response = TypeVar("Response")
+
+SLACK: Final = 5.0
+"""How much longer than a rebalance may last the answer to JoinGroup is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """A member as its coordinator knows it.
+
+    Attributes:
+        member_id: Its id; empty before the coordinator has given one.
+        generation: The generation it belongs to; −1 for none.
+    """
+
+    member_id: str = ""
+    generation: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Generic[Response]):
+    """What came of one request.
+
+    Attributes:
+        verdict: What to do now.
+        response: The coordinator's answer; None where there was none.
+        error: What was wrong; None with DONE.
+    """
+
+    verdict: Verdict
+    response: Response | None
+    error: KafkaException | None
+
+
+class ClassicExchange:
+    """See the module.
+
+    Args:
+        ground: What the membership stands on.
+        session: `session.timeout.ms`, in seconds.
+    """
+
+    def __init__(self, ground: Ground, session: float) -> None:
+        self._ground = ground
+        self._session = session
+        # The answer to JoinGroup: the others may need all the time that a round has.
+        self._patience = max(ground.request_timeout, ground.poll_interval + SLACK)
+
+    async def join(
+        self, call: Call, member_id: str, protocols: tuple[tuple[str, bytes], ...], reason: str
+    ) -> Said[JoinGroupAnswer]:
+        """Ask to be let into the next generation; it is answered when all have come."""
+        ground = self._ground
+        request = JoinGroup(
+            ground.group_id,
+            protocols,
+            self._session,
+            ground.poll_interval,
+            member_id,
+            ground.instance_id,
+            reason,
+        )
+        return await self._ask(
+            call, request, JOIN_GROUP, lane=Lane.JOIN, patience=self._patience
+        )
+
+    async def sync(
+        self, call: Call, who: Who, protocol: str, parts: tuple[tuple[str, bytes], ...]
+    ) -> Said[SyncGroupAnswer]:
+        """Ask for the own part; a leader brings everybody's."""
+        ground = self._ground
+        request = SyncGroup(
+            ground.group_id,
+            who.generation,
+            who.member_id,
+            protocol,
+            parts,
+            ground.instance_id,
+        )
+        return await self._ask(call, request, SYNC_GROUP, lane=Lane.JOIN)
+
+    async def beat(self, call: Call, who: Who, patience: float) -> Said[HeartbeatAnswer]:
+        """Say that the member is alive.
+
+        Args:
+            call: Whose ledger tells of it.
+            who: The member.
+            patience: How long the answer may take before the coordinator is suspect.
+        """
+        ground = self._ground
+        request = Heartbeat(ground.group_id, who.generation, who.member_id, ground.instance_id)
+        return await self._ask(
+            call, request, HEARTBEAT, lane=Lane.COORDINATOR, patience=patience
+        )
+
+    async def leave(self, call: Call, who: Who, reason: str) -> None:
+        """Say that the member has gone; once, whatever comes of it.
+
+        Raises:
+            KafkaException: Nobody took the word: the coordinator notices by itself.
+        """
+        ground = self._ground
+        node = await ground.coordinator.known(call)
+        request = LeaveGroup(ground.group_id, who.member_id, ground.instance_id, reason)
+        await ground.client.send(node, request, call=call, lane=Lane.COORDINATOR)
+
+    async def _ask(
+        self,
+        call: Call,
+        request: Request[Any],
+        table: Verdicts,
+        *,
+        lane: Lane,
+        patience: float | None = None,
+    ) -> Said[Any]:
+        """Ask the coordinator, once.
+
+        Raises:
+            KafkaException: It is fatal to the membership.
+        """
+        node = await self._ground.coordinator.known(call)
+        call.wait_begins(f"a connection to {node}", self._ground.timer.now)
+        try:
+            answer = await self._ground.client.send(
+                node, request, call=call, lane=lane, patience=patience
+            )
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            if not error.retriable:
+                raise
+            call.met(error)
+            self._ground.coordinator.forget(node, error)
+            return Said(Verdict.REDISCOVER, None, error)
+        return self._judged(node, table, answer.response)
+
+    def _judged(self, node: Node, table: Verdicts, response: Any) -> Said[Any]:
+        verdict = table.of(response.error)
+        if verdict is Verdict.DONE:
+            self._ground.coordinator.served(node)
+            return Said(verdict, response, None)
+        error = table.error(response.error)
+        if verdict is Verdict.REDISCOVER:
+            self._ground.coordinator.forget(node, error)
+        else:
+            self._ground.coordinator.served(node)
+        if verdict is Verdict.FATAL:
+            raise self._explained(error)
+        return Said(verdict, response, error)
+
+    def _explained(self, error: KafkaException) -> KafkaException:
+        """The same error with what there is to know and to do about it."""
+        ground = self._ground
+        said: KafkaException
+        match error:
+            case GroupAuthorizationException():
+                said = GroupAuthorizationException(
+                    f"not allowed in group {ground.group_id}: the right to read the group is "
+                    f"missing",
+                    group_id=ground.group_id,
+                )
+            case FencedInstanceIdException():
+                said = FencedInstanceIdException(
+                    f"another client has joined group {ground.group_id} as "
+                    f"group.instance.id={ground.instance_id}: each instance needs a name of "
+                    f"its own"
+                )
+            case GroupMaxSizeReachedException():
+                said = GroupMaxSizeReachedException(
+                    f"group {ground.group_id} has as many members as the broker's "
+                    f"group.max.size allows: let one leave first, or raise that limit"
+                )
+            case InconsistentGroupProtocolException():
+                said = InconsistentGroupProtocolException(
+                    f"group {ground.group_id} has no assignor that this member knows, or is no "
+                    f"classic group of consumers: compare partition.assignment.strategy and "
+                    f"group.protocol with those of its other members"
+                )
+            case InvalidSessionTimeoutException():
+                said = InvalidSessionTimeoutException(
+                    f"session.timeout.ms={self._session * 1000:.0f} lies outside what the "
+                    f"broker allows: see its group.min.session.timeout.ms and "
+                    f"group.max.session.timeout.ms"
+                )
+            case _:
+                return error
+        said.__cause__ = error
+        return said
+
+    def __repr__(self) -> str:
+        return f"ClassicExchange({self._ground.group_id})"

@@ -1,0 +1,100 @@
+"""Heartbeats of a member of a classic group: one in flight, whatever the application does.
+
+Thread: the network thread alone. They go on from the answer to JoinGroup until the next
+one is asked for: while that is parked the coordinator does not count the time.
+
+An answer that has not come when the session would be over makes the connection suspect,
+so that the coordinator is looked for anew (B124); until then it has its time.
+"""
+
+from collections.abc import Callable
+
+from prokurist.errors import KafkaException
+from prokurist.events.call import Call
+from prokurist.events.clock import NEVER
+from prokurist.network_thread.membership.classic_exchange import ClassicExchange, Who
+from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.operation import Operation, Withdrawn
+from prokurist.network_thread.verdicts import Verdict
+
+AGAIN = frozenset({Verdict.RETRY, Verdict.REDISCOVER, Verdict.REFRESH})
+"""Verdicts that say nothing of the member: it only has to be heard."""
+
+
+class ClassicHeartbeats:
+    """See the module.
+
+    Args:
+        ground: What the membership stands on.
+        exchange: To speak with.
+        interval: `heartbeat.interval.ms`, in seconds.
+        session: `session.timeout.ms`, in seconds.
+        told: Called with what a heartbeat's answer means for the member.
+        failed: Called with what is fatal to the membership; they have stopped then.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        exchange: ClassicExchange,
+        interval: float,
+        session: float,
+        told: Callable[[Verdict, KafkaException], None],
+        failed: Callable[[KafkaException], None],
+    ) -> None:
+        self._exchange = exchange
+        self._timer = ground.timer
+        self._backoff = ground.backoff
+        self._request_timeout = ground.request_timeout
+        self._interval = interval
+        self._session = session
+        self._told = told
+        self._failed = failed
+        self._running: Operation[None] | None = None
+        self._run = 0
+        self._who = Who()
+        self._answered_at = ground.timer.now
+
+    def start(self, who: Who) -> None:
+        """Begin, or go on as this one: the coordinator has just answered it."""
+        self._who = who
+        self._answered_at = self._timer.now
+        if self._running is None:
+            self._running = Operation(self._beat(self._run), "heartbeats", self._ended)
+
+    def stop(self) -> None:
+        """Send no more."""
+        running, self._running = self._running, None
+        # Who hears of an answer may stop them: that run ends when it looks at this.
+        self._run += 1
+        if running is not None:
+            running.throw(Withdrawn("no heartbeats for now"))
+
+    async def _beat(self, run: int) -> None:
+        pause, failures = self._interval, 0
+        while run == self._run:
+            await self._timer.sleep(pause, "heartbeat.interval.ms")
+            began = self._timer.now
+            # A call of its own for each: it has no end, and its ledger would grow.
+            call = Call("heartbeat", began, NEVER)
+            left = self._answered_at + self._session - began
+            said = await self._exchange.beat(
+                call, self._who, min(self._request_timeout, max(left, self._interval))
+            )
+            if said.verdict in AGAIN:
+                failures += 1
+                pause = self._backoff.pause(failures)
+                continue
+            failures, self._answered_at = 0, self._timer.now
+            # Counted from when it was begun: the way there and back does not add up.
+            pause = max(0.0, began + self._interval - self._timer.now)
+            if said.error is not None:
+                self._told(said.verdict, said.error)
+
+    def _ended(self, _nothing: None, error: KafkaException | None) -> None:
+        if error is not None and not isinstance(error, Withdrawn):
+            self.stop()
+            self._failed(error)
+
+    def __repr__(self) -> str:
+        return f"ClassicHeartbeats({'on' if self._running is not None else 'off'})"

@@ -1,0 +1,324 @@
+"""A member of a classic group: when rounds begin, and what ends its place.
+
+Thread: the network thread alone.
+
+A round begins when a poll asks for it, for in it the user may have to give up what he
+works on; then it goes on in the background, whatever the application does, and so do
+heartbeats. Reasons for the next one are kept until then:
+
+- the group has begun one, or the user wants one;
+- what is subscribed to has changed, or what a pattern matches, or, for the leader, how
+  many partitions there are.
+
+A place ends by the user's wish (`leave`), because he does not poll any more, because the
+coordinator does not count the member any more, or because it will never have it. In each
+case nothing of what was read is returned from that moment on. Only in the third does a
+round begin at once: everything is lost already, and nothing is left to wait for.
+"""
+
+import logging
+from collections.abc import Coroutine, Sequence
+from typing import Any, Final
+
+from prokurist.errors import AuthenticationException, FencedInstanceIdException, KafkaException
+from prokurist.events.application_events import StepDone
+from prokurist.events.background_events import BackgroundError
+from prokurist.events.call import Call
+from prokurist.events.clock import NEVER
+from prokurist.events.cluster import Cluster
+from prokurist.events.membership import Identity, Role
+from prokurist.network_thread.membership.classic_exchange import ClassicExchange, Who
+from prokurist.network_thread.membership.classic_heartbeats import ClassicHeartbeats
+from prokurist.network_thread.membership.classic_round import ClassicRound
+from prokurist.network_thread.membership.classic_state import (
+    IN_A_ROUND,
+    ClassicState,
+    transition,
+)
+from prokurist.network_thread.membership.classic_strategies import Strategies
+from prokurist.network_thread.membership.classic_topics import ClassicTopics
+from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.membership.poll_guard import PollGuard
+from prokurist.network_thread.operation import Operation, Withdrawn
+from prokurist.network_thread.verdicts import Verdict
+from prokurist.types import GroupMembershipOperation
+
+LOG: Final = logging.getLogger("prokurist.network_thread")
+
+
+class ClassicMember:
+    """See the module; a `Membership`.
+
+    Args:
+        ground: What it stands on.
+        assignors: `partition.assignment.strategy`.
+        session: `session.timeout.ms`, in seconds.
+        interval: `heartbeat.interval.ms`, in seconds.
+        internal: Whether a pattern finds Kafka's own topics as well.
+
+    Attributes:
+        who: Who we are to the coordinator.
+        state: Where the member stands.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        assignors: Sequence[str | object],
+        *,
+        session: float,
+        interval: float,
+        internal: bool,
+    ) -> None:
+        self.who: Who = Who()
+        self.state: ClassicState = ClassicState.OUT
+        self._ground = ground
+        self._exchange = ClassicExchange(ground, session)
+        self._topics = ClassicTopics(ground.subscription, ground.metadata, internal=internal)
+        self._heartbeats = ClassicHeartbeats(
+            ground, self._exchange, interval, session, self._told, self._failed
+        )
+        self._guard = PollGuard(
+            ground.presence, ground.timer, ground.poll_interval, self._missed
+        )
+        self._round = ClassicRound(
+            self, ground, self._exchange, Strategies(assignors, ground.steps), self._topics
+        )
+        self._running: Operation[None] | None = None
+        self._leaving: Operation[None] | None = None
+        self._due: str | None = None
+        self._lost = False
+        self._hinted = False
+        ground.client.features.on_change = self._on_features
+
+    # --- what is asked of it: see `Membership` -----------------------------------------
+
+    def polled(self) -> None:
+        """See `Membership`."""
+        subscribed = self._ground.subscription.subscribed
+        if subscribed is None:
+            return
+        if self.state is ClassicState.OUT:
+            self.move(ClassicState.WAITING)
+            self._due = "the member is new"
+        if self.state is ClassicState.WAITING:
+            self._guard.start()
+            self._begin(self._due or "the member has left, and polls again")
+        elif self.state is ClassicState.STABLE and (why := self._why()) is not None:
+            self._begin(why)
+
+    def step_done(self, done: StepDone) -> None:
+        """See `Membership`."""
+        self._ground.steps.done(done)
+
+    def rejoin(self, reason: str) -> None:
+        """See `Membership`."""
+        if self.state is not ClassicState.OUT:
+            self._want(reason)
+
+    def on_metadata(self, _cluster: Cluster) -> None:
+        """See `Membership`."""
+        if self.state is ClassicState.STABLE and (why := self._why()) is not None:
+            self._want(why)
+
+    def leave(self, call: Call, how: GroupMembershipOperation) -> Coroutine[Any, Any, None]:
+        """See `Membership`."""
+        # At once, and not in the operation's first step: of a call that has ended while
+        # its event lay in the mailbox no step is made, and we have to be out all the same.
+        self._guard.stop()
+        who = self._end(ClassicState.OUT)
+        self._topics.stop()
+        self._ground.enrolment.alone()
+        self._due, self._lost = None, False
+        told = how is not GroupMembershipOperation.REMAIN_IN_GROUP
+        if how is GroupMembershipOperation.DEFAULT:
+            told = self._ground.instance_id is None
+        return self._say_goodbye(call, who if told else Who(), "the consumer leaves")
+
+    def close(self) -> None:
+        """See `Membership`."""
+        self._guard.stop()
+        self._end(ClassicState.OUT)
+        self._topics.stop()
+        self._stop_leaving("the client is closing")
+
+    def _on_features(self) -> None:
+        """Say once that the other protocol is there to be had."""
+        if self._ground.client.features.consumer_protocol and not self._hinted:
+            self._hinted = True
+            LOG.info(
+                "group %s uses group.protocol=classic; this cluster has group.version "
+                "finalised and offers group.protocol=consumer as well (KIP-848)",
+                self._ground.group_id,
+            )
+
+    # --- rounds ------------------------------------------------------------------------
+
+    def _why(self) -> str | None:
+        """Why a round has to begin, if it has to."""
+        return self._due or self._topics.news(self._round.joined_as)
+
+    def _want(self, reason: str) -> None:
+        """Have the next poll begin a round, or the one that waits."""
+        self._due = self._due or reason
+        if self.state in (ClassicState.STABLE, ClassicState.WAITING):
+            self._ground.ask_for_poll()
+
+    def _begin(self, reason: str) -> None:
+        self._due = None
+        lost, self._lost = self._lost, False
+        running = Operation(self._round.run(reason, lost=lost), "rebalance", self._ended)
+        self._running = None if running.ended else running
+
+    def _ended(self, _nothing: None, error: KafkaException | None) -> None:
+        self._running = None
+        if isinstance(error, Withdrawn):
+            return
+        if error is not None:
+            self._failed(error)
+            return
+        # What was learned meanwhile counts from now on.
+        if (why := self._why()) is not None:
+            self._want(why)
+
+    def move(self, state: ClassicState) -> None:
+        """See `Place`."""
+        self.state = transition(self.state, state)
+
+    def asking(self) -> None:
+        """See `Place`."""
+        self._heartbeats.stop()
+        if self._ground.enrolment.identity.is_counted:
+            self._ground.enrolment.rebalancing()
+
+    def let_in(self, who: Who) -> None:
+        """See `Place`."""
+        self.who = who
+        self._due = None
+        self._heartbeats.start(who)
+
+    def counted(self) -> None:
+        """See `Place`."""
+        identity = Identity(
+            Role.MEMBER,
+            self.who.member_id,
+            self.who.generation,
+            self._ground.instance_id,
+        )
+        # Of each generation the parts are others: what an older one wished to commit
+        # may be somebody else's.
+        self._ground.enrolment.counted(identity, anew=True)
+
+    def put_out(self, *, forget: bool) -> None:
+        """See `Place`."""
+        self._heartbeats.stop()
+        self.who = Who() if forget else Who(self.who.member_id)
+        self._ground.enrolment.put_out()
+
+    # --- what ends a place ---------------------------------------------------------------
+
+    def _told(self, verdict: Verdict, error: KafkaException) -> None:
+        """What a heartbeat was answered."""
+        if verdict is Verdict.ROUND:
+            # While we sync, that is known already, or the answer to it will tell.
+            if self.state in (ClassicState.STABLE, ClassicState.TAKING):
+                self._want("the group shares out anew")
+            return
+        LOG.warning(
+            "group %s does not count this member any more (%s): what it read may be others', "
+            "and it joins again",
+            self._ground.group_id,
+            error,
+        )
+        forget = verdict is Verdict.RESET
+        who = self._end(ClassicState.WAITING)
+        if not forget:
+            self.who = Who(who.member_id)
+        self._lost = True
+        self._begin("the coordinator did not count the member any more")
+
+    def _missed(self, seconds: float) -> None:
+        """There was no poll for too long; the guard has stopped."""
+        who = self._end(ClassicState.WAITING)
+        LOG.warning(
+            "no poll for %.1f s, and max.poll.interval.ms=%.0f: this consumer has left group "
+            "%s, and joins again with the next poll; take less time between two polls, or "
+            "raise the limit",
+            seconds,
+            self._ground.poll_interval * 1000,
+            self._ground.group_id,
+        )
+        self._lose_all()
+        if self._ground.instance_id is None:
+            self._leave_unasked(who, "max.poll.interval.ms is over")
+        self._want("the member has left, and polls again")
+
+    def _failed(self, error: KafkaException) -> None:
+        """The membership cannot go on."""
+        self._guard.stop()
+        passing = isinstance(error, AuthenticationException)
+        who = self._end(ClassicState.WAITING if passing else ClassicState.FAILED)
+        self._lose_all()
+        if passing:
+            # Credentials may be mended: the next poll tries again.
+            self._ground.background.post(BackgroundError(error))
+            self._want("the member was refused, and polls again")
+            return
+        if not isinstance(error, FencedInstanceIdException):
+            # Where it was our own fault the others wait for us: they need not any more.
+            self._leave_unasked(who, "the membership has failed")
+        self._ground.background.fail(error)
+
+    def _end(self, state: ClassicState) -> Who:
+        """Stop all that is under way, and be nobody: who we were."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.throw(Withdrawn("the membership has ended"))
+        self._heartbeats.stop()
+        who, self.who = self.who, Who()
+        self._ground.enrolment.put_out()
+        if self.state is not state:
+            self.move(state)
+        return who
+
+    def _lose_all(self) -> None:
+        """Nothing of what was read is returned from now on; the next poll hears of it."""
+        subscribed = self._ground.subscription.subscribed
+        self._lost = True
+        if subscribed is not None:
+            self._ground.subscription.lose(subscribed.term)
+
+    def _leave_unasked(self, who: Who, reason: str) -> None:
+        """Tell the coordinator that we have gone, where it may still count on us."""
+        call = Call("leave", self._ground.timer.now, NEVER)
+        due = self._ground.timer.after(
+            self._ground.request_timeout,
+            "leave",
+            lambda: self._stop_leaving("the time is over"),
+        )
+
+        def done(_nothing: None, _error: KafkaException | None) -> None:
+            self._ground.timer.cancel(due)
+            self._leaving = None
+
+        leaving = Operation(self._say_goodbye(call, who, reason), "leave", done)
+        self._leaving = None if leaving.ended else leaving
+
+    def _stop_leaving(self, why: str) -> None:
+        if self._leaving is not None:
+            self._leaving.throw(Withdrawn(why))
+
+    async def _say_goodbye(self, call: Call, who: Who, reason: str) -> None:
+        if not who.member_id:
+            return
+        try:
+            await self._exchange.leave(call, who, reason)
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            LOG.debug("left without having been heard: %s", error)
+
+    def __repr__(self) -> str:
+        generation = self.who.generation
+        rounds = " (in a round)" * (self.state in IN_A_ROUND)
+        return f"ClassicMember({self.state.value}{rounds}, generation {generation})"

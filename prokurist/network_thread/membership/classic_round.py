@@ -1,0 +1,279 @@
+"""One round of a classic group: from giving up what must go to having what has come.
+
+Thread: the network thread alone. It is read from top to bottom, and every way out of it
+is an exception at one of its `await`s:
+
+    prepare ─► join ─► sync ─► take
+                ▲ └─┘   │
+                └───────┘  (the group has begun another round meanwhile)
+
+Members that keep what they read (cooperative) may have to give some of it up in `take`;
+then another round follows, in which that is given out. The others have given up
+everything in `prepare`, which therefore only begins inside a poll.
+"""
+
+from typing import Final, Protocol
+
+from prokurist.assignors import encoding
+from prokurist.assignors.assignor import Member
+from prokurist.errors import InconsistentGroupProtocolException, KafkaException
+from prokurist.events.call import Call
+from prokurist.events.clock import NEVER
+from prokurist.network_thread.membership.classic_exchange import ClassicExchange, Who
+from prokurist.network_thread.membership.classic_state import ClassicState
+from prokurist.network_thread.membership.classic_strategies import Strategies
+from prokurist.network_thread.membership.classic_topics import ClassicTopics
+from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.membership.leading import (
+    encoded,
+    members_of,
+    partitions_of,
+    topics_of,
+)
+from prokurist.network_thread.verdicts import Verdict
+from prokurist.network_thread.wire.membership import JoinGroupAnswer
+from prokurist.types import TopicPartition
+
+PAUSE: Final = "rebalance backoff"
+
+AT_ONCE: Final = 2
+"""Rounds in a row without a pause: what is given up in one is given out in the next."""
+
+
+class Place(Protocol):
+    """What a round asks of the member whose place it changes."""
+
+    who: Who
+
+    def move(self, state: ClassicState) -> None:
+        """The round has come so far."""
+        ...
+
+    def asking(self) -> None:
+        """JoinGroup is about to be asked: no heartbeat and no commit until it is answered."""
+        ...
+
+    def let_in(self, who: Who) -> None:
+        """We are in the next generation."""
+        ...
+
+    def counted(self) -> None:
+        """The group has its parts: what is ours by now may be committed."""
+        ...
+
+    def put_out(self, *, forget: bool) -> None:
+        """The group does not count us any more; with `forget`, not even our id."""
+        ...
+
+
+class ClassicRound:
+    """See the module.
+
+    Args:
+        place: The member's.
+        ground: What the membership stands on.
+        exchange: To speak with the coordinator.
+        strategies: The member's assignors.
+        topics: Topics it has an eye on.
+
+    Attributes:
+        joined_as: The topics with which it has asked to be let in last.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        ground: Ground,
+        exchange: ClassicExchange,
+        strategies: Strategies,
+        topics: ClassicTopics,
+    ) -> None:
+        self._place = place
+        self._exchange = exchange
+        self._strategies = strategies
+        self._topics = topics
+        self._subscription = ground.subscription
+        self._handover = ground.handover
+        self._timer = ground.timer
+        self._backoff = ground.backoff
+        self._rack = ground.rack
+        self._generation = -1
+        self.joined_as: frozenset[str] = frozenset()
+
+    async def run(self, reason: str, *, lost: bool) -> None:
+        """Go round until nothing is left to be given up.
+
+        Args:
+            reason: For the broker's log.
+            lost: Whether what we had may be others' already.
+
+        Raises:
+            KafkaException: It is fatal to the membership.
+        """
+        subscribed = self._subscription.subscribed
+        if subscribed is None:
+            return
+        why: str | None = reason
+        rounds = 0
+        while why is not None:
+            rounds += 1
+            if rounds > AT_ONCE:
+                await self._timer.sleep(self._backoff.pause(rounds - AT_ONCE), PAUSE)
+            self._place.move(ClassicState.PREPARING)
+            await self._prepare(subscribed.term, lost=lost)
+            part = await self._part(subscribed.term, why)
+            self._place.move(ClassicState.TAKING)
+            why = await self._take(subscribed.term, part)
+            lost = False
+        self._place.move(ClassicState.STABLE)
+
+    # --- prepare ---------------------------------------------------------------------
+
+    async def _prepare(self, term: int, *, lost: bool) -> None:
+        """Give up what must not be kept while the group shares out."""
+        if lost:
+            await self._handover.lose(term)
+            return
+        owned = self._subscription.owned()
+        if self._strategies.cooperative:
+            call = Call("rebalance", self._timer.now, NEVER)
+            topics = await self._topics.found(call)
+            owned = frozenset(tp for tp in owned if tp.topic not in topics)
+        if owned:
+            await self._give_back(term, owned)
+
+    async def _give_back(self, term: int, partitions: frozenset[TopicPartition]) -> None:
+        if not await self._handover.give_back(term, partitions):
+            # The listener has raised, which a poll tells of. The group goes on all the same.
+            self._subscription.drop(term, partitions)
+
+    # --- join, and sync --------------------------------------------------------------
+
+    async def _part(self, term: int, reason: str) -> tuple[TopicPartition, ...]:
+        """Join and sync until there is a part."""
+        failures = 0
+        while True:
+            joined = await self._join(term, reason)
+            self._place.move(ClassicState.SYNCING)
+            call = Call("rebalance", self._timer.now, NEVER)
+            parts = await self._lead(call, joined) if joined.leader == joined.member_id else ()
+            said = await self._exchange.sync(
+                call, self._place.who, joined.protocol or "", parts
+            )
+            if said.verdict is Verdict.DONE and said.response is not None:
+                part = part_in(said.response.assignment, said.response.protocol, joined)
+                await self._told(joined, part)
+                return part
+            if said.verdict in (Verdict.RESET, Verdict.OUTDATED):
+                await self._evicted(term, said.verdict)
+            failures += 1
+            if said.verdict is not Verdict.ROUND or failures > 1:
+                await self._timer.sleep(self._backoff.pause(failures), PAUSE)
+
+    async def _join(self, term: int, reason: str) -> JoinGroupAnswer:
+        """Ask to be let in until we are."""
+        failures = 0
+        while True:
+            # A call for each attempt: one that goes on for days would keep a ledger of all.
+            call = Call("rebalance", self._timer.now, NEVER)
+            protocols = await self._protocols(call)
+            self._place.move(ClassicState.JOINING)
+            self._place.asking()
+            said = await self._exchange.join(call, self._place.who.member_id, protocols, reason)
+            response = said.response
+            if said.verdict is Verdict.DONE and response is not None:
+                self._place.let_in(Who(response.member_id, response.generation))
+                return response
+            named_anew = self._place.who.member_id == ""
+            if said.verdict is Verdict.IDENTIFY and response is not None:
+                self._place.who = Who(response.member_id)
+            elif said.verdict in (Verdict.RESET, Verdict.OUTDATED):
+                await self._evicted(term, said.verdict)
+            if said.verdict is Verdict.IDENTIFY and named_anew:
+                continue
+            failures += 1
+            await self._timer.sleep(self._backoff.pause(failures), PAUSE)
+
+    async def _protocols(self, call: Call) -> tuple[tuple[str, bytes], ...]:
+        """What we tell the leader, and note of what it rests on."""
+        self.joined_as = await self._topics.found(call)
+        return await self._strategies.protocols(
+            Member(
+                "",
+                tuple(sorted(self.joined_as)),
+                rack=self._rack,
+                owned=tuple(sorted(self._subscription.owned())),
+                generation=self._generation,
+            )
+        )
+
+    async def _evicted(self, term: int, verdict: Verdict) -> None:
+        self._place.put_out(forget=verdict is Verdict.RESET)
+        self._generation = -1
+        await self._handover.lose(term)
+
+    async def _lead(self, call: Call, joined: JoinGroupAnswer) -> tuple[tuple[str, bytes], ...]:
+        """As the leader, share out; not as one that came back to a group that has its parts."""
+        members = members_of(joined.members)
+        names = topics_of(members)
+        cluster = await self._topics.of_everybody(call, names)
+        if joined.skip_assignment:
+            return ()
+        there = partitions_of(cluster, names)
+        return encoded(await self._strategies.assign(joined.protocol or "", there, members))
+
+    async def _told(self, joined: JoinGroupAnswer, part: tuple[TopicPartition, ...]) -> None:
+        if joined.leader != joined.member_id:
+            self._topics.rest()
+        self._generation = joined.generation
+        self._place.counted()
+        await self._strategies.assigned(joined.protocol or "", part, joined.generation)
+
+    # --- take ------------------------------------------------------------------------
+
+    async def _take(self, term: int, part: tuple[TopicPartition, ...]) -> str | None:
+        """Have what has come, and give up what has not.
+
+        Returns:
+            Why another round has to follow; None if it need not.
+        """
+        wanted = self._topics.subscribed | self.joined_as
+        strange = sorted(tp for tp in part if tp.topic not in wanted)
+        if strange:
+            return f"the part holds {strange[0]}, which this member has not subscribed to"
+        mine, owned = frozenset(part), self._subscription.owned()
+        gone = owned - mine
+        if gone:
+            await self._give_back(term, gone)
+        new = mine - owned
+        if not await self._handover.take(term, new):
+            # As above: what the group has given us is ours, whatever the listener says.
+            self._subscription.begin(term, new)
+        if not gone:
+            return None
+        return f"{len(gone)} partitions were given up, for others to have"
+
+    def __repr__(self) -> str:
+        return f"ClassicRound(generation {self._generation}, {len(self.joined_as)} topics)"
+
+
+def part_in(
+    data: bytes, protocol: str | None, joined: JoinGroupAnswer
+) -> tuple[TopicPartition, ...]:
+    """Our part, as the leader has encoded it.
+
+    Raises:
+        InconsistentGroupProtocolException: The coordinator speaks of another assignor.
+        KafkaException: It cannot be read.
+    """
+    if protocol is not None and protocol != joined.protocol:
+        raise InconsistentGroupProtocolException(
+            f"the coordinator let this member join under assignor {joined.protocol!r} and gave "
+            f"it its part under {protocol!r}"
+        )
+    try:
+        return encoding.assigned(data)
+    except encoding.MalformedMessage as error:
+        raise KafkaException(
+            f"the group's leader ({joined.leader}) has sent a part that cannot be read: {error}"
+        ) from error

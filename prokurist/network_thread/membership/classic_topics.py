@@ -1,0 +1,91 @@
+"""Topics that a member of a classic group has an eye on.
+
+Thread: the network thread alone.
+
+Beside what a pattern matches, that is what the leader's assignment rests on: it shared out
+partitions as they were at that moment. It looks at everybody's topics for as long as that
+holds, and asks for another round when their number of partitions is another one: nobody
+else will (topics that appear or go included). That replicas move between racks is no
+reason: a broker that is away for a moment would be one.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+
+from prokurist.errors import KafkaException
+from prokurist.events.call import Call
+from prokurist.events.cluster import Cluster
+from prokurist.events.subscription import Subscription
+from prokurist.network_thread.interest import can_be_sent
+from prokurist.network_thread.membership.leading import counts_of
+from prokurist.network_thread.membership.patterns import Patterns
+from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.operation import Withdrawn
+
+
+class ClassicTopics(Patterns):
+    """See the module.
+
+    Args:
+        subscription: What is subscribed to.
+        metadata: Knows the topics.
+        internal: Whether a pattern finds Kafka's own topics as well.
+    """
+
+    def __init__(
+        self, subscription: Subscription, metadata: MetadataManager, *, internal: bool
+    ) -> None:
+        super().__init__(subscription, metadata, internal=internal)
+        self._tracking = ExitStack()
+        self._rests_on: Mapping[str, int] = {}
+
+    async def of_everybody(self, call: Call, topics: Iterable[str]) -> Cluster:
+        """What is known of the topics of all members, from now on kept up to date."""
+        self.rest()
+        own = self.subscribed
+        wanted = [each for each in topics if can_be_sent(each)]
+        # What is wrong with our own is told to the next poll; theirs is their business.
+        interest = self._metadata.interest
+        self._tracking.enter_context(
+            interest.tracking(each for each in wanted if each not in own)
+        )
+        if any(each not in self._metadata.cluster.topics for each in wanted):
+            try:
+                await self._metadata.refreshed(call, "the topics of the group")
+            except Withdrawn:
+                raise
+            except KafkaException as error:
+                call.met(error)  # The others wait: what is known has to do.
+        self._rests_on = counts_of(self._metadata.cluster, wanted)
+        return self._metadata.cluster
+
+    def news(self, joined_as: frozenset[str]) -> str | None:
+        """Why the group has to share out anew, if it has to.
+
+        Args:
+            joined_as: The topics with which we joined it.
+        """
+        if self._subscription.subscribed is None:
+            return None
+        if not self.look_again():
+            return "another pattern is subscribed to"
+        if self.subscribed != joined_as:
+            return "other topics are subscribed to"
+        now = counts_of(self._metadata.cluster, self._rests_on)
+        changed = sorted(each for each, count in self._rests_on.items() if now[each] != count)
+        if changed:
+            return f"{changed[0]} has {now[changed[0]]} partitions by now"
+        return None
+
+    def rest(self) -> None:
+        """Look at other members' topics no more."""
+        self._tracking.close()
+        self._rests_on = {}
+
+    def stop(self) -> None:
+        """Look at nothing any more."""
+        self.rest()
+        super().stop()
+
+    def __repr__(self) -> str:
+        return f"ClassicTopics({len(self._rests_on)} rested on)"

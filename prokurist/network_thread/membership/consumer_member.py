@@ -1,0 +1,393 @@
+"""A member of the group by the consumer protocol (KIP-848): the coordinator assigns.
+
+Thread: the network thread alone.
+
+One operation sends heartbeats, one at a time: when the coordinator's interval is over,
+counted from the last sending, and at once when there is something to say. Another has
+partitions change hands. Heartbeats go on whatever the application does, and stop when
+it has not polled for `max.poll.interval.ms`.
+
+- Joining begins with a poll that was asked for. After that nobody is needed but for
+  what the user's own code has to be told.
+- Put out (FENCED), the member loses everything in that moment, tells the listener, and
+  joins again. A fatal refusal is what every poll raises until the user unsubscribes.
+- Whoever leaves says so once, and waits for no more than its answer.
+"""
+
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+from uuid import uuid4
+
+from prokurist.errors import (
+    GroupAuthorizationException,
+    KafkaException,
+    UnsupportedVersionException,
+)
+from prokurist.events.application_events import StepDone
+from prokurist.events.background_events import BackgroundError
+from prokurist.events.call import Call
+from prokurist.events.clock import NEVER, Deadline
+from prokurist.events.cluster import Cluster
+from prokurist.events.membership import Identity, Role
+from prokurist.network_thread.membership.alarm import Alarm
+from prokurist.network_thread.membership.consumer_refusals import Refusals
+from prokurist.network_thread.membership.consumer_state import COUNTED, MemberState, moved
+from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.membership.heartbeat_terms import HeartbeatTerms
+from prokurist.network_thread.membership.patterns import Patterns
+from prokurist.network_thread.membership.poll_guard import PollGuard
+from prokurist.network_thread.membership.reconciler import Reconciler
+from prokurist.network_thread.membership.topic_names import TopicNames
+from prokurist.network_thread.operation import Operation, Withdrawn
+from prokurist.network_thread.requests import Answer, Lane
+from prokurist.network_thread.verdicts import CONSUMER_GROUP_HEARTBEAT, Verdict
+from prokurist.network_thread.wire.consumer_group import ConsumerGroupHeartbeatAnswer
+from prokurist.types import GroupMembershipOperation
+
+LOG: Final = logging.getLogger("prokurist.network_thread")
+
+INTERVAL: Final = 5.0
+"""Seconds between two heartbeats as long as no coordinator has named any."""
+
+
+OVER: Final = frozenset({Verdict.REJOIN, Verdict.FATAL})
+"""What ends the heartbeats of a membership. The next one has heartbeats of its own."""
+
+
+def new_id() -> str:
+    """The id that a member brings along, and keeps for as long as the client lives."""
+    return str(uuid4())
+
+
+class ConsumerMember:
+    """See the module.
+
+    Args:
+        ground: What it stands on.
+        assignor: `group.remote.assignor`.
+        internal: Whether a pattern of ours finds Kafka's own topics as well.
+        member_id: Makes the member's id.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        *,
+        assignor: str | None,
+        internal: bool,
+        member_id: Callable[[], str] = new_id,
+    ) -> None:
+        self.state: MemberState = MemberState.OUT
+        self._ground = ground
+        self._terms = HeartbeatTerms(ground, member_id(), assignor)
+        self._patterns = Patterns(ground.subscription, ground.metadata, internal=internal)
+        self._alarm = Alarm(ground.timer)
+        self._guard = PollGuard(
+            ground.presence, ground.timer, ground.poll_interval, self._has_not_polled
+        )
+        self._reconciler = Reconciler(
+            ground.handover,
+            TopicNames(
+                ground.client, ground.metadata, ground.timer, ground.backoff, self._go_on
+            ),
+            self._settled,
+            ground.ask_for_poll,
+        )
+        self._refusals = Refusals(ground)
+        self._heartbeats: Operation[None] | None = None
+        self._losing: Operation[None] | None = None
+        self._term = 0
+        self._version = 0
+        self._epoch = 0
+        self._interval = INTERVAL
+        self._is_known = False
+
+    # --- what others ask -------------------------------------------------------------
+
+    def polled(self) -> None:
+        """See `Membership`."""
+        subscribed = self._ground.subscription.subscribed
+        if subscribed is None:
+            return
+        if self.state is MemberState.OUT:
+            self._term = subscribed.term
+            self._join()
+        elif self.state is MemberState.STALE:
+            self._lose(self._join)
+        elif self.state in COUNTED:
+            self._look_at_subscription()
+            self._go_on()
+
+    def step_done(self, done: StepDone) -> None:
+        """See `Membership`."""
+        self._ground.steps.done(done)
+
+    def rejoin(self, reason: str) -> None:
+        """See `Membership`: here the coordinator alone decides."""
+        LOG.info("not asked for another assignment (%s): the broker decides", reason)
+
+    def on_metadata(self, _cluster: Cluster) -> None:
+        """See `Membership`."""
+        if self.state in COUNTED:
+            self._look_at_subscription()
+            self._go_on()
+
+    def close(self) -> None:
+        """See `Membership`."""
+        self._stop()
+
+    def leave(self, call: Call, how: GroupMembershipOperation) -> Coroutine[Any, Any, None]:
+        """See `Membership`."""
+        # At once, and not in the operation's first step: of a call that has ended while
+        # its event lay in the mailbox no step is made, and we have to be out all the same.
+        is_known = self._is_known and self.state in COUNTED
+        self._stop()
+        self._move(MemberState.OUT)
+        self._ground.enrolment.alone()
+        remains = how is GroupMembershipOperation.REMAIN_IN_GROUP
+        is_told = is_known and (self._ground.instance_id is not None or not remains)
+        for_good = how is GroupMembershipOperation.LEAVE_GROUP
+        return self._say_farewell(call, is_told=is_told, for_good=for_good)
+
+    # --- joining and being put out ---------------------------------------------------
+
+    def _join(self) -> None:
+        self._move(MemberState.JOINING)
+        self._ground.enrolment.put_out()
+        self._epoch = 0
+        self._is_known = False
+        self._terms.forget()
+        self._refusals.begin()
+        self._reconciler.begin(self._term)
+        self._guard.start()
+        heartbeats = Operation(self._send_heartbeats(), "heartbeats", self._ended)
+        self._heartbeats = None if heartbeats.ended else heartbeats
+
+    def _stop(self) -> None:
+        """Have nothing go on of this membership."""
+        self._guard.stop()
+        for operation in (self._heartbeats, self._losing):
+            if operation is not None:
+                operation.throw(Withdrawn("the membership is over"))
+        self._heartbeats = self._losing = None
+        self._reconciler.stop()
+        self._patterns.stop()
+
+    def _put_out(self, why: KafkaException) -> None:
+        LOG.warning(
+            "group %s does not count member %s any more, which joins again: %s",
+            self._ground.group_id,
+            self._terms.member_id,
+            why,
+        )
+        self._end(MemberState.FENCED)
+        self._lose(self._join)
+
+    def _fail(self, why: KafkaException) -> None:
+        self._end(MemberState.FATAL)
+        self._ground.background.fail(why)
+        self._lose(lambda: None)
+
+    def _has_not_polled(self, seconds: float) -> None:
+        LOG.warning(
+            "no poll for %.1f s, which is longer than max.poll.interval.ms: this member leaves "
+            "group %s, and joins again with the next poll. Poll more often, work less between "
+            "two polls (max.poll.records), or raise the key",
+            seconds,
+            self._ground.group_id,
+        )
+        self._end(MemberState.STALE)
+        self._ground.subscription.lose(self._term)
+        now = self._ground.timer.now
+        call = Call("leave", now, Deadline.after(now, self._ground.request_timeout))
+        self._ground.calls.start(call, self._say_farewell(call, is_told=True, for_good=False))
+        self._ground.ask_for_poll()
+
+    def _end(self, state: MemberState) -> None:
+        """Whatever is owned may be another's from now on."""
+        self._stop()
+        self._move(state)
+        self._ground.enrolment.put_out()
+
+    def _lose(self, then: Callable[[], None]) -> None:
+        """Have the listener hear that everything is lost, and go on."""
+        if self._losing is not None:
+            return
+
+        def ended(_nothing: None, error: KafkaException | None) -> None:
+            self._losing = None
+            if error is None:
+                then()
+
+        losing = Operation(self._ground.handover.lose(self._term), "losing", ended)
+        self._losing = None if losing.ended else losing
+
+    async def _say_farewell(self, call: Call, *, is_told: bool, for_good: bool) -> None:
+        """Tell the coordinator once, if at all; whatever it says to that, we have left."""
+        if not is_told:
+            return
+        ground = self._ground
+        request = self._terms.farewell(for_good=for_good)
+        try:
+            node = await ground.coordinator.known(call)
+            await ground.client.send(
+                node, request, call=call, lane=Lane.COORDINATOR, effect=True
+            )
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            LOG.info("left group %s without being heard: %s", ground.group_id, error)
+
+    # --- what is owned ---------------------------------------------------------------
+
+    def _go_on(self) -> None:
+        """Have partitions change hands, where there is anything to be done."""
+        self._reconciler.go_on()
+        self._note_work()
+
+    def _settled(self) -> None:
+        self._note_work()
+        if self.state in COUNTED and not self._terms.has_said(self._reconciler.owned()):
+            self._alarm.press()
+
+    def _note_work(self) -> None:
+        if self.state in (MemberState.STABLE, MemberState.RECONCILING):
+            working = self._reconciler.is_working
+            to = MemberState.RECONCILING if working else MemberState.STABLE
+            if to is not self.state:
+                self._move(to)
+
+    def _look_at_subscription(self) -> None:
+        self._patterns.look_again()
+        subscribed = self._ground.subscription.subscribed
+        if subscribed is not None and subscribed.version != self._version:
+            self._alarm.press()
+
+    # --- heartbeats ------------------------------------------------------------------
+
+    async def _send_heartbeats(self) -> None:
+        ground = self._ground
+        due = ground.timer.now
+        failures = 0
+        while True:
+            await self._alarm.until(due)
+            began, verdict = await self._heartbeat()
+            if verdict in (Verdict.DONE, Verdict.SURFACE):
+                failures = 0
+                due = began + self._interval
+                continue
+            if verdict in OVER:
+                return
+            failures += 1
+            if verdict is Verdict.REDISCOVER and failures == 1:
+                due = ground.timer.now
+                continue
+            await ground.timer.sleep(ground.backoff.pause(failures), "heartbeat backoff")
+            due = ground.timer.now
+
+    async def _heartbeat(self) -> tuple[float, Verdict]:
+        """Send one, and take its answer in: when it was sent, and what came of it."""
+        ground = self._ground
+        call = Call("heartbeat", ground.timer.now, NEVER)
+        try:
+            await self._patterns.found(call)
+            node = await ground.coordinator.known(call)
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            return ground.timer.now, self._met(error)
+        subscribed = ground.subscription.subscribed
+        if subscribed is None:
+            raise Withdrawn("the user has unsubscribed, which we are about to hear")
+        if self._version != subscribed.version:
+            self._version = subscribed.version
+            # What is wrong with a topic the next poll hears, whatever is assigned.
+            ground.metadata.request_update()
+        owned = self._reconciler.owned() if self._epoch else ()
+        request = self._terms.request(self._epoch, subscribed, owned)
+        self._is_known = True
+        try:
+            answer = await ground.client.send(
+                node, request, call=call, lane=Lane.COORDINATOR, effect=True
+            )
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            ground.coordinator.forget(node, error)
+            return ground.timer.now, self._met(error)
+        began = ground.timer.now if answer.attempt is None else answer.attempt.began
+        return began, self._take(answer)
+
+    def _met(self, error: KafkaException) -> Verdict:
+        """No answer has come."""
+        self._terms.forget()
+        if isinstance(error, UnsupportedVersionException | GroupAuthorizationException):
+            self._fail(self._refusals.unspoken(error))
+            return Verdict.FATAL
+        if not error.retriable:
+            # Credentials, say, which somebody may mend while we go on.
+            self._ground.background.post(BackgroundError(error))
+        return Verdict.RETRY
+
+    def _take(self, answer: Answer[ConsumerGroupHeartbeatAnswer]) -> Verdict:
+        """Take an answer in."""
+        response, ground = answer.response, self._ground
+        verdict = CONSUMER_GROUP_HEARTBEAT.of(response.error)
+        if verdict is Verdict.DONE:
+            ground.coordinator.served(answer.node)
+            self._accepted(response)
+            return verdict
+        self._terms.forget()
+        error = self._refusals.explained(response.error, response.message)
+        if verdict is Verdict.REDISCOVER:
+            ground.coordinator.forget(answer.node, error)
+            return verdict
+        ground.coordinator.served(answer.node)
+        if verdict is Verdict.SURFACE:
+            ground.background.post(BackgroundError(error))
+        elif verdict is Verdict.UNRELEASED and self._refusals.is_worth_waiting(error):
+            return Verdict.RETRY
+        elif verdict is Verdict.REJOIN:
+            if self.state is MemberState.JOINING:
+                return Verdict.RETRY  # It was not in yet, and asks again after a pause.
+            self._put_out(error)
+        elif verdict in (Verdict.FATAL, Verdict.UNRELEASED):
+            self._fail(error)
+            return Verdict.FATAL
+        elif verdict is Verdict.REFRESH:
+            ground.metadata.request_update()
+        return verdict
+
+    def _accepted(self, response: ConsumerGroupHeartbeatAnswer) -> None:
+        self._terms.answered()
+        self._refusals.begin()
+        if response.member_id:
+            self._terms.member_id = response.member_id
+        self._epoch = response.member_epoch
+        if response.heartbeat_interval > 0:
+            self._interval = response.heartbeat_interval
+        self._ground.enrolment.counted(
+            Identity(
+                Role.MEMBER,
+                self._terms.member_id,
+                self._epoch,
+                self._ground.instance_id,
+                by_epoch=True,
+            )
+        )
+        if self.state is MemberState.JOINING:
+            self._move(MemberState.STABLE)
+        if response.assignment is not None:
+            self._reconciler.aim(response.assignment)
+            self._note_work()
+
+    def _ended(self, _nothing: None, error: KafkaException | None) -> None:
+        if error is not None and not isinstance(error, Withdrawn):
+            raise AssertionError("heartbeats handle their own errors") from error
+
+    def _move(self, to: MemberState) -> None:
+        self.state = moved(self.state, to)
+
+    def __repr__(self) -> str:
+        return f"ConsumerMember({self.state.value}, epoch {self._epoch}, {self._reconciler})"

@@ -1,0 +1,111 @@
+"""What a heartbeat of the consumer protocol says: what has changed since the last one.
+
+Thread: the network thread alone.
+
+The coordinator keeps what it was told. So each heartbeat leaves out what it has said
+already, and all of it is said again when a membership begins and after an error: nobody
+knows then what has arrived.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from prokurist.events.group_assignment import Subscribed
+from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.wire.consumer_group import (
+    ConsumerGroupHeartbeat,
+    TopicIdPartitions,
+)
+from prokurist.types import SubscriptionPattern
+
+NO_PATTERN: Final = ""
+"""Takes back a pattern that was told before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the coordinator knows of us."""
+
+    topics: tuple[str, ...]
+    pattern: str | None
+    owned: tuple[TopicIdPartitions, ...]
+
+
+class HeartbeatTerms:
+    """See the module.
+
+    Args:
+        ground: Who we are.
+        member_id: The same.
+        assignor: `group.remote.assignor`.
+    """
+
+    def __init__(self, ground: Ground, member_id: str, assignor: str | None) -> None:
+        self.member_id: str = member_id
+        self._ground = ground
+        self._assignor = assignor
+        self._said: Said | None = None
+        self._saying: Said | None = None
+
+    def request(
+        self, epoch: int, subscribed: Subscribed, owned: tuple[TopicIdPartitions, ...]
+    ) -> ConsumerGroupHeartbeat:
+        """The next heartbeat."""
+        pattern = subscribed.pattern
+        by_broker = isinstance(pattern, SubscriptionPattern)
+        says = Said(
+            () if by_broker else tuple(sorted(subscribed.topics)),
+            pattern.pattern if isinstance(pattern, SubscriptionPattern) else None,
+            owned,
+        )
+        said, self._saying = self._said, says
+        ground = self._ground
+        if said is None:
+            return ConsumerGroupHeartbeat(
+                ground.group_id,
+                self.member_id,
+                epoch,
+                ground.instance_id,
+                ground.rack,
+                ground.poll_interval,
+                says.topics,
+                says.pattern,
+                self._assignor,
+                owned,
+            )
+        changed = says.pattern != said.pattern
+        return ConsumerGroupHeartbeat(
+            ground.group_id,
+            self.member_id,
+            epoch,
+            # A static member's heartbeat without its name would be a dynamic one's.
+            ground.instance_id,
+            topics=says.topics if says.topics != said.topics else None,
+            pattern=(says.pattern or NO_PATTERN) if changed else None,
+            owned=owned if owned != said.owned else None,
+        )
+
+    def answered(self) -> None:
+        """The coordinator has taken it in."""
+        self._said = self._saying
+
+    def forget(self) -> None:
+        """Nobody knows what it has taken in: say everything the next time."""
+        self._said = None
+
+    def has_said(self, owned: tuple[TopicIdPartitions, ...]) -> bool:
+        """Whether the coordinator knows that we own just this."""
+        return self._said is not None and self._said.owned == owned
+
+    def farewell(self, *, for_good: bool) -> ConsumerGroupHeartbeat:
+        """The last heartbeat; a static member who does not go for good will be back."""
+        static = self._ground.instance_id is not None
+        return ConsumerGroupHeartbeat(
+            self._ground.group_id,
+            self.member_id,
+            -2 if static and not for_good else -1,
+            self._ground.instance_id,
+        )
+
+    def __repr__(self) -> str:
+        return f"HeartbeatTerms({self.member_id}, {'partial' if self._said else 'full'} next)"

@@ -1,0 +1,44 @@
+"""What the rest of the network thread asks of a membership, whatever its protocol.
+
+Thread: the network thread alone.
+"""
+
+from collections.abc import Coroutine
+from typing import Any, Protocol
+
+from prokurist.events.application_events import StepDone
+from prokurist.events.call import Call
+from prokurist.events.cluster import Cluster
+from prokurist.types import GroupMembershipOperation
+
+
+class Membership(Protocol):
+    """One member, from the first poll after `subscribe` to `unsubscribe`, and again."""
+
+    def polled(self) -> None:
+        """A poll has come that was asked for: by us, or because of another subscription."""
+        ...
+
+    def step_done(self, done: StepDone) -> None:
+        """The application thread has made a step; one that was called off means nothing."""
+        ...
+
+    def rejoin(self, reason: str) -> None:
+        """The user wants the partitions to be shared out anew."""
+        ...
+
+    def on_metadata(self, cluster: Cluster) -> None:
+        """There is a new snapshot of the cluster."""
+        ...
+
+    def leave(self, call: Call, how: GroupMembershipOperation) -> Coroutine[Any, Any, None]:
+        """Leave, if we are in: an operation that ends when the group has heard so.
+
+        Whatever else was under way ends at once, and we are nobody from now on, even if no
+        step of it is ever made.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop what is under way."""
+        ...

@@ -1,0 +1,168 @@
+"""From what this member owns to what the coordinator wants it to own.
+
+Thread: the network thread alone.
+
+First everything that goes is given back, then everything that comes is taken; what
+came to be wanted meanwhile is done after that. Where a topic's name is not known yet,
+its partitions wait, and the others do not. When the listener has raised something it
+stops where it stands, and the next poll tries again.
+
+A partition is held by the id of its topic: a topic that was deleted and made again is
+another one, whatever its name.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from uuid import UUID
+
+from prokurist.errors import KafkaException
+from prokurist.network_thread.membership.handover import Handover
+from prokurist.network_thread.membership.topic_names import TopicNames
+from prokurist.network_thread.operation import Operation, Withdrawn
+from prokurist.network_thread.wire.consumer_group import TopicIdPartitions
+from prokurist.types import TopicPartition
+
+Target = frozenset[tuple[UUID, int]]
+
+
+class Outcome(Enum):
+    """How far it has come."""
+
+    SETTLED = "settled"
+    """Nothing is left to be done, for now."""
+    STUCK = "stuck"
+    """The listener has raised something."""
+
+
+class Reconciler:
+    """See the module.
+
+    Args:
+        handover: How partitions change hands.
+        names: Of topics.
+        settled: Called when nothing is left to be done, for now.
+        stuck: Called when the listener has raised something.
+    """
+
+    def __init__(
+        self,
+        handover: Handover,
+        names: TopicNames,
+        settled: Callable[[], None],
+        stuck: Callable[[], None],
+    ) -> None:
+        self._handover = handover
+        self._names = names
+        self._settled = settled
+        self._stuck = stuck
+        self._term = 0
+        self._target: Target = frozenset()
+        self._held: dict[TopicPartition, UUID] = {}
+        self._read: set[TopicPartition] = set()
+        self._is_new = self._greeted = True
+        self._work: Operation[Outcome] | None = None
+
+    def begin(self, term: int) -> None:
+        """A membership begins: nothing is owned."""
+        self.stop()
+        self._term = term
+        self._target = frozenset()
+        self._held.clear()
+        self._read.clear()
+        self._is_new = self._greeted = True
+
+    def stop(self) -> None:
+        """It is over, or has to stop where it stands."""
+        self._names.stop()
+        work, self._work = self._work, None
+        if work is not None:
+            work.throw(Withdrawn("the membership is over"))
+
+    def aim(self, assignment: tuple[TopicIdPartitions, ...]) -> None:
+        """The coordinator wants us to own this."""
+        if self._is_new:
+            # Its first word: the user hears of it even if it is that he gets nothing.
+            self._is_new, self._greeted = False, bool(assignment)
+        self._target = frozenset(
+            (each.topic_id, number) for each in assignment for number in each.partitions
+        )
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Do what is left, if nobody is at it."""
+        if self._work is None and self.is_needed:
+            work = Operation(self._reconcile(), "reconciliation", self._ended)
+            self._work = None if work.ended else work
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anything can be done."""
+        named = self._named()
+        return not self._greeted or named.keys() != self._read or bool(self._gone())
+
+    @property
+    def is_working(self) -> bool:
+        """Whether partitions are changing hands."""
+        return self._work is not None
+
+    def owned(self) -> tuple[TopicIdPartitions, ...]:
+        """What is owned, as the coordinator is told."""
+        by_topic: dict[UUID, list[int]] = {}
+        for tp in sorted(self._read):
+            by_topic.setdefault(self._held[tp], []).append(tp.partition)
+        return tuple(
+            TopicIdPartitions(each, tuple(numbers))
+            for each, numbers in sorted(by_topic.items())
+        )
+
+    # --- the work --------------------------------------------------------------------
+
+    async def _reconcile(self) -> Outcome:
+        while self.is_needed:
+            gone = self._gone()
+            if gone:
+                if not await self._handover.give_back(self._term, gone):
+                    return Outcome.STUCK
+                for tp in gone:
+                    del self._held[tp]
+                self._read -= gone
+                continue
+            named = self._named()
+            new = {tp: each for tp, each in named.items() if tp not in self._read}
+            self._held.update(new)
+            if not await self._handover.take(self._term, frozenset(new)):
+                return Outcome.STUCK
+            self._greeted = True
+            self._read.update(new)
+        return Outcome.SETTLED
+
+    def _ended(self, outcome: Outcome | None, error: KafkaException | None) -> None:
+        self._work = None
+        if error is not None:
+            if not isinstance(error, Withdrawn):
+                raise AssertionError("reconciling meets no errors of its own") from error
+        elif outcome is Outcome.SETTLED:
+            self._settled()
+        else:
+            self._stuck()
+
+    def _gone(self) -> frozenset[TopicPartition]:
+        """What we hold and are not to."""
+        return frozenset(
+            tp for tp, each in self._held.items() if (each, tp.partition) not in self._target
+        )
+
+    def _named(self) -> Mapping[TopicPartition, UUID]:
+        """What we are to own, as far as its topics have names; the others are asked for."""
+        ids = {each for each, _ in self._target}
+        names = self._names.of(ids | set(self._held.values()))
+        self._names.want(ids - names.keys())
+        return {
+            TopicPartition(names[each], number): each
+            for each, number in self._target
+            if each in names
+        }
+
+    def __repr__(self) -> str:
+        at_it = ", changing hands" * self.is_working
+        return f"Reconciler({len(self._read)} owned, {len(self._target)} wanted{at_it})"

@@ -1,0 +1,107 @@
+"""Which names the topics have that a coordinator knows by their ids.
+
+Thread: the network thread alone.
+
+An assignment may come before the metadata of its topics, and of topics that only the
+broker's pattern matches there is none at all. So what the snapshot of the cluster does
+not tell is asked by id, of any broker, for as long as somebody wants to know.
+"""
+
+from collections.abc import Callable, Collection
+from uuid import UUID
+
+from prokurist.errors import KafkaException
+from prokurist.events.backoff import Backoff
+from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.operation import Operation, Withdrawn
+from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.wire.metadata import Metadata
+
+
+class TopicNames:
+    """See the module.
+
+    Args:
+        learned: Called when a name has been learned that was asked for.
+    """
+
+    def __init__(
+        self,
+        client: NetworkClient,
+        metadata: MetadataManager,
+        timer: Timer,
+        backoff: Backoff,
+        learned: Callable[[], None],
+    ) -> None:
+        self._client = client
+        self._metadata = metadata
+        self._timer = timer
+        self._backoff = backoff
+        self._learned = learned
+        self._names: dict[UUID, str] = {}
+        self._wanted: frozenset[UUID] = frozenset()
+        self._asking: Operation[None] | None = None
+
+    def of(self, ids: Collection[UUID]) -> dict[UUID, str]:
+        """The names that are known; no others are remembered any longer."""
+        told = {
+            view.id: name
+            for name, view in self._metadata.cluster.topics.items()
+            if view.id is not None
+        }
+        known = {**self._names, **told}
+        self._names = {each: known[each] for each in ids if each in known}
+        return dict(self._names)
+
+    def want(self, ids: Collection[UUID]) -> None:
+        """Find out about these, and no others any more."""
+        self._wanted = frozenset(ids)
+        if not self._wanted:
+            self.stop()
+        elif self._asking is None:
+            asking = Operation(self._ask(), "names of topics", self._ended)
+            self._asking = None if asking.ended else asking
+
+    def stop(self) -> None:
+        """Nobody wants to know any more."""
+        self._wanted = frozenset()
+        asking, self._asking = self._asking, None
+        if asking is not None:
+            asking.throw(Withdrawn("nobody wants to know"))
+
+    async def _ask(self) -> None:
+        failures = 0
+        while self._wanted:
+            node = await self._metadata.somebody()
+            request = Metadata(topic_ids=tuple(sorted(self._wanted)))
+            try:
+                answer = (await self._client.send(node, request, anybody=True)).response
+            except Withdrawn:
+                raise
+            except KafkaException as error:
+                self._metadata.suspect(node, error)
+            else:
+                found = {
+                    each.topic_id: each.name
+                    for each in answer.topics
+                    if each.topic_id is not None and each.name and not each.error
+                }
+                self._names.update(found)
+                self._wanted -= self._names.keys()
+                if found:
+                    failures = 0
+                    self._learned()
+            if self._wanted:
+                failures += 1
+                await self._timer.sleep(
+                    self._backoff.pause(failures), "retry backoff of names of topics"
+                )
+
+    def _ended(self, _nothing: None, error: KafkaException | None) -> None:
+        self._asking = None
+        if error is not None and not isinstance(error, Withdrawn):
+            raise AssertionError("asking for names handles its own errors") from error
+
+    def __repr__(self) -> str:
+        return f"TopicNames({len(self._names)} known, {len(self._wanted)} wanted)"

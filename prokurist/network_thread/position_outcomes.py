@@ -1,0 +1,155 @@
+"""What becomes of searches for positions: answers settled, errors told, ends made.
+
+Thread: the network thread alone. `PositionsManager` does the asking.
+
+Nobody is told before everything that came with one answer is settled: the last one
+to hear of his position ends the search, and nothing shall be lost by that.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from prokurist.errors import KafkaException, LogTruncationException
+from prokurist.events.background_events import BackgroundError, BackgroundEvents
+from prokurist.events.cluster import Cluster
+from prokurist.events.partition_state import Position
+from prokurist.events.subscription import Subscription
+from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.position_search import Search, truncation_of
+from prokurist.network_thread.validation_manager import Check
+from prokurist.network_thread.wire.log_offsets import ListedOffset
+from prokurist.types import TopicPartition
+
+LOG: Final = logging.getLogger("prokurist.network_thread")
+
+
+class Outcomes:
+    """See the module.
+
+    Args:
+        subscription: What is assigned.
+        background: Where errors go that nobody waits for.
+        metadata: Knows the leaders' epochs.
+
+    Attributes:
+        searches: Those there are, by what they look for.
+    """
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        background: BackgroundEvents,
+        metadata: MetadataManager,
+    ) -> None:
+        self.searches: dict[TopicPartition, Search] = {}
+        self._subscription = subscription
+        self._background = background
+        self._metadata = metadata
+
+    def wants(self, search: Search, tp: TopicPartition) -> bool:
+        """Whether an answer about a partition would be of use."""
+        wanted = search.left.get(tp)
+        return (
+            wanted is not None and search.is_needed and self._subscription.still_wanted(wanted)
+        )
+
+    def settle_listed(
+        self, search: Search, found: Mapping[TopicPartition, ListedOffset]
+    ) -> None:
+        """A leader has said where reading goes on."""
+        settled = []
+        for tp, row in found.items():
+            if row.offset is not None and tp in search.left:
+                position = Position(row.offset, row.leader_epoch)
+                self._subscription.settle(search.left[tp], position, row.asked_in)
+                settled.append(tp)
+        self._all_over(search, settled)
+
+    def settle_committed(
+        self, search: Search, found: Mapping[TopicPartition, Position]
+    ) -> None:
+        """The group has said where reading goes on; the leaders may have to confirm it."""
+        settled = []
+        for tp, position in found.items():
+            if tp in search.left:
+                unconfirmed = self._subscription.settle_committed(search.left[tp], position)
+                if unconfirmed is None:
+                    settled.append(tp)
+                else:
+                    search.left[tp] = unconfirmed
+        self._all_over(search, settled)
+
+    def settle_checks(self, search: Search, checks: Mapping[TopicPartition, Check]) -> None:
+        """A leader has confirmed positions, or says that its log was cut back."""
+        settled = []
+        cut: list[LogTruncationException] = []
+        for tp, check in checks.items():
+            wanted = search.left.get(tp)
+            if wanted is None or wanted.confirm is None:
+                continue
+            if check.confirms(wanted.confirm):
+                self._subscription.confirmed(wanted, check.asked_in)
+                settled.append(tp)
+                continue
+            error = self._subscription.diverged(
+                tp, wanted.ticket, *check.shared, check.asked_in
+            )
+            if error is not None:
+                cut.append(error)
+                continue
+            LOG.warning("the log of %s was cut back before %s", tp, wanted.confirm)
+            if self._subscription.still_wanted(wanted):
+                # The leader cannot tell where: now it is the policy's turn.
+                policy = self._subscription.policy
+                search.left[tp] = replace(wanted, reset=policy, confirm=None)
+            else:
+                settled.append(tp)
+        self._all_over(search, settled)
+        if cut:
+            together = truncation_of(cut)
+            self.refuse(search, together.partitions, together)
+
+    def _all_over(self, search: Search, settled: Iterable[TopicPartition]) -> None:
+        self.on_metadata(self._metadata.cluster)
+        for tp in settled:
+            self.over(search, tp)
+
+    def on_metadata(self, cluster: Cluster) -> None:
+        """See which positions have to be confirmed by what is known of leaders now."""
+        known = {tp: cluster.leader_epoch(tp) for tp in self._subscription.assigned()}
+        epochs = {tp: epoch for tp, epoch in known.items() if epoch is not None}
+        if self._subscription.leaders_are(epochs):
+            self._background.nudge()
+
+    def over(
+        self, search: Search, tp: TopicPartition, error: KafkaException | None = None
+    ) -> None:
+        """A search has done with a partition."""
+        if self.searches.get(tp) is search:
+            del self.searches[tp]
+        search.over(tp, error)
+
+    def refuse(
+        self, search: Search, partitions: Iterable[TopicPartition], error: KafkaException
+    ) -> None:
+        """Whoever waits for one of these raises the error; if nobody does, the next poll."""
+        refused = [search.left[tp] for tp in partitions if tp in search.left]
+        heard = any(search.is_awaited(each.partition) for each in refused)
+        # Given up first: whoever has raised it may ask again.
+        if self._subscription.given_up(refused) and search.polled and not heard:
+            self._background.post(BackgroundError(error, frozenset(refused)))
+        for wanted in refused:
+            self.over(search, wanted.partition, error)
+
+    def give_up(self, search: Search) -> None:
+        """It has ended: what it has not found is asked for again by whoever waits."""
+        left = list(search.left.values())
+        if self._subscription.given_up(left):
+            self._background.nudge()
+        for wanted in left:
+            self.over(search, wanted.partition)
+
+    def __repr__(self) -> str:
+        return f"Outcomes({len(self.searches)} being looked up)"
