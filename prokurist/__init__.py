@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from prokurist.config import Secret as Secret
     from prokurist.consumer.consumer import Health as Health
     from prokurist.consumer.consumer import KafkaConsumer as KafkaConsumer
+    from prokurist.consumer.listeners import (
+        ConsumerRebalanceListener as ConsumerRebalanceListener,
+    )
     from prokurist.errors import CommitFailedException as CommitFailedException
     from prokurist.errors import ConfigException as ConfigException
     from prokurist.errors import ConfigWarning as ConfigWarning
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from prokurist.errors import RetriableException as RetriableException
     from prokurist.errors import TimeoutException as TimeoutException
     from prokurist.errors import WakeupException as WakeupException
+    from prokurist.records.consumer_records import ConsumerRecord as ConsumerRecord
+    from prokurist.records.consumer_records import ConsumerRecords as ConsumerRecords
     from prokurist.types import ConsumerGroupMetadata as ConsumerGroupMetadata
     from prokurist.types import GroupMembershipOperation as GroupMembershipOperation
     from prokurist.types import Node as Node
@@ -41,6 +46,9 @@ __all__ = [
     "ConfigWarning",
     "ConsumerConfig",
     "ConsumerGroupMetadata",
+    "ConsumerRebalanceListener",
+    "ConsumerRecord",
+    "ConsumerRecords",
     "GroupMembershipOperation",
     "Health",
     "IllegalStateException",
@@ -69,6 +77,9 @@ _HOMES = {
     "ConfigWarning": "prokurist.errors",
     "ConsumerConfig": "prokurist.config",
     "ConsumerGroupMetadata": "prokurist.types",
+    "ConsumerRebalanceListener": "prokurist.consumer.listeners",
+    "ConsumerRecord": "prokurist.records.consumer_records",
+    "ConsumerRecords": "prokurist.records.consumer_records",
     "GroupMembershipOperation": "prokurist.types",
     "Health": "prokurist.consumer.consumer",
     "IllegalStateException": "prokurist.errors",

@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import count
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from prokurist.config import ConsumerConfig
 from prokurist.errors import InvalidGroupIdException, KafkaException
 from prokurist.events.application_events import (
     ApplicationEvent,
+    AutoCommit,
     Close,
     Commit,
     CommitOnce,
     DropStale,
     GroupEvent,
+    Leave,
     ListTopics,
     LookUpCommitted,
     LookUpEnd,
@@ -28,26 +30,42 @@ from prokurist.events.application_events import (
     LookUpPosition,
     LookUpPositions,
     LookUpTopic,
+    Polled,
+    Prefetch,
+    Rejoin,
+    StepDone,
     Withdraw,
 )
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.clock import Clock, epoch_milliseconds
+from prokurist.events.cluster import Cluster
+from prokurist.events.fetch_buffer import FetchBuffer
+from prokurist.events.membership import Enrolment, Presence
 from prokurist.events.subscription import Subscription
+from prokurist.network_thread.bootstrap import Bootstrap
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.client import NetworkClient
-from prokurist.network_thread.commit_manager import CommitManager
 from prokurist.network_thread.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.fetch.manager import FetchLimits, FetchManager
+from prokurist.network_thread.fetch.session import Terms
+from prokurist.network_thread.group import Group
+from prokurist.network_thread.interest import Interest
 from prokurist.network_thread.io.network import Network
-from prokurist.network_thread.io.resolver import Resolver
-from prokurist.network_thread.io.selector import SelectorNetwork
+from prokurist.network_thread.io.resolver import HostLookups, Resolver
+from prokurist.network_thread.io.selector import LARGEST_FRAME_BYTES, SelectorNetwork
+from prokurist.network_thread.lag_manager import LagManager
+from prokurist.network_thread.leaders import Leaders
 from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.offsets_manager import OffsetsManager
+from prokurist.network_thread.pipeline import LARGEST_INT32
 from prokurist.network_thread.positions_manager import PositionsManager
 from prokurist.network_thread.requests import Lane, Limits
 from prokurist.network_thread.thread import NetworkThread
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.topic_manager import TopicManager
+from prokurist.network_thread.validation_manager import ValidationManager
+from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.api_versions import ApiVersions
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node
@@ -69,10 +87,14 @@ class Machinery:
         client: Its network client, for the same.
         calls: What is being worked on, for the same.
         metadata: What it knows of the cluster, for the same.
-        coordinator: Who coordinates its group, where it has one, for the same.
+        group: What it has to do with its group, where it has one, for the same.
         subscription: What it reads; both threads use it.
+        enrolment: Who it is in its group; both threads use it.
+        presence: When it polls; both threads use it.
         background: What it has to tell the next poll.
         positions: What it looks up of positions, for those who look at an idle client.
+        buffer: What it has fetched, for both threads.
+        fetches: What it fetches, for those who look at an idle client.
     """
 
     client_id: str
@@ -81,23 +103,19 @@ class Machinery:
     client: NetworkClient
     calls: Calls
     metadata: MetadataManager
-    coordinator: CoordinatorManager | None
+    group: Group | None
     subscription: Subscription
+    enrolment: Enrolment
+    presence: Presence
     background: BackgroundEvents
     positions: PositionsManager
+    buffer: FetchBuffer[Any]
+    fetches: FetchManager
 
-
-class CallsAndPolls(Calls):
-    """The calls, and the polls, which wait beside them: both end with the thread."""
-
-    def __init__(self, timer: Timer, background: BackgroundEvents) -> None:
-        super().__init__(timer)
-        self._background = background
-
-    def fail(self, error: KafkaException) -> None:
-        """See `Calls`."""
-        self._background.close(error)
-        super().fail(error)
+    @property
+    def coordinator(self) -> CoordinatorManager | None:
+        """Who coordinates its group, where it has one."""
+        return None if self.group is None else self.group.coordinator
 
 
 def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
@@ -105,12 +123,16 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
     network = SelectorNetwork(
         receive_buffer_bytes=config.receive_buffer_bytes,
         send_buffer_bytes=config.send_buffer_bytes,
+        # Of one batch that is larger than `fetch.max.bytes` a broker sends all the
+        # same, so an answer may be that much and the largest batch there is.
+        largest_frame_bytes=min(LARGEST_FRAME_BYTES + config.fetch_max_bytes, LARGEST_INT32),
     )
     try:
         return consumer_machinery(
             config,
             clock=clock,
             network=network,
+            resolver=Resolver(network.wake),
             random=Random(),  # noqa: S311 - jitter is no secret
             software=("prokurist", version("prokurist")),
         )
@@ -124,6 +146,7 @@ def consumer_machinery(
     *,
     clock: Clock,
     network: Network,
+    resolver: HostLookups,
     random: Random,
     software: tuple[str, str],
     cap: Versions | None = None,
@@ -135,6 +158,7 @@ def consumer_machinery(
         config: The configuration.
         clock: The clock of both threads.
         network: All that knows sockets.
+        resolver: Looks hosts up, and wakes the network when it has found one.
         random: For the jitter of pauses; seeded in a simulation.
         software: The name and version that brokers are told.
         cap: What may be used of our own versions, in tests of old protocols.
@@ -147,7 +171,7 @@ def consumer_machinery(
     )
     client = NetworkClient(
         network,
-        Resolver(network.wake),
+        resolver,
         timer,
         limits_of(config, random),
         ApiVersions(*software),
@@ -155,56 +179,103 @@ def consumer_machinery(
         random.random,
         cap,
     )
+    canonical = config.client_dns_lookup == "resolve_canonical_bootstrap_servers_only"
+    bootstrap = Bootstrap(
+        ((each.host, each.port) for each in config.bootstrap_servers),
+        client.canonical_names if canonical else None,
+    )
+    subscription = Subscription(config.auto_offset_reset)
+    background = BackgroundEvents()
     metadata = MetadataManager(
         client,
+        Interest(subscription.topics),
         timer,
         retry,
-        tuple(
-            Node(-1 - number, address.host, address.port)
-            for number, address in enumerate(config.bootstrap_servers)
-        ),
+        bootstrap,
         max_age=config.metadata_max_age_ms / 1000,
         rebootstrap=config.metadata_recovery_strategy == "rebootstrap",
         trigger=config.metadata_recovery_rebootstrap_trigger_ms / 1000,
         create=config.allow_auto_create_topics,
     )
-    offsets = OffsetsManager(
-        client, metadata, timer, retry, attempt=config.request_timeout_ms / 1000
-    )
+    leaders = Leaders(client, metadata, timer, retry, attempt=config.request_timeout_ms / 1000)
+    offsets = OffsetsManager(leaders)
     topics = TopicManager(
         client, metadata, timer, retry, create=config.allow_auto_create_topics
     )
-    background = BackgroundEvents()
-    calls = CallsAndPolls(timer, background)
-    take_group: Callable[[GroupEvent], None]
-    commits: CommitManager | None = None
-    coordinator: CoordinatorManager | None = None
-    if config.group_id is None:
-        take_group = without_group
-        client.on_disconnect = metadata.on_disconnect
-    else:
-        search = coordinator = CoordinatorManager(
-            config.group_id, client, metadata, timer, retry
+    calls = Calls(timer)
+    enrolment, presence = Enrolment(), Presence()
+    group: Group | None = None
+    if config.group_id is not None:
+        group = Group(
+            config,
+            config.group_id,
+            client=client,
+            metadata=metadata,
+            calls=calls,
+            timer=timer,
+            backoff=retry,
+            subscription=subscription,
+            enrolment=enrolment,
+            presence=presence,
+            background=background,
+            changed=lambda: on_given(),  # noqa: PLW0108 - it is made further down
         )
-        commits = CommitManager(config.group_id, client, search, metadata, timer, retry)
-        take_group = with_group(calls, commits)
 
-        def on_disconnect(node: Node, lane: Lane, error: KafkaException) -> None:
-            metadata.on_disconnect(node, lane, error)
-            search.on_disconnect(node, lane, error)
+    def on_disconnect(node: Node, lane: Lane, error: KafkaException) -> None:
+        metadata.on_disconnect(node, lane, error)
+        if group is not None:
+            group.on_disconnect(node, lane, error)
 
-        client.on_disconnect = on_disconnect
-    subscription = Subscription(config.auto_offset_reset)
+    client.on_disconnect = on_disconnect
+    take_group = without_group if group is None else group.take
+    read_committed = config.isolation_level == "read_committed"
     positions = PositionsManager(
         subscription,
         background,
         calls,
         offsets,
-        commits,
+        ValidationManager(leaders),
+        metadata,
+        None if group is None else group.commits,
         timer,
         patience=config.default_api_timeout_ms / 1000,
-        read_committed=config.isolation_level == "read_committed",
+        read_committed=read_committed,
         time_of_day=time_of_day,
+    )
+    buffer = FetchBuffer[Any]()
+    fetches = FetchManager(
+        client,
+        metadata,
+        subscription,
+        buffer,
+        background,
+        timer,
+        retry,
+        fetch_limits(config),
+        replica_lifetime=config.metadata_max_age_ms / 1000,
+    )
+
+    def on_given() -> None:
+        positions.drop_stale()
+        fetches.stir()
+        background.nudge()
+
+    def on_update(cluster: Cluster) -> None:
+        positions.on_metadata(cluster)
+        if group is not None:
+            group.membership.on_metadata(cluster)
+
+    metadata.on_update = on_update
+    metadata.on_refused = lambda error, topics: background.post_about(
+        error, subscription.held(topics)
+    )
+    lags = LagManager(
+        subscription,
+        calls,
+        offsets,
+        timer,
+        patience=config.default_api_timeout_ms / 1000,
+        read_committed=read_committed,
     )
     thread = NetworkThread(
         f"{client_id}-network",
@@ -213,8 +284,10 @@ def consumer_machinery(
         network=network,
         client=client,
         calls=calls,
-        take=dispatch(calls, offsets, topics, positions, take_group),
-        managers=(metadata,),
+        take=dispatch(calls, offsets, topics, positions, lags, fetches, take_group),
+        managers=(fetches, metadata) if group is None else (group, fetches, metadata),
+        background=background,
+        prepare=codec.preload,
     )
     return Machinery(
         client_id,
@@ -223,10 +296,14 @@ def consumer_machinery(
         client,
         calls,
         metadata,
-        coordinator,
+        group,
         subscription,
+        enrolment,
+        presence,
         background,
         positions,
+        buffer,
+        fetches,
     )
 
 
@@ -235,13 +312,24 @@ def dispatch(
     offsets: OffsetsManager,
     topics: TopicManager,
     positions: PositionsManager,
+    lags: LagManager,
+    fetches: FetchManager,
     take_group: Callable[[GroupEvent], None],
 ) -> Callable[[ApplicationEvent], None]:
     """Which manager works for which event; what needs a group goes to `take_group`."""
 
     def take(event: ApplicationEvent) -> None:
         match event:
-            case Commit() | CommitOnce() | LookUpCommitted():
+            case (
+                Commit()
+                | CommitOnce()
+                | AutoCommit()
+                | LookUpCommitted()
+                | Polled()
+                | StepDone()
+                | Rejoin()
+                | Leave()
+            ):
                 take_group(event)
             case LookUpOffsets(call, moments, read_committed):
                 work = offsets.look_up(call, moments, read_committed=read_committed)
@@ -250,27 +338,16 @@ def dispatch(
                 calls.start(call, topics.partitions_of(call, topic))
             case ListTopics(call):
                 calls.start(call, topics.list_all(call))
-            case LookUpPosition() | LookUpPositions() | LookUpEnd() | DropStale():
+            case LookUpPosition() | LookUpPositions() | DropStale():
                 positions.take(event)
+            case Prefetch():
+                fetches.stir()
+            case LookUpEnd():
+                lags.take(event)
             case Withdraw(call):
                 calls.withdraw(call)
             case Close():
                 raise AssertionError("the thread itself takes Close")
-
-    return take
-
-
-def with_group(calls: Calls, commits: CommitManager) -> Callable[[GroupEvent], None]:
-    """The same for what needs a group, in a client that has one."""
-
-    def take(event: GroupEvent) -> None:
-        match event:
-            case Commit(call, offsets):
-                calls.start(call, commits.commit(call, offsets))
-            case CommitOnce(call, offsets):
-                calls.start(call, commits.commit_once(call, offsets))
-            case LookUpCommitted(call, partitions):
-                calls.start(call, commits.committed(call, partitions))
 
     return take
 
@@ -281,6 +358,22 @@ def without_group(event: GroupEvent) -> None:
         InvalidGroupIdException(
             f"{event.call.operation} needs a group: set group.id in the configuration"
         )
+    )
+
+
+def fetch_limits(config: ConsumerConfig) -> FetchLimits:
+    """How much may be fetched, and what every fetch says."""
+    return FetchLimits(
+        Terms(
+            max_wait=config.fetch_max_wait_ms / 1000,
+            min_bytes=config.fetch_min_bytes,
+            read_committed=config.isolation_level == "read_committed",
+            rack=config.client_rack or "",
+        ),
+        answer=config.fetch_max_bytes,
+        partition=config.max_partition_fetch_bytes,
+        buffer=config.fetch_buffer_max_bytes,
+        request=config.request_timeout_ms / 1000,
     )
 
 

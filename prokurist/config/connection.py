@@ -153,7 +153,8 @@ class ConnectionKeys(SaslKeys):
         tuple[object, ...],
         Key(
             Interceptors(),
-            "Objects that see records and acknowledgements on their way, in this order.",
+            "Objects that see a consumer's records and commits, or a producer's records and "
+            "acknowledgements, on their way, in this order.",
             LOW,
         ),
     ] = ()

@@ -1,16 +1,14 @@
 """The keys that only a consumer has."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused
 from prokurist.config.kinds import INT_MAX, Boolean, Choice, Integer, Text, millis, octets
-from prokurist.config.objects import Assignors, Function
+from prokurist.config.objects import Assignors, Deserializer
 from prokurist.config.offset_reset import OffsetReset, Reset
 
-_DESERIALIZER = Function("value_deserializer=json.loads", accepts="Callable[[bytes], Any]")
 _LATEST = OffsetReset("latest")
 _SHARE = refused(
     "belongs to share groups, which this consumer does not join; leave the key out"
@@ -177,13 +175,13 @@ class ConsumerKeys(ConnectionKeys):
         Key(Boolean(), "Whether a pattern subscription leaves out Kafka's internal topics."),
     ] = True
     key_deserializer: Annotated[
-        Callable[[bytes], Any] | None,
-        Key(_DESERIALIZER, "Makes a key from its bytes; without one, keys are bytes.", HIGH),
+        object | None,
+        Key(Deserializer(), "Makes a key from its bytes; without one, keys are bytes.", HIGH),
     ] = None
     value_deserializer: Annotated[
-        Callable[[bytes], Any] | None,
+        object | None,
         Key(
-            _DESERIALIZER, "Makes a value from its bytes; without one, values are bytes.", HIGH
+            Deserializer(), "Makes a value from its bytes; without one, values are bytes.", HIGH
         ),
     ] = None
     share_acknowledgement_mode: Annotated[

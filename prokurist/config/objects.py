@@ -46,6 +46,25 @@ class Function:
         )
 
 
+class Deserializer:
+    """A callable, or an object that deserializes."""
+
+    name: str = "callable"
+    unit: str = ""
+    valid: str = ""
+    accepts: str = "Callable[..., Any] | object"
+
+    def read(self, value: object) -> object:
+        """See `Kind.read`."""
+        if callable(value) or callable(getattr(value, "deserialize", None)):
+            return value
+        raise Rejected(
+            "must be a callable of the bytes or of the topic and the bytes, or an object with "
+            "deserialize(topic, data), not the name of a Java class or another object; for "
+            "example value_deserializer=json.loads"
+        )
+
+
 class Partitioner:
     """A callable that chooses a partition, or the name of what Java does by itself."""
 

@@ -135,8 +135,8 @@ _OnlyConsumerDict = TypedDict(
         "check.crcs": bool | str,
         "allow.auto.create.topics": bool | str,
         "exclude.internal.topics": bool | str,
-        "key.deserializer": Callable[[bytes], Any] | None,
-        "value.deserializer": Callable[[bytes], Any] | None,
+        "key.deserializer": Callable[..., Any] | object | None,
+        "value.deserializer": Callable[..., Any] | object | None,
     },
     total=False,
 )
@@ -293,8 +293,8 @@ class _OnlyConsumerKeywords(TypedDict, total=False):
     check_crcs: bool | str
     allow_auto_create_topics: bool | str
     exclude_internal_topics: bool | str
-    key_deserializer: Callable[[bytes], Any] | None
-    value_deserializer: Callable[[bytes], Any] | None
+    key_deserializer: Callable[..., Any] | object | None
+    value_deserializer: Callable[..., Any] | object | None
 
 
 class _OnlyProducerKeywords(TypedDict, total=False):

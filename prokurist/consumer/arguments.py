@@ -4,9 +4,16 @@ Thread: the application's. Each function returns the argument in the one form th
 is used inside, or raises what is wrong with it.
 """
 
+import re
+import warnings
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Final
 
-from prokurist.types import OffsetAndMetadata, TopicPartition
+from prokurist.events.clock import as_seconds
+from prokurist.types import OffsetAndMetadata, SubscriptionPattern, TopicPartition
+
+EXAMPLE: Final = 'TopicPartition("orders", 0)'
 
 
 def partitions_in(
@@ -21,7 +28,10 @@ def partitions_in(
     # A TopicPartition is a tuple, hence iterable: it has to be asked for first.
     several: object = (given,) if isinstance(given, TopicPartition) else given
     if isinstance(several, str) or not isinstance(several, Iterable):
-        raise TypeError(f"partitions are TopicPartitions, not {several!r}")
+        raise TypeError(
+            f"partitions are TopicPartitions, such as {EXAMPLE}, one or several, not "
+            f"{several!r}"
+        )
     return tuple(dict.fromkeys(partition_in(each) for each in several))
 
 
@@ -33,7 +43,7 @@ def partition_in(given: TopicPartition) -> TopicPartition:
         ValueError: Its topic is empty or its number negative.
     """
     if not isinstance(given, TopicPartition):
-        raise TypeError(f"a partition is a TopicPartition, not {given!r}")
+        raise TypeError(f"a partition is a TopicPartition, such as {EXAMPLE}, not {given!r}")
     topic_in(given.topic)
     number = given.partition
     if isinstance(number, bool) or not isinstance(number, int):
@@ -57,6 +67,30 @@ def topic_in(given: str) -> str:
     return given
 
 
+def subscription_in(
+    given: str | Iterable[str] | re.Pattern[str] | SubscriptionPattern,
+) -> frozenset[str] | re.Pattern[str] | SubscriptionPattern:
+    """What to subscribe to: topics by their names, or a pattern.
+
+    Raises:
+        TypeError: It is none of that.
+        ValueError: A topic is empty.
+    """
+    if isinstance(given, SubscriptionPattern):
+        return given
+    if isinstance(given, re.Pattern):
+        if not isinstance(given.pattern, str):
+            raise TypeError(f"topics are matched by a pattern of str, not of bytes: {given!r}")
+        return given
+    several: object = (given,) if isinstance(given, str) else given
+    if not isinstance(several, Iterable):
+        raise TypeError(
+            f"one subscribes to topics, to a re.Pattern or to a SubscriptionPattern, not to "
+            f"{given!r}"
+        )
+    return frozenset(topic_in(each) for each in several)
+
+
 def offsets_in(
     given: Mapping[TopicPartition, OffsetAndMetadata],
 ) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -78,5 +112,36 @@ def offset_in(tp: TopicPartition, given: OffsetAndMetadata) -> OffsetAndMetadata
         TypeError: It is no OffsetAndMetadata.
     """
     if not isinstance(given, OffsetAndMetadata):
-        raise TypeError(f"the offset of {tp} is an OffsetAndMetadata, not {given!r}")
+        raise TypeError(
+            f"the offset of {tp} is an OffsetAndMetadata, such as OffsetAndMetadata(42), not "
+            f"{given!r}"
+        )
     return given
+
+
+def timeout_in(
+    operation: str, timeout: float | timedelta | None, timeout_ms: float | None
+) -> float | timedelta | None:
+    """How long a call may take, of two ways to say so; None if neither is given.
+
+    Raises:
+        TypeError: Both are given, or what is given is no time.
+        ValueError: It is negative or NaN.
+    """
+    if timeout_ms is None:
+        if timeout is not None:
+            as_seconds(timeout)
+        return timeout
+    if timeout is not None:
+        raise TypeError(f"{operation} is given timeout or timeout_ms, not both")
+    given: object = timeout_ms
+    if isinstance(given, timedelta):
+        # It would be read as seconds, and then divided.
+        raise TypeError("timeout_ms is a number of milliseconds; timeout takes a timedelta")
+    seconds = as_seconds(timeout_ms) / 1000
+    warnings.warn(
+        f"{operation}(timeout_ms=...) is deprecated: {operation}(timeout) takes seconds",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return seconds

@@ -41,6 +41,81 @@ The network thread ends it after that turn, in well under a millisecond where th
 interpreter is free; this is the bound for when it is not.
 """
 
+LAST_TURN: Final = 0.02
+"""The same in `close`, which is never late: for the last commit, and for the thread's end.
+
+Where the interpreter is not free the caller goes when this is over, and what he asked
+for happens a little later.
+"""
+
+
+class Process:
+    """Which process this is; a fork says so, since to ask the system takes its time."""
+
+    def __init__(self) -> None:
+        self.id: int = os.getpid()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self) -> None:
+        self.id = os.getpid()
+
+
+PROCESS: Final = Process()
+
+
+class Inside:
+    """The one call that is inside; a `with` statement, and again.
+
+    An iteration goes in and out for each record, so this is written for speed.
+
+    Args:
+        caller: Whose calls they are.
+        operation: Which call it is.
+
+    Raises:
+        IllegalStateException: The client is closed, or the same thread is inside
+            already.
+        ConcurrentModificationException: Another thread is inside.
+        ForkedClientError: This process is a copy of the one that built it.
+    """
+
+    __slots__ = ("_caller", "_is_nested", "_operation")
+
+    def __init__(self, caller: "Caller", operation: str) -> None:
+        self._caller = caller
+        self._operation = operation
+        self._is_nested = False
+
+    def enter(self) -> None:
+        """Go in; `leave` has to follow, whatever happens in between."""
+        caller = self._caller
+        if caller.closed or PROCESS.id != caller.process:
+            caller.check_usable(self._operation)
+        me = threading.get_ident()
+        if caller.calling_back and caller.who is not None and caller.who[0] == me:
+            # A callback of ours, which runs inside one call, makes another.
+            caller.calling_back, self._is_nested = False, True
+            return
+        if not caller.lock.acquire(False):
+            raise caller.refusal(self._operation)
+        caller.who = me, self._operation
+
+    def leave(self) -> None:
+        """Go out."""
+        caller = self._caller
+        if self._is_nested:
+            caller.calling_back, self._is_nested = True, False
+            return
+        caller.who = None
+        caller.lock.release()
+
+    def __enter__(self) -> None:
+        self.enter()
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
 
 class Caller:
     """Makes public calls.
@@ -49,6 +124,14 @@ class Caller:
         clock: The clock of both threads.
         mailbox: The network thread's.
         default: Seconds for a call that is given no timeout.
+
+    Attributes:
+        lock: Held by the call that is inside; only ever tried.
+        who: The thread and the name of that call.
+        calling_back: Whether it is running the user's code.
+        woken: Whether a wake-up waits for a wait to end.
+        process: The process that built the client.
+        closed: Whether it is closed.
     """
 
     def __init__(
@@ -57,51 +140,26 @@ class Caller:
         self._clock = clock
         self._mailbox = mailbox
         self._default = default
-        self._inside = threading.Lock()
-        self._who: tuple[int, str] | None = None
-        self._calling_back = False
-        self._woken = False
+        self.lock: threading.Lock = threading.Lock()
+        self.who: tuple[int, str] | None = None
+        self.calling_back: bool = False
+        self.woken: bool = False
         self._waiting_at: Gate | None = None
-        self._process = os.getpid()
+        self.process: int = PROCESS.id
         self.closed = False
 
-    @contextmanager
-    def inside(self, operation: str) -> Iterator[None]:
-        """Be the one call that is inside.
-
-        Raises:
-            IllegalStateException: The client is closed, or the same thread is
-                inside already.
-            ConcurrentModificationException: Another thread is inside.
-            ForkedClientError: This process is a copy of the one that built it.
-        """
-        self.check_usable(operation)
-        outer = self._who
-        if self._calling_back and outer is not None and outer[0] == threading.get_ident():
-            # A callback of ours, which runs inside one call, makes another.
-            self._calling_back = False
-            try:
-                yield
-            finally:
-                self._calling_back = True
-            return
-        if not self._inside.acquire(blocking=False):
-            raise self._refusal(operation)
-        self._who = (threading.get_ident(), operation)
-        try:
-            yield
-        finally:
-            self._who = None
-            self._inside.release()
+    def inside(self, operation: str) -> "Inside":
+        """Be the one call that is inside, for as long as the `with` lasts; see `Inside`."""
+        return Inside(self, operation)
 
     @contextmanager
     def callback(self) -> Iterator[None]:
         """Let the user's code that runs within, inside a call, make calls of its own."""
-        outer, self._calling_back = self._calling_back, True
+        outer, self.calling_back = self.calling_back, True
         try:
             yield
         finally:
-            self._calling_back = outer
+            self.calling_back = outer
 
     def check_usable(self, operation: str) -> None:
         """Refuse a call of a client that is closed or was copied by a fork.
@@ -110,17 +168,20 @@ class Caller:
             IllegalStateException: It is closed.
             ForkedClientError: It is a copy.
         """
-        if os.getpid() != self._process:
+        if PROCESS.id != self.process:
             raise ForkedClientError(
-                f"{operation} of a client that process {self._process} built, in process "
-                f"{os.getpid()}: its thread and connections stayed there; build a client "
+                f"{operation} of a client that process {self.process} built, in process "
+                f"{PROCESS.id}: its thread and connections stayed there; build a client "
                 f"after the fork"
             )
         if self.closed:
-            raise IllegalStateException(f"{operation} of a client that is closed")
+            raise IllegalStateException(
+                f"{operation} of a client that is closed: build another"
+            )
 
-    def _refusal(self, operation: str) -> IllegalStateException:
-        who = self._who
+    def refusal(self, operation: str) -> IllegalStateException:
+        """Why a call cannot go in."""
+        who = self.who
         if who is not None and who[0] == threading.get_ident():
             return IllegalStateException(
                 f"{operation} inside {who[1]} of the same thread: in a signal handler only "
@@ -183,10 +244,10 @@ class Caller:
             if not self._wait_until(call, until):
                 call.leave(self._clock.now())
         except BaseException as why:
-            if not self.withdraw(call, why) and isinstance(why, WakeupException):
+            if not self.abandon(call) and isinstance(why, WakeupException):
                 # It ended in the same moment: its result stands, and the wake-up
                 # waits for the next call.
-                self._woken = True
+                self.woken = True
                 return call.result()
             raise
         return call.result()
@@ -202,6 +263,16 @@ class Caller:
         call.leave(self._clock.now())
         call.result()
         raise AssertionError("a call that was left has an error")
+
+    def abandon(self, call: Call) -> bool:
+        """Withdraw a call for an exception that is on its way to the user.
+
+        The call does not keep that: its traceback leads back to the call.
+
+        Returns:
+            False when it had ended before.
+        """
+        return self.withdraw(call, KafkaException("its caller was woken or interrupted"))
 
     def withdraw(self, call: Call, why: BaseException) -> bool:
         """Leave a call before its deadline, and have the work for it stopped.
@@ -231,17 +302,22 @@ class Caller:
         Raises:
             WakeupException: `wakeup` was called, and the call had not ended.
         """
-        gate = self._waiting_at = call.watch()
         try:
-            while call.is_open:
-                if self._woken:
-                    self._woken = False
+            while True:
+                # A gate of its own for each round. A waker sets the flag; a call that
+                # this thread begins next finds it and raises; the one after that shows
+                # its gate, and only now the waker comes to open it. With that gate
+                # this loop would turn without waiting, and past its deadline.
+                gate = self._waiting_at = call.watch()
+                if not call.is_open:
+                    return True
+                if self.woken:
+                    self.woken = False
                     raise WakeupException(f"wakeup() ended {call.operation}")
                 if not self._clock.wait(gate, until):
                     return False
         finally:
             self._waiting_at = None
-        return True
 
     def wait_for_end(self, call: Call, deadline: Deadline) -> bool:
         """The wait of `close`, which no wake-up ends: whether the call has ended."""
@@ -253,13 +329,13 @@ class Caller:
         Raises:
             WakeupException: There was one.
         """
-        if self._woken:
-            self._woken = False
+        if self.woken:
+            self.woken = False
             raise WakeupException("wakeup() was called before this call")
 
     def wakeup(self) -> None:
         """End the present wait, or the next one; see the module."""
-        self._woken = True
+        self.woken = True
         gate = self._waiting_at
         if gate is not None:
             gate.open()
@@ -269,5 +345,5 @@ class Caller:
         return self._clock.now()
 
     def __repr__(self) -> str:
-        who = self._who
+        who = self.who
         return f"Caller({'closed' if self.closed else who[1] if who else 'idle'})"

@@ -1,17 +1,27 @@
 """The end of a consumer: one sequence, one budget.
 
 Thread: the application's. Each phase may use what is left of the budget, and no
-phase is left out because an earlier one failed or was late: the first failure is
-raised at the end, wrapped, when everything is closed.
+phase is left out because an earlier one failed, was late, or was interrupted: the
+first failure is raised at the end, wrapped, when everything is closed. An interrupt
+outranks it and is raised as it is; whoever sends one wants no more waiting, so the
+phases that are left get none.
 """
 
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from prokurist.consumer.calling import TURN, Caller
+from prokurist.consumer.auto_commit import AutoCommitter
+from prokurist.consumer.calling import LAST_TURN, Caller
 from prokurist.consumer.commits import Commits
+from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import Close
+from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
+
+LOG: Final = logging.getLogger("prokurist.consumer")
 
 MOST_RESERVED: Final = 1.0
 SHARE_RESERVED: Final = 0.25
@@ -26,36 +36,101 @@ class Thread(Protocol):
         ...
 
 
-def close(caller: Caller, commits: Commits, thread: Thread, budget: float) -> None:
-    """Wait for asynchronous commits, end the network thread, and join it.
+@dataclass
+class Closing:
+    """See the module.
 
-    Raises:
-        KafkaException: Something failed on the way, which is the cause.
+    Attributes:
+        caller: The way to the network thread; it takes no calls once that ends.
+        auto: The automatic commits, which get their last.
+        commits: The asynchronous ones, which end.
+        interceptors: The user's, which are closed.
+        thread: The network thread.
+        part: Tells the listener what goes, in a client that is subscribed.
+        leave: Leaves the group, by a call's deadline.
     """
-    call = caller.call("close", budget)
-    raised: BaseException | None = None
-    try:
+
+    caller: Caller
+    auto: AutoCommitter
+    commits: Commits
+    interceptors: Interceptors
+    thread: Thread
+    part: Callable[[], Exception | None]
+    leave: Callable[[Call], None]
+    _failure: Exception | None = field(default=None, init=False)
+    _interrupt: BaseException | None = field(default=None, init=False)
+
+    def run(self, budget: float, *, last_commit: bool) -> None:
+        """Close everything.
+
+        Args:
+            budget: Seconds.
+            last_commit: Whether returned positions are committed, where that is automatic.
+
+        Raises:
+            KafkaException: Something failed on the way, which is the cause.
+            BaseException: The interrupt that there was.
+        """
+        call = self.caller.call("close", budget)
         # Commits that nobody answers must not take the time that the end itself needs.
         reserved = min(MOST_RESERVED, budget * SHARE_RESERVED)
-        raised = commits.close(Deadline(call.deadline.at - reserved))
-    except BaseException as interrupt:  # noqa: BLE001 - an interrupt does not stop closing
-        raised = interrupt
-    caller.closed = True
-    # The thread needs one turn to close everything. It is given that turn even if
-    # the budget is used up, or was nothing; it takes about a millisecond.
-    last = Deadline(max(call.deadline.at, caller.now() + TURN))
-    try:
-        caller.post(Close(call))
-        caller.wait_for_end(call, last)
-    except KafkaException:
-        pass  # The thread has ended by itself: its calls have heard so.
-    except BaseException as interrupt:  # noqa: BLE001 - as above; it is raised at the end
-        raised = raised or interrupt
-    thread.join(last.remaining(caller.now()))
-    if raised is None:
-        return
-    if not isinstance(raised, Exception):
-        raise raised
-    raise KafkaException(
-        f"closed, and on the way {type(raised).__name__} was raised: {raised}"
-    ) from raised
+        commits_end = Deadline(call.deadline.at - reserved)
+        self._phase(lambda: self.auto.close(self._by(commits_end), last=last_commit))
+        self._phase(self.part)
+        self._phase(lambda: self.commits.finish(self._by(commits_end)))
+        self._phase(self.commits.give_up)
+        # Always, and with the time that was kept for it: others wait for its partitions.
+        self._phase(lambda: self.leave(self._leaving(call)))
+        self.caller.closed = True
+        # The thread needs one turn to close everything. It is given that turn even if
+        # the budget is used up, or was nothing.
+        last = Deadline(max(call.deadline.at, self.caller.now() + LAST_TURN))
+        self._phase(lambda: self._end_thread(call, last))
+        self._phase(lambda: self._join(last))
+        self._phase(self.interceptors.close)
+        self._raise()
+
+    def _phase(self, work: Callable[[], Exception | None]) -> None:
+        """Do it, and remember what it raises or returns."""
+        try:
+            failed = work()
+        except Exception as error:  # noqa: BLE001 - it is raised at the end
+            failed = error
+        except BaseException as interrupt:  # noqa: BLE001 - as above
+            self._interrupt = self._interrupt or interrupt
+            return
+        if failed is not None and self._failure is not None:
+            LOG.warning("another failure in close", exc_info=failed)
+        self._failure = self._failure or failed
+
+    def _by(self, deadline: Deadline) -> Deadline:
+        """The deadline of a phase; it has come once there was an interrupt."""
+        if self._interrupt is None:
+            return deadline
+        return deadline.earlier(Deadline(self.caller.now()))
+
+    def _leaving(self, call: Call) -> Call:
+        return Call("close", self.caller.now(), self._by(call.deadline))
+
+    def _end_thread(self, call: Call, last: Deadline) -> None:
+        try:
+            self.caller.post(Close(call))
+        except KafkaException:
+            return  # The thread has ended by itself: its calls have heard so.
+        self.caller.wait_for_end(call, last)
+
+    def _join(self, last: Deadline) -> None:
+        self.thread.join(last.remaining(self.caller.now()))
+
+    def _raise(self) -> None:
+        if self._interrupt is not None:
+            if self._failure is not None:
+                LOG.warning(
+                    "interrupted while closing, after a failure", exc_info=self._failure
+                )
+            raise self._interrupt
+        if self._failure is not None:
+            name = type(self._failure).__name__
+            raise KafkaException(
+                f"closed, and on the way {name} was raised: {self._failure}"
+            ) from self._failure

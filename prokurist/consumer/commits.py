@@ -15,7 +15,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, TypeAlias
 
+from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.calling import Caller
+from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import (
     DisconnectException,
     KafkaException,
@@ -25,6 +27,7 @@ from prokurist.errors import (
 from prokurist.events.application_events import Commit, CommitOnce
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
+from prokurist.events.membership import Enrolment
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 LOG: Final = logging.getLogger("prokurist.consumer")
@@ -41,10 +44,22 @@ class Commits:
 
     Args:
         caller: The way to the network thread.
+        auto: The automatic ones, which are told of where callbacks run.
+        interceptors: Are told of what was committed.
+        enrolment: In whose name it is committed.
     """
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(
+        self,
+        caller: Caller,
+        auto: AutoCommitter,
+        interceptors: Interceptors,
+        enrolment: Enrolment,
+    ) -> None:
         self._caller = caller
+        self._auto = auto
+        self._interceptors = interceptors
+        self._enrolment = enrolment
         self._line: deque[tuple[Call, Offsets, CommitCallback | None]] = deque()
 
     def sync(self, offsets: Offsets, timeout: float | timedelta | None) -> None:
@@ -57,21 +72,23 @@ class Commits:
         call = self._caller.call("commit_sync", timeout, partitions=tuple(offsets))
         self._caller.raise_if_woken()
         if offsets:
-            self._caller.post(Commit(call, offsets))
+            self._caller.post(Commit(call, offsets, self._enrolment.identity))
         raised: Exception | None = None
         try:
             in_time = self._wait(call.deadline)
-        except WakeupException as wakeup:
-            self._caller.withdraw(call, wakeup)
+        except WakeupException:
+            self._caller.abandon(call)
             raise
         except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
             in_time, raised = True, error
-        except BaseException as interrupt:
-            self._caller.withdraw(call, interrupt)
+        except BaseException:
+            self._caller.abandon(call)
             raise
         if not offsets and in_time:
             call.finish()
         self._caller.answer(call)
+        if offsets:
+            self._interceptors.on_commit(offsets)
         if raised is not None:
             raise raised
 
@@ -87,7 +104,7 @@ class Commits:
                 )
             )
         elif offsets:
-            self._caller.post(CommitOnce(call, offsets))
+            self._caller.post(CommitOnce(call, offsets, self._enrolment.identity))
         else:
             call.finish()
 
@@ -97,9 +114,12 @@ class Commits:
         Raises:
             BaseException: What a callback raised; the others run another time.
         """
+        self._auto.tell()
         while self._line and not self._line[0][0].is_open:
             call, offsets, callback = self._line.popleft()
             error = outcome(call)
+            if error is None and offsets:
+                self._interceptors.on_commit(offsets)
             if callback is not None:
                 with self._caller.callback():
                     callback(offsets, error)
@@ -108,30 +128,36 @@ class Commits:
 
     def _wait(self, deadline: Deadline) -> bool:
         """Wait for the line to end, running callbacks on the way; False when time is up."""
+        self._auto.tell()
         while self._line:
             if not self._caller.wait(self._line[0][0], deadline):
                 return False
             self.run_callbacks()
         return True
 
-    def close(self, deadline: Deadline) -> Exception | None:
-        """Wait for the line as long as the deadline allows; then end it, and run the rest.
-
-        Every callback runs. Wake-ups are off.
+    def finish(self, deadline: Deadline) -> Exception | None:
+        """Wait for the line as long as the deadline allows. Wake-ups are off.
 
         Returns:
-            The first error that a callback raised.
+            The first error that a callback raised; the others run all the same.
         """
         raised: list[Exception] = []
         while self._line and self._caller.wait_for_end(self._line[0][0], deadline):
             self._run_in_close(raised)
+        return first_of(raised)
+
+    def give_up(self) -> Exception | None:
+        """End the line where it stands: what is left in it has failed, and hears so.
+
+        Returns:
+            As `finish`.
+        """
+        raised: list[Exception] = []
         for call, _, _ in self._line:
             self._caller.withdraw(call, DisconnectException("the consumer was closed first"))
         while self._line:
             self._run_in_close(raised)
-        for error in raised[1:]:
-            LOG.warning("another commit callback raised in close", exc_info=error)
-        return raised[0] if raised else None
+        return first_of(raised)
 
     def _run_in_close(self, raised: list[Exception]) -> None:
         try:
@@ -146,11 +172,19 @@ class Commits:
         return f"Commits({len(self._line)} pending)"
 
 
+def first_of(raised: list[Exception]) -> Exception | None:
+    """The error to raise, of those that callbacks raised in `close`; the others are logged."""
+    for error in raised[1:]:
+        LOG.warning("another commit callback raised in close", exc_info=error)
+    return raised[0] if raised else None
+
+
 def outcome(call: Call) -> KafkaException | None:
     """What a callback is told of a commit that has ended."""
     try:
         call.result()
     except KafkaException as error:
+        error.__traceback__ = None  # It leads here, where the call is, and the other error.
         if not error.retriable or isinstance(error, RetriableCommitFailedException):
             return error
         failed = RetriableCommitFailedException(

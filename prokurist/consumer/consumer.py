@@ -7,31 +7,37 @@ thread's.
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, overload
 
 from prokurist.assembly import Machinery, system_machinery
-from prokurist.config import ConsumerConfig, OffsetReset
-from prokurist.consumer import closing
-from prokurist.consumer.arguments import offsets_in, partition_in, partitions_in
+from prokurist.config import ConsumerConfig
+from prokurist.consumer import at_exit
+from prokurist.consumer.arguments import timeout_in
+from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.calling import Caller
-from prokurist.consumer.commits import CommitCallback, Commits
+from prokurist.consumer.closing import Closing
+from prokurist.consumer.collecting import Collector
+from prokurist.consumer.commits import Commits
+from prokurist.consumer.committing import Committing
+from prokurist.consumer.deserializing import Deserializers
+from prokurist.consumer.interceptors import Interceptors
+from prokurist.consumer.iteration import Iteration
+from prokurist.consumer.listeners import Listeners
 from prokurist.consumer.lookups import Lookups
-from prokurist.consumer.polling import Polling
-from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
-from prokurist.events.partition_state import Position
-from prokurist.types import OffsetAndMetadata, TopicPartition
+from prokurist.consumer.subscribing import Subscribing
+from prokurist.errors import IllegalStateException
+from prokurist.events.clock import CallersClock, MonotonicClock, as_seconds
+from prokurist.types import GroupMembershipOperation
 
 if TYPE_CHECKING:
     from typing import Unpack
+    from uuid import UUID
 
     from prokurist.config.typed import ConsumerKeywords
-
-EARLIEST: Final = OffsetReset("earliest")
-LATEST: Final = OffsetReset("latest")
 
 CLOSE: Final = 30.0
 """Seconds for a `close` that is given no timeout."""
@@ -51,6 +57,8 @@ class Health:
         waiting_calls: Calls that it is working on.
         coordinator: The group's coordinator, where it is known.
         died_of: What ended it, if a bug of ours did.
+        consumer_protocol: Whether the cluster offers `group.protocol=consumer`; None
+            while no broker has told.
     """
 
     alive: bool
@@ -60,14 +68,18 @@ class Health:
     waiting_calls: int
     coordinator: str | None
     died_of: str | None
+    consumer_protocol: bool | None
 
 
-class KafkaConsumer(Polling, Lookups):
+class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
     """A consumer in which every call answers by its deadline.
 
-    This version commits, looks up, assigns, seeks and knows its positions; it does
-    not read records yet, and joins no group. One thread uses it at a time;
-    `wakeup`, `health` and `repr` may come from any.
+    It reads what its group gives it, or what is assigned by hand. One thread uses it
+    at a time; `wakeup`, `health` and `repr` may come from any.
+
+    Keys and values are bytes, or what `key_deserializer` and `value_deserializer` make
+    of them: callables of the bytes, callables of the topic and the bytes, or objects
+    with `deserialize(topic, data)`.
 
     Args:
         config: Configuration keys and their values; see docs/config.md.
@@ -89,11 +101,13 @@ class KafkaConsumer(Polling, Lookups):
         clock = MonotonicClock()
         machinery = system_machinery(settings, clock)
         try:
+            self._wire(settings, clock, machinery)
             machinery.thread.start()
+            at_exit.remember(self, KafkaConsumer._close)
         except BaseException:
             machinery.thread.abandon()
+            self._machinery = None
             raise
-        self._wire(settings, clock, machinery)
 
     @classmethod
     def wired(cls, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> Self:
@@ -108,160 +122,33 @@ class KafkaConsumer(Polling, Lookups):
         self._process = os.getpid()
         self._subscription = machinery.subscription
         self._background = machinery.background
+        self._enrolment = machinery.enrolment
+        self._presence = machinery.presence
+        self._buffer = machinery.buffer
+        self._collector = Collector(
+            self._subscription,
+            self._buffer,
+            Deserializers(config.key_deserializer, config.value_deserializer),
+            most=config.max_poll_records,
+            check_crcs=config.check_crcs,
+            memory=config.fetch_buffer_max_bytes,
+        )
         self._caller = Caller(
             clock, machinery.thread.mailbox, config.default_api_timeout_ms / 1000
         )
-        self._commits = Commits(self._caller)
-
-    # --- what is read ----------------------------------------------------------------
-
-    def assign(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
-        """Read these partitions and no others; those that stay keep their place.
-
-        Args:
-            partitions: One partition, or several; of none it is `unsubscribe`.
-        """
-        wanted = partitions_in(partitions)
-        with self._caller.inside("assign"):
-            self._change_assignment(wanted)
-
-    def assignment(self) -> frozenset[TopicPartition]:
-        """What is assigned."""
-        with self._caller.inside("assignment"):
-            return self._subscription.assigned()
-
-    def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
-        """Read on from an offset.
-
-        Args:
-            partition: An assigned one.
-            offset: The next offset to read; with its leader epoch, if that is known.
-
-        Raises:
-            IllegalStateException: The partition is not assigned.
-        """
-        tp = partition_in(partition)
-        to = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
-        with self._caller.inside("seek"):
-            self._subscription.seek(tp, Position(to.offset, to.leader_epoch))
-            self._drop_stale()
-
-    def seek_to_beginning(
-        self, partitions: TopicPartition | Iterable[TopicPartition] = ()
-    ) -> None:
-        """Read on from the beginning of each log; it is looked up when it is needed.
-
-        Args:
-            partitions: Assigned ones; of none, all that are assigned.
-
-        Raises:
-            IllegalStateException: A partition is not assigned.
-        """
-        self._seek_by("seek_to_beginning", partitions, EARLIEST)
-
-    def seek_to_end(self, partitions: TopicPartition | Iterable[TopicPartition] = ()) -> None:
-        """Read on from the end of each log; it is looked up when it is needed.
-
-        Args:
-            partitions: Assigned ones; of none, all that are assigned.
-
-        Raises:
-            IllegalStateException: A partition is not assigned.
-        """
-        self._seek_by("seek_to_end", partitions, LATEST)
-
-    def _seek_by(
-        self,
-        operation: str,
-        partitions: TopicPartition | Iterable[TopicPartition],
-        reset: OffsetReset,
-    ) -> None:
-        wanted = partitions_in(partitions)
-        with self._caller.inside(operation):
-            self._subscription.seek_by(wanted or self._subscription.assigned(), reset)
-            self._drop_stale()
-
-    def pause(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
-        """Want no records of these partitions for now.
-
-        Args:
-            partitions: Assigned ones.
-
-        Raises:
-            IllegalStateException: A partition is not assigned.
-        """
-        wanted = partitions_in(partitions)
-        with self._caller.inside("pause"):
-            self._subscription.pause(wanted, paused=True)
-
-    def resume(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
-        """Want records of these partitions again.
-
-        Args:
-            partitions: Assigned ones.
-
-        Raises:
-            IllegalStateException: A partition is not assigned.
-        """
-        wanted = partitions_in(partitions)
-        with self._caller.inside("resume"):
-            self._subscription.pause(wanted, paused=False)
-
-    def paused(self) -> frozenset[TopicPartition]:
-        """What is paused."""
-        with self._caller.inside("paused"):
-            return self._subscription.paused()
-
-    # --- commits ---------------------------------------------------------------------
-
-    def commit_sync(
-        self,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
-        timeout: float | timedelta | None = None,
-    ) -> None:
-        """Commit offsets, and return when the coordinator has them.
-
-        Args:
-            offsets: For each partition the next offset to read; None for the
-                present place of all that are assigned.
-            timeout: Seconds; None for `default.api.timeout.ms`.
-
-        Raises:
-            CommitFailedException: The group no longer counts this member.
-            GroupAuthorizationException: Not allowed in the group.
-            InvalidGroupIdException: There is no `group.id`.
-            TimeoutException: The time is over; `may_have_happened` says whether
-                the offsets may have been committed all the same.
-            TopicAuthorizationException: Not allowed on some topics: all of them.
-            WakeupException: `wakeup` was called.
-        """
-        given = None if offsets is None else offsets_in(offsets)
-        with self._caller.inside("commit_sync"):
-            wanted = self._subscription.returned() if given is None else given
-            self._commits.sync(wanted, timeout)
-
-    def commit_async(
-        self,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
-        callback: CommitCallback | None = None,
-    ) -> None:
-        """Have offsets committed, once, and do not wait for it.
-
-        Args:
-            offsets: For each partition the next offset to read; None for the
-                present place of all that are assigned.
-            callback: Called with the offsets, and with None or the error, on this
-                thread inside a later `poll`, `commit_sync`, `commit_async` or
-                `close`; in the order of the commits. A passing failure comes as
-                RetriableCommitFailedException. Without one it is logged.
-        """
-        given = None if offsets is None else offsets_in(offsets)
-        if callback is not None and not callable(callback):
-            raise TypeError(f"a commit callback is callable, not {callback!r}")
-        with self._caller.inside("commit_async"):
-            wanted = self._subscription.returned() if given is None else given
-            self._commits.later(wanted, callback)
-            self._commits.run_callbacks()
+        self._interceptors = Interceptors(config.interceptor_classes)
+        interval = config.auto_commit_interval_ms / 1000
+        self._auto = AutoCommitter(
+            self._caller,
+            self._subscription,
+            self._interceptors,
+            self._enrolment,
+            interval if config.enable_auto_commit else None,
+        )
+        self._commits = Commits(self._caller, self._auto, self._interceptors, self._enrolment)
+        self._listeners = Listeners(
+            self._caller, self._background, self._auto, self._subscription
+        )
 
     # --- from anywhere ---------------------------------------------------------------
 
@@ -288,31 +175,98 @@ class KafkaConsumer(Polling, Lookups):
             waiting_calls=len(machinery.calls),
             coordinator=None if coordinator is None else coordinator.name,
             died_of=None if thread.died_of is None else repr(thread.died_of),
+            consumer_protocol=machinery.client.features.consumer_protocol,
         )
+
+    def client_instance_id(self, timeout: float | timedelta) -> "UUID":
+        """The id under which brokers know this client's metrics: there is none yet.
+
+        Args:
+            timeout: Seconds; there is no default.
+
+        Raises:
+            IllegalStateException: Always: `enable.metrics.push` is off.
+        """
+        as_seconds(timeout)
+        with self._caller.inside("client_instance_id"):
+            raise IllegalStateException(
+                "client_instance_id while enable.metrics.push is off: brokers give an id only "
+                "to a client that pushes its metrics, which is not built yet"
+            )
 
     # --- the end ---------------------------------------------------------------------
 
-    def close(self, timeout: float | timedelta | None = None) -> None:
+    @overload
+    def close(
+        self,
+        timeout: float | timedelta | None = None,
+        *,
+        membership: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
+    ) -> None: ...
+
+    @overload
+    def close(
+        self,
+        *,
+        timeout_ms: float,
+        membership: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
+    ) -> None: ...
+
+    def close(
+        self,
+        timeout: float | timedelta | None = None,
+        *,
+        timeout_ms: float | None = None,
+        membership: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
+    ) -> None:
         """Close the consumer, by min(timeout, `request.timeout.ms`), and never late.
 
-        Asynchronous commits are waited for, and all their callbacks run. A second
-        time does nothing.
+        With `enable.auto.commit` the offsets of all returned records are committed;
+        if that is late, it is logged. Asynchronous commits are waited for, and all
+        their callbacks run. The listener hears which partitions go, and the group hears
+        that this member does. A second time does nothing.
+
+        A `with` block that is left by an exception closes without that last commit:
+        what was returned last may not have been worked on.
 
         Args:
             timeout: Seconds; None for 30.
+            timeout_ms: Deprecated; the same in milliseconds.
+            membership: Whether the group is told (KIP-1092).
 
         Raises:
+            IllegalStateException: It is called inside a rebalance listener.
             KafkaException: The first failure on the way, as its cause; never a
                 TimeoutException. Everything is closed all the same.
+            TypeError: Both timeouts are given.
         """
+        given = timeout_in("close", timeout, timeout_ms)
+        seconds = CLOSE if given is None else as_seconds(given)
+        if not isinstance(membership, GroupMembershipOperation):
+            raise TypeError(f"membership is a GroupMembershipOperation, not {membership!r}")
+        self._close(seconds, last_commit=True, membership=membership)
+
+    def _close(
+        self,
+        seconds: float,
+        *,
+        last_commit: bool,
+        membership: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
+    ) -> None:
         if self._caller.closed:
             return
         with self._caller.inside("close"):
-            budget = min(
-                Deadline.after(0.0, CLOSE if timeout is None else timeout).at,
-                self._config.request_timeout_ms / 1000,
-            )
-            closing.close(self._caller, self._commits, self._built().thread, budget)
+            self._listeners.refuse_inside("close")
+            Closing(
+                self._caller,
+                self._auto,
+                self._commits,
+                self._interceptors,
+                self._built().thread,
+                part=self._part,
+                leave=lambda call: self._leave(call, membership),
+            ).run(min(seconds, self._config.request_timeout_ms / 1000), last_commit=last_commit)
+            self._collector.close()
 
     def _built(self) -> Machinery:
         if self._machinery is None:
@@ -328,14 +282,25 @@ class KafkaConsumer(Polling, Lookups):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        if error is None:
+            self.close()
+            return
+        try:
+            self._close(CLOSE, last_commit=False)
+        except Exception as own:  # noqa: BLE001 - whatever it is, the first error goes on
+            error.add_note(f"and closing the consumer failed: {own}")
 
     def __del__(self) -> None:
         # Of a half-built consumer there may be nothing; of a forked one, nothing is ours.
         machinery = getattr(self, "_machinery", None)
         if machinery is None or self._caller.closed or os.getpid() != self._process:
             return
-        warnings.warn(f"{self!r} was never closed", ResourceWarning, source=self, stacklevel=2)
+        warnings.warn(
+            f"{self!r} was never closed: close it, or use it in a with statement",
+            ResourceWarning,
+            source=self,
+            stacklevel=2,
+        )
         self._caller.closed = True
         machinery.thread.abandon()
 

@@ -125,7 +125,7 @@ class Lookups:
         """
         if not isinstance(timestamps, Mapping):
             raise TypeError(
-                f"timestamps are a mapping of TopicPartition to int: {timestamps!r}"
+                f"timestamps are a mapping of TopicPartition to int, not {timestamps!r}"
             )
         for tp, timestamp in timestamps.items():
             partition_in(tp)

@@ -1,31 +1,37 @@
-"""The consumer's positions, and the poll that makes them progress.
+"""The consumer's positions, and the poll that makes them progress and returns records.
 
 Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
 """
 
-import logging
-import warnings
-from collections.abc import Collection
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Final, overload
+from typing import TypeVar, overload
 
-from prokurist.consumer.arguments import partition_in
+from prokurist.consumer.arguments import partition_in, timeout_in
+from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.calling import Caller
+from prokurist.consumer.collecting import Collector
 from prokurist.consumer.commits import Commits
+from prokurist.consumer.interceptors import Interceptors
+from prokurist.consumer.listeners import Listeners
 from prokurist.errors import IllegalStateException, KafkaException
 from prokurist.events.application_events import (
-    DropStale,
     LookUpEnd,
     LookUpPosition,
     LookUpPositions,
+    Polled,
+    Prefetch,
 )
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
-from prokurist.events.clock import as_seconds
+from prokurist.events.fetch_buffer import FetchBuffer
+from prokurist.events.membership import Presence
 from prokurist.events.subscription import Subscription
+from prokurist.records.consumer_records import ConsumerRecords
+from prokurist.records.reader import PartitionReader
 from prokurist.types import TopicPartition
 
-LOG: Final = logging.getLogger("prokurist.consumer")
+Result = TypeVar("Result")
 
 
 class Polling:
@@ -33,8 +39,14 @@ class Polling:
 
     _caller: Caller
     _commits: Commits
+    _auto: AutoCommitter
     _subscription: Subscription
     _background: BackgroundEvents
+    _listeners: Listeners
+    _presence: Presence
+    _buffer: FetchBuffer[PartitionReader]
+    _collector: Collector
+    _interceptors: Interceptors
 
     def position(
         self, partition: TopicPartition, timeout: float | timedelta | None = None
@@ -42,7 +54,8 @@ class Polling:
         """The offset at which reading a partition goes on.
 
         One that is known is returned at once. Otherwise it is looked up: what the
-        group has committed, or else what `auto.offset.reset` says.
+        group has committed, or else what `auto.offset.reset` says. One that knows the
+        leader epoch of the record before it is known when the leader has confirmed it.
 
         Args:
             partition: An assigned one.
@@ -51,6 +64,8 @@ class Polling:
         Raises:
             GroupAuthorizationException: Not allowed in the group.
             IllegalStateException: The partition is not assigned.
+            LogTruncationException: The log was cut back before the position, and
+                `auto.offset.reset` is `none`.
             NoOffsetForPartitionException: Nothing is committed, and
                 `auto.offset.reset` is `none`; it names all such partitions.
             TimeoutException: The time is over.
@@ -90,128 +105,121 @@ class Polling:
             return lag
 
     @overload
-    def poll(self, timeout: float | timedelta) -> list[Any]: ...
+    def poll(self, timeout: float | timedelta) -> ConsumerRecords: ...
 
     @overload
-    def poll(self, *, timeout_ms: float) -> list[Any]: ...
+    def poll(self, *, timeout_ms: float) -> ConsumerRecords: ...
 
     def poll(
         self, timeout: float | timedelta | None = None, *, timeout_ms: float | None = None
-    ) -> list[Any]:
+    ) -> ConsumerRecords:
         """Wait for records.
 
-        This version reads none yet: it makes positions known, runs the callbacks
-        of commits, raises what has failed in the background, and returns an empty
-        list when the time is over. It never raises TimeoutException.
+        It returns as soon as there are some; and without any, when the time is over or
+        when a position has advanced past records that are not returned: those of
+        transactions that were aborted, and markers. It never raises TimeoutException.
+
+        Meanwhile it makes positions known, runs the callbacks of commits, and raises
+        what has failed in the background. Who polls again has done with what earlier
+        polls returned: with `enable.auto.commit` its offsets are committed then, once in
+        each `auto.commit.interval.ms`.
 
         Args:
             timeout: Seconds; there is no default.
             timeout_ms: Deprecated; the same in milliseconds.
 
+        Returns:
+            At most `max.poll.records`; each partition's in order.
+
         Raises:
+            CorruptRecordException: The next records of a partition are damaged.
             GroupAuthorizationException: Not allowed in the group.
-            IllegalStateException: Nothing is assigned.
+            IllegalStateException: Nothing is subscribed to or assigned.
+            KafkaException: A rebalance listener has raised something, which is the cause.
+            InvalidTopicException: No topic can bear a name that is assigned.
+            LogTruncationException: Logs were cut back before the position, and
+                `auto.offset.reset` is `none`; it says where they part from what was read.
             NoOffsetForPartitionException: Nothing is committed for some partitions,
                 and `auto.offset.reset` is `none`; it names all of them.
+            OffsetOutOfRangeException: A position is not in its log, and
+                `auto.offset.reset` is `none`.
+            RecordDeserializationException: A deserializer has refused a record. Those
+                before it were returned; the position stays at it.
             TopicAuthorizationException: Not allowed on some topics.
             TypeError: No timeout is given, or both are.
-            WakeupException: `wakeup` was called.
+            WakeupException: `wakeup` was called; no record is lost by that.
         """
-        seconds = poll_timeout(timeout, timeout_ms)
+        seconds = timeout_in("poll", timeout, timeout_ms)
+        if seconds is None:
+            raise TypeError("poll has no default timeout: give it one, in seconds")
         with self._caller.inside("poll"):
             call = self._caller.call("poll", seconds)
-            self._background.check_open()
-            if not self._subscription.assigned():
-                raise IllegalStateException("poll with nothing assigned: assign partitions")
-            self._caller.raise_if_woken()
-            self._commits.run_callbacks()
-            try:
-                while not self._pass(call):
-                    # Something has come that is no error: look what it is.
-                    call = Call("poll", call.began, call.deadline)
-            finally:
-                self._background.watch(None)
-            return []
+            records = self._await_records(call, self._collector.collect)
+            return (
+                ConsumerRecords() if records is None else self._interceptors.on_consume(records)
+            )
 
-    def _pass(self, call: Call) -> bool:
-        """Ask for what is missing, and wait: whether the time is over.
+    def _await_records(self, call: Call, collect: Callable[[], Result | None]) -> Result | None:
+        """Go on until something is collected or the time is over.
+
+        Raises:
+            KafkaException: Something has failed in the background, or what was to be
+                collected.
+            WakeupException: `wakeup` was called before anything was collected.
+        """
+        self._listeners.refuse_inside(call.operation)
+        self._background.check_open()
+        if not self._subscription.is_used:
+            raise IllegalStateException(
+                "poll with nothing to read: subscribe to topics, or assign partitions"
+            )
+        self._caller.raise_if_woken()
+        # What an iteration has handed out counts before anything of it is given up.
+        self._collector.recall()
+        self._commits.run_callbacks()
+        self._buffer.polled(call.began)
+        try:
+            while True:
+                result = self._pass(call, collect)
+                if result is not None:
+                    return result
+                if not self._caller.wait(
+                    call, self._auto.until(call.deadline)
+                ) and call.deadline.expired(self._caller.now()):
+                    return None
+                # Something has come: look what it is.
+                call = Call(call.operation, call.began, call.deadline)
+        finally:
+            self._background.watch(None)
+            now = self._caller.now()
+            self._buffer.polled(now)
+            self._presence.leave(now)
+
+    def _pass(self, call: Call, collect: Callable[[], Result | None]) -> Result | None:
+        """Collect what there is, and ask for what is missing.
 
         Raises:
             KafkaException: Something has failed in the background.
         """
+        # Before this poll returns anything: whoever polls has done with what others did.
+        self._auto.when_due()
         # Watched first: whatever comes after the look at it ends the wait.
         self._background.watch(call)
         self._background.check_open()
+        if self._presence.enter():
+            self._caller.post(Polled(call))
+        self._listeners.run()
         error = self._background.take(self._subscription.still_wanted)
         if error is not None:
             raise error
-        if self._subscription.ask_missing():
-            self._caller.post(LookUpPositions(call))
-        return not self._caller.wait(call, call.deadline)
-
-    def unsubscribe(self, timeout: float | timedelta | None = None) -> None:
-        """Read nothing any more; what is assigned by hand is let go at once.
-
-        Errors that have met what was read are logged, and not raised.
-
-        Args:
-            timeout: Seconds; None for `default.api.timeout.ms`.
-        """
-        if timeout is not None:
-            as_seconds(timeout)
-        with self._caller.inside("unsubscribe"):
-            self._change_assignment(())
-
-    def subscribe(self, *_topics: object, **_keywords: object) -> None:
-        """Join a group and read what it assigns: not built yet.
-
-        Raises:
-            IllegalStateException: Always.
-        """
-        with self._caller.inside("subscribe"):
-            raise IllegalStateException(
-                "group membership is not built yet: assign partitions instead"
-            )
-
-    def _change_assignment(self, partitions: Collection[TopicPartition]) -> None:
-        if not partitions:
-            while error := self._background.take(self._subscription.still_wanted):
-                LOG.warning("unsubscribed before this was raised: %s", error)
-        self._subscription.assign(partitions)
-        self._drop_stale()
-
-    def _drop_stale(self) -> None:
-        """Have nobody look for what is not wanted any more."""
-        if self._subscription.take_stale():
-            try:
-                self._caller.post(DropStale(self._caller.call("assign", None)))
-            except KafkaException:
-                return  # The thread has ended, and looks for nothing.
-
-
-def poll_timeout(
-    timeout: float | timedelta | None, timeout_ms: float | None
-) -> float | timedelta:
-    """How long a poll may take, of two ways to say so.
-
-    Raises:
-        TypeError: Neither is given, or both are, or what is given is no time.
-        ValueError: It is negative or NaN.
-    """
-    if timeout_ms is None:
-        if timeout is None:
-            raise TypeError("poll has no default timeout: give it one, in seconds")
-        return timeout
-    if timeout is not None:
-        raise TypeError("poll is given timeout or timeout_ms, not both")
-    given: object = timeout_ms
-    if isinstance(given, timedelta):
-        # It would be read as seconds, and then divided.
-        raise TypeError("timeout_ms is a number of milliseconds; timeout takes a timedelta")
-    seconds = as_seconds(timeout_ms) / 1000
-    warnings.warn(
-        "poll(timeout_ms=...) is deprecated: poll(timeout) takes seconds",
-        DeprecationWarning,
-        stacklevel=3,
-    )
-    return seconds
+        result = collect()
+        try:
+            if self._subscription.ask_missing():
+                self._caller.post(LookUpPositions(call))
+            if self._buffer.take_ask(waits=result is None):
+                self._caller.post(Prefetch(call))
+        except KafkaException:
+            # The thread has ended: the next poll says so, and what there is is returned.
+            if result is None:
+                raise
+        return result

@@ -144,7 +144,7 @@ def _verdict(error: TimeoutException) -> str:
     if error.partitions:
         subject += f" for {named(error.partitions)}"
     elif error.topic is not None:
-        subject += f" for topic {error.topic}"
+        subject += f" of topic {error.topic}"
     if error.timeout == 0:
         return f"{subject} was given no time to wait (timeout 0) and had no answer at hand."
     given = "" if error.timeout is None else f" was given {seconds(error.timeout)} and"

@@ -1,0 +1,63 @@
+"""Consumers that are still open when the interpreter ends: they are closed, in short time.
+
+Thread: whichever ends the interpreter, after all other threads that keep it alive. The
+network threads are daemons and still run then.
+
+A program that ends by an exception that nobody caught is like a `with` block that is
+left by one: what was returned last may not have been worked on, so the last automatic
+commit is left out. In an interactive session any error shown before counts as one:
+committing too little costs a second reading, committing too much a record.
+
+A consumer that another thread is using just then, and one that a parent process built,
+are left as they are: the process takes their sockets with it.
+"""
+
+import atexit
+import logging
+import sys
+from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
+
+from prokurist.errors import IllegalStateException, KafkaException
+from prokurist.events.clock import Deadline, MonotonicClock
+
+LOG: Final = logging.getLogger("prokurist.consumer")
+
+AT_MOST: Final = 5.0
+"""Seconds for all consumers together."""
+
+
+class Close(Protocol):
+    """Closes a consumer, within some seconds."""
+
+    def __call__(self, consumer: Any, /, seconds: float, *, last_commit: bool) -> None:
+        """Close it."""
+        ...
+
+
+OPEN: Final = WeakKeyDictionary[object, Close]()
+"""Held weakly: one that nobody else holds is collected, with its ResourceWarning."""
+
+
+def remember(consumer: object, close: Close) -> None:
+    """Close this one at the end of the interpreter; one that is closed by then stays so."""
+    OPEN[consumer] = close
+
+
+@atexit.register
+def close_all() -> None:
+    """Close what is open."""
+    clock = MonotonicClock()
+    deadline = Deadline.after(clock.now(), AT_MOST)
+    uncaught = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    left = list(OPEN.items())
+    while left:
+        # A share for each: one whose brokers are silent must not take all the time.
+        share = deadline.remaining(clock.now()) / len(left)
+        consumer, close = left.pop()
+        try:
+            close(consumer, share, last_commit=uncaught is None)
+        except IllegalStateException:
+            continue  # Another process's, or another thread is inside.
+        except KafkaException as error:
+            LOG.warning("at the end of the interpreter: %s", error)

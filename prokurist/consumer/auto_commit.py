@@ -1,0 +1,185 @@
+"""Automatic commits: when there is one, and of which positions.
+
+Thread: the application's, inside a call.
+
+The positions are those of what was returned by earlier polls: whoever polls again has
+done with that. So they are taken when a poll begins, or while it waits, which is
+the same: records are collected last, and until then `returned` stands still. Between
+two polls nothing is taken, however long the user works on what he was given; the
+network thread may try what it has once more.
+
+Nobody is woken for the interval: a poll looks whether it is over, and waits no longer
+than until it is. While a commit is under way there is no second one; the next interval
+picks up. How it ended is looked at, and told to the interceptors, by the next call
+that runs callbacks.
+"""
+
+import logging
+import math
+from collections.abc import Collection
+from typing import Final
+
+from prokurist.consumer.calling import LAST_TURN, Caller
+from prokurist.consumer.interceptors import Interceptors
+from prokurist.errors import KafkaException, TimeoutException
+from prokurist.events.application_events import AutoCommit, Commit
+from prokurist.events.call import Call
+from prokurist.events.clock import Deadline
+from prokurist.events.membership import Enrolment, Role
+from prokurist.events.subscription import Subscription
+from prokurist.types import TopicPartition
+
+LOG: Final = logging.getLogger("prokurist.consumer")
+
+
+class AutoCommitter:
+    """See the module.
+
+    Args:
+        caller: The way to the network thread.
+        subscription: Knows the positions.
+        interceptors: Are told of what was committed.
+        enrolment: In whose name it is committed.
+        interval: Seconds between two commits; None for none at all.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        subscription: Subscription,
+        interceptors: Interceptors,
+        enrolment: Enrolment,
+        interval: float | None,
+    ) -> None:
+        self._caller = caller
+        self._subscription = subscription
+        self._interceptors = interceptors
+        self._enrolment = enrolment
+        self._interval = math.inf if interval is None else interval
+        self._under_way: list[Call] = []
+        self._restart()
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there are automatic commits."""
+        return self._interval < math.inf
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the interval is over."""
+        return self._caller.now() >= self._due
+
+    def when_due(self) -> None:
+        """Commit if the interval is over; at the start of a poll, and while it waits."""
+        if not self.is_due:
+            return
+        self._restart()
+        self.tell()
+        # In a round of a classic group a commit is refused; what stays ours is committed
+        # when the interval is over again.
+        if not self._under_way and self._enrolment.identity.role is not Role.REBALANCING:
+            self._commit()
+
+    def until(self, deadline: Deadline) -> Deadline:
+        """How long a poll may wait before it comes back to `when_due`."""
+        # Without an interval each poll commits when it begins, and never again.
+        return deadline.earlier(Deadline(self._due)) if self._interval else deadline
+
+    def let_go(self) -> None:
+        """Commit the positions of what is about to be given up, and wait for nothing."""
+        if self.is_on:
+            self._restart()
+            self._commit()
+
+    def last_of(self, partitions: Collection[TopicPartition]) -> AutoCommit | None:
+        """What to commit of partitions that the group gets back; it is not posted.
+
+        It goes out even if another is under way: that may be of an earlier moment.
+        """
+        returned = self._subscription.returned()
+        offsets = {tp: at for tp, at in returned.items() if tp in partitions}
+        if not offsets:
+            return None
+        call = self._caller.call("auto-commit", math.inf, partitions=tuple(offsets))
+        self._under_way.append(call)
+        return AutoCommit(call, offsets, self._enrolment.identity)
+
+    def tell(self) -> None:
+        """Look how commits have ended."""
+        ended = [call for call in self._under_way if not call.is_open]
+        self._under_way = [call for call in self._under_way if call not in ended]
+        for call in ended:
+            try:
+                committed = call.result()
+            except KafkaException as error:
+                LOG.warning("auto-commit failed, the next one takes its place: %s", error)
+            else:
+                if committed:
+                    self._interceptors.on_commit(committed)
+
+    def close(self, deadline: Deadline, *, last: bool) -> KafkaException | None:
+        """Commit for the last time, and end what is under way, by the deadline.
+
+        Args:
+            deadline: How long that may take; one that has come leaves it one turn.
+            last: Whether the positions that there are now are committed.
+
+        Returns:
+            What the last commit was refused with; one that is late is logged.
+        """
+        last_call = self._commit_last(deadline) if last and self.is_on else None
+        for call in self._under_way if last else ():
+            self._caller.wait_for_end(call, deadline)
+        for call in self._under_way:
+            self._caller.withdraw(call, KafkaException("the consumer was closed first"))
+        self.tell()
+        return None if last_call is None else self._told_of_last(last_call, deadline)
+
+    def _commit_last(self, deadline: Deadline) -> Call | None:
+        offsets = self._subscription.returned()
+        identity = self._enrolment.identity.of_the_last_generation
+        if not offsets:
+            return None
+        if identity.role is Role.OUTSIDE:
+            LOG.warning("closed without committing: the group does not count this member")
+            return None
+        call = Call("close", self._caller.now(), deadline, partitions=tuple(offsets))
+        try:
+            self._caller.post(Commit(call, offsets, identity))
+        except KafkaException as dead:
+            LOG.warning("closed without committing the last offsets: %s", dead)
+            return None
+        return call
+
+    def _told_of_last(self, call: Call, deadline: Deadline) -> KafkaException | None:
+        now = self._caller.now()
+        self._caller.wait_for_end(
+            call, Deadline(now + LAST_TURN) if deadline.expired(now) else deadline
+        )
+        call.leave(self._caller.now())
+        try:
+            self._interceptors.on_commit(call.result())
+        except TimeoutException as late:
+            LOG.warning("closed before the last offsets were known to be committed: %s", late)
+        except KafkaException as error:
+            return error
+        return None
+
+    def _commit(self) -> None:
+        offsets = self._subscription.returned()
+        identity = self._enrolment.identity.of_the_last_generation
+        # Whom the group does not count has nothing: it would refuse the commit.
+        if offsets and identity.role is not Role.OUTSIDE:
+            call = self._caller.call("auto-commit", None, partitions=tuple(offsets))
+            self._under_way.append(call)
+            try:
+                self._caller.post(AutoCommit(call, offsets, identity))
+            except KafkaException as dead:
+                # It is told like any other; the call that we are in says so or need not.
+                call.fail(dead)
+
+    def _restart(self) -> None:
+        self._due = self._caller.now() + self._interval
+
+    def __repr__(self) -> str:
+        return f"AutoCommitter({self._interval} s, {len(self._under_way)} under way)"

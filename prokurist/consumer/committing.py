@@ -1,0 +1,70 @@
+"""The consumer's commits: with a wait, and without one.
+
+Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from prokurist.consumer.arguments import offsets_in
+from prokurist.consumer.calling import Caller
+from prokurist.consumer.commits import CommitCallback, Commits
+from prokurist.events.subscription import Subscription
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+
+class Committing:
+    """See the module."""
+
+    _caller: Caller
+    _commits: Commits
+    _subscription: Subscription
+
+    def commit_sync(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        timeout: float | timedelta | None = None,
+    ) -> None:
+        """Commit offsets, and return when the coordinator has them.
+
+        Args:
+            offsets: For each partition the next offset to read; None for the
+                present place of all that are assigned.
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Raises:
+            CommitFailedException: The group no longer counts this member.
+            GroupAuthorizationException: Not allowed in the group.
+            InvalidGroupIdException: There is no `group.id`.
+            TimeoutException: The time is over; `may_have_happened` says whether
+                the offsets may have been committed all the same.
+            TopicAuthorizationException: Not allowed on some topics: all of them.
+            WakeupException: `wakeup` was called.
+        """
+        given = None if offsets is None else offsets_in(offsets)
+        with self._caller.inside("commit_sync"):
+            wanted = self._subscription.returned() if given is None else given
+            self._commits.sync(wanted, timeout)
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        callback: CommitCallback | None = None,
+    ) -> None:
+        """Have offsets committed, once, and do not wait for it.
+
+        Args:
+            offsets: For each partition the next offset to read; None for the
+                present place of all that are assigned.
+            callback: Called with the offsets, and with None or the error, on this
+                thread inside a later `poll`, `commit_sync`, `commit_async` or
+                `close`; in the order of the commits. A passing failure comes as
+                RetriableCommitFailedException. Without one it is logged.
+        """
+        given = None if offsets is None else offsets_in(offsets)
+        if callback is not None and not callable(callback):
+            raise TypeError(f"a commit callback is callable, not {callback!r}")
+        with self._caller.inside("commit_async"):
+            wanted = self._subscription.returned() if given is None else given
+            self._commits.later(wanted, callback)
+            self._commits.run_callbacks()

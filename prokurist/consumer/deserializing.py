@@ -1,0 +1,108 @@
+"""Keys and values out of their bytes, by the user's own code.
+
+Thread: the application's, inside a `poll`. A deserializer is a callable of the bytes,
+a callable of the topic and the bytes, or an object with `deserialize(topic, data)`.
+Null is never shown to it: there is nothing to be read.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+from prokurist.errors import RecordDeserializationException
+from prokurist.records.consumer_records import ConsumerRecord, DeserializedRun
+from prokurist.records.run import RecordRun
+from prokurist.types import TopicPartition
+
+Deserialize: TypeAlias = Callable[[str, bytes], Any]
+
+
+class Deserializers:
+    """See the module.
+
+    Args:
+        key: The user's for keys; None to leave them bytes.
+        value: The same for values.
+    """
+
+    def __init__(self, key: object | None, value: object | None) -> None:
+        self._key = None if key is None else of_topic_and_bytes(key)
+        self._value = None if value is None else of_topic_and_bytes(value)
+
+    @property
+    def are_there(self) -> bool:
+        """Whether there is anything to be done."""
+        return self._key is not None or self._value is not None
+
+    def made(self, run: RecordRun) -> tuple[DeserializedRun, Exception | None]:
+        """A run with the user's own objects in it, up to the first one that fails.
+
+        Returns:
+            What could be made, and why there is no more of it.
+        """
+        records: list[ConsumerRecord] = []
+        try:
+            for record in run:
+                records.append(self._one(record))  # noqa: PERF401 - those before a failure are kept
+        except RecordDeserializationException as error:
+            rest = type(run)(run.columns, run.start, run.start + len(records))
+            return DeserializedRun(rest, records), error
+        return DeserializedRun(run, records), None
+
+    def _one(self, record: ConsumerRecord) -> ConsumerRecord:
+        key, value = record.key, record.value
+        what = "key"
+        try:
+            made_key = key if self._key is None or key is None else self._key(record.topic, key)
+            what = "value"
+            made_value = (
+                value
+                if self._value is None or value is None
+                else self._value(record.topic, value)
+            )
+        except Exception as error:
+            tp = TopicPartition(record.topic, record.partition)
+            raise RecordDeserializationException(
+                f"the {what} of {tp} at offset {record.offset} cannot be deserialized "
+                f"({type(error).__name__}: {error}); to leave the record out, seek to "
+                f"{record.offset + 1}",
+                partition=tp,
+                offset=record.offset,
+                key=key,
+                value=value,
+            ) from error
+        return record.with_values(made_key, made_value)
+
+    def __repr__(self) -> str:
+        return f"Deserializers({self._key}, {self._value})"
+
+
+def of_topic_and_bytes(given: object) -> Deserialize:
+    """A deserializer of any form, as a function of the topic and the bytes."""
+    method = getattr(given, "deserialize", None)
+    if method is not None:
+        return method  # type: ignore[no-any-return]  # the configuration has looked
+    if not callable(given):
+        raise TypeError(f"{given!r} is no deserializer: it is not callable")
+    return given if takes_topic(given) else partial(of_bytes, given)
+
+
+def of_bytes(function: Callable[[bytes], Any], _topic: str, data: bytes) -> Any:
+    """Call what wants the bytes alone."""
+    return function(data)
+
+
+def takes_topic(function: Callable[..., Any]) -> bool:
+    """Whether a callable needs two arguments: the topic before the bytes."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False  # Some of the interpreter's own cannot say what they take.
+    needed = [
+        each
+        for each in parameters
+        if each.default is each.empty
+        and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]
+    return len(needed) == 2

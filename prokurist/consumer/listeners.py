@@ -1,0 +1,182 @@
+"""Rebalance listeners: the user's code that hears what comes and goes.
+
+Thread: the application's, inside a call.
+
+The network thread posts steps; `poll` makes them, in their order, before it raises or
+returns anything. Whatever a step's code raises, those that are queued are made all the
+same: the first error is raised when they are, the others are logged.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Final, Protocol, runtime_checkable
+
+from prokurist.consumer.auto_commit import AutoCommitter
+from prokurist.consumer.calling import Caller
+from prokurist.errors import IllegalStateException, KafkaException, WakeupException
+from prokurist.events.application_events import StepDone
+from prokurist.events.background_events import BackgroundEvents, Step, StepKind
+from prokurist.events.subscription import Subscription
+from prokurist.types import TopicPartition
+
+LOG: Final = logging.getLogger("prokurist.consumer")
+
+Partitions = frozenset[TopicPartition]
+
+
+@runtime_checkable
+class ConsumerRebalanceListener(Protocol):
+    """Hears which partitions come and go: inside `poll`, `unsubscribe` and `close`.
+
+    Any object with these methods will do. `on_partitions_lost` may be left out: then
+    `on_partitions_revoked` is called in its place. In each of them `commit_sync`,
+    `committed`, `position`, `seek` and `pause` work.
+    """
+
+    def on_partitions_revoked(self, partitions: Partitions) -> None:
+        """These are about to be another's: the last moment to commit them."""
+
+    def on_partitions_assigned(self, partitions: Partitions) -> None:
+        """These are ours now; nothing of them is read before this returns."""
+
+
+class Listeners:
+    """The listener that there is, and the steps that are for it.
+
+    Args:
+        caller: The way to the network thread.
+        background: Where steps come from.
+        auto: Knows what to commit of what is revoked.
+        subscription: What is assigned.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        background: BackgroundEvents,
+        auto: AutoCommitter,
+        subscription: Subscription,
+    ) -> None:
+        self._caller = caller
+        self._background = background
+        self._auto = auto
+        self._subscription = subscription
+        self._listener: ConsumerRebalanceListener | None = None
+        self._running: str | None = None
+
+    def follow(self, listener: ConsumerRebalanceListener | None) -> None:
+        """From now on it is this one."""
+        self._listener = listener
+
+    def refuse_inside(self, operation: str) -> None:
+        """See that a call is not made by the user's code of a step.
+
+        Raises:
+            IllegalStateException: It is.
+        """
+        if self._running is not None:
+            raise IllegalStateException(
+                f"{operation} inside {self._running}: commit, seek and look up there, and "
+                f"call {operation} when it has returned"
+            )
+
+    def run(self) -> None:
+        """Make the steps that are queued.
+
+        Raises:
+            WakeupException: One of them was woken.
+            KafkaException: The first error, as its cause.
+        """
+        failed: Exception | None = None
+        while (step := self._background.take_step()) is not None:
+            error = self._make(step)
+            if error is not None and failed is not None:
+                LOG.error("another rebalance callback raised", exc_info=error)
+            failed = failed or error
+        if failed is not None:
+            raise failed
+
+    def tell(self, kind: StepKind, partitions: Partitions) -> Exception | None:
+        """Tell the listener something that no step has asked for: what it raised."""
+        try:
+            self._call(kind, partitions)
+        except Exception as error:  # noqa: BLE001 - whatever a user's code raises
+            return wrapped(error, kind)
+        return None
+
+    def _make(self, step: Step) -> Exception | None:
+        """Make one step, and say so: what to raise for it."""
+        error: BaseException | None = None
+        answer: object = None
+        try:
+            answer = self._answer(step)
+        except BaseException as raised:
+            error = raised
+            if not isinstance(raised, Exception):
+                raise
+            # What fails in a step's own work is for whoever has posted it to tell.
+            return None if step.work is not None else wrapped(raised, step.kind)
+        finally:
+            done = StepDone(self._caller.call(step.kind.value, None), step, error, answer)
+            try:
+                self._caller.post(done)
+            except KafkaException as dead:
+                LOG.debug("nobody waits for %s any more: %s", step.kind.value, dead)
+        return None
+
+    def _answer(self, step: Step) -> object:
+        if step.kind is StepKind.POSITIONS:
+            return self._auto.last_of(step.partitions)
+        if step.work is not None:
+            return self._inside(step.kind.value, step.work)
+        if step.kind is StepKind.ASSIGNED:
+            self._subscription.hears(step.partitions)
+        self._call(step.kind, step.partitions)
+        if step.kind in (StepKind.REVOKED, StepKind.LOST):
+            # Here as well as on the network thread: whoever looks next sees it done.
+            self._subscription.heard(step.partitions)
+        return None
+
+    def _call(self, kind: StepKind, partitions: Partitions) -> None:
+        listener = self._listener
+        if listener is None:
+            return
+        name = kind.value
+        if kind is StepKind.LOST and not hasattr(listener, name):
+            name = StepKind.REVOKED.value
+        method: Callable[[Partitions], object] = getattr(listener, name)
+        self._inside(name, lambda: method(partitions))
+
+    def _inside(self, name: str, work: Callable[[], object]) -> object:
+        self._running = name
+        try:
+            with self._caller.callback():
+                return work()
+        finally:
+            self._running = None
+
+    def __repr__(self) -> str:
+        return f"Listeners({self._listener!r}{', running' * (self._running is not None)})"
+
+
+def wrapped(error: Exception, kind: StepKind) -> Exception:
+    """What a poll raises for what the user's code has raised."""
+    if isinstance(error, WakeupException):
+        return error
+    outer = KafkaException(f"{kind.value} raised {type(error).__name__}: {error}")
+    outer.__cause__ = error
+    return outer
+
+
+def listener_in(given: object) -> ConsumerRebalanceListener | None:
+    """A listener, or None.
+
+    Raises:
+        TypeError: It lacks a method.
+    """
+    if given is None or isinstance(given, ConsumerRebalanceListener):
+        return given
+    raise TypeError(
+        f"a rebalance listener has on_partitions_revoked and on_partitions_assigned, and may "
+        f"have on_partitions_lost; {given!r} lacks one of the two"
+    )

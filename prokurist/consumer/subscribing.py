@@ -1,0 +1,228 @@
+"""The consumer's place in its group: what it subscribes to, and how it leaves.
+
+Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
+
+`subscribe` asks nobody anything: the next poll does, because a member has to poll.
+`unsubscribe` needs nobody either. What has to be told the listener is told on this
+thread, by what the network thread has said of our place last; and if nobody can be
+told that we leave, we leave all the same.
+"""
+
+import logging
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Final
+
+from prokurist.config import ConsumerConfig
+from prokurist.consumer.arguments import partitions_in, subscription_in
+from prokurist.consumer.calling import TURN
+from prokurist.consumer.listeners import ConsumerRebalanceListener, Listeners, listener_in
+from prokurist.consumer.placing import Placing
+from prokurist.errors import IllegalStateException, InvalidGroupIdException, KafkaException
+from prokurist.events.application_events import Leave, Rejoin
+from prokurist.events.background_events import BackgroundEvents, StepKind
+from prokurist.events.call import Call
+from prokurist.events.clock import Deadline, as_seconds
+from prokurist.events.membership import Enrolment, Presence
+from prokurist.types import (
+    ConsumerGroupMetadata,
+    GroupMembershipOperation,
+    SubscriptionPattern,
+    TopicPartition,
+)
+
+LOG: Final = logging.getLogger("prokurist.consumer")
+
+
+class Subscribing(Placing):
+    """See the module."""
+
+    _config: ConsumerConfig
+    _background: BackgroundEvents
+    _listeners: Listeners
+    _enrolment: Enrolment
+    _presence: Presence
+
+    def subscribe(
+        self,
+        topics: str | Iterable[str] | re.Pattern[str] | SubscriptionPattern,
+        listener: ConsumerRebalanceListener | None = None,
+    ) -> None:
+        """Join the group, and read what it gives this member of some topics.
+
+        It takes the place of what was subscribed to before. Nothing is asked of anybody
+        here: the next `poll` joins.
+
+        Args:
+            topics: One topic, or several; of none it is `unsubscribe`. Or all topics
+                whose whole name a pattern matches: a `re.Pattern` by our own word, a
+                `SubscriptionPattern` by the broker's (`group.protocol=consumer` only).
+            listener: Hears which partitions come and go.
+
+        Raises:
+            IllegalStateException: Partitions were assigned by hand.
+            InvalidGroupIdException: There is no `group.id`.
+        """
+        wanted = subscription_in(topics)
+        heard = listener_in(listener)
+        with self._caller.inside("subscribe"):
+            self._listeners.refuse_inside("subscribe")
+            if self._config.group_id is None:
+                raise InvalidGroupIdException(
+                    "subscribe needs a group: set group.id in the configuration, or assign "
+                    "partitions by hand"
+                )
+            if isinstance(wanted, frozenset) and not wanted:
+                self._unsubscribe(None)
+                return
+            if (
+                isinstance(wanted, SubscriptionPattern)
+                and self._config.group_protocol != "consumer"
+            ):
+                raise IllegalStateException(
+                    "a SubscriptionPattern is resolved by the broker, which takes "
+                    "group.protocol=consumer: set that, or subscribe to a re.Pattern"
+                )
+            self._subscription.subscribe(wanted, listens=heard is not None)
+            self._listeners.follow(heard)
+            self._enrolment.wants_in()
+            self._presence.ask()
+
+    def assign(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """Read these partitions and no others; those that stay keep their place.
+
+        With `enable.auto.commit` the places until now are committed, without a wait.
+
+        Args:
+            partitions: One partition, or several; of none it is `unsubscribe`.
+
+        Raises:
+            IllegalStateException: Topics are subscribed to.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("assign"):
+            self._listeners.refuse_inside("assign")
+            if wanted:
+                self._change_assignment(wanted)
+            else:
+                self._unsubscribe(None)
+
+    def assignment(self) -> frozenset[TopicPartition]:
+        """What is assigned."""
+        with self._caller.inside("assignment"):
+            return self._subscription.assigned()
+
+    def subscription(self) -> frozenset[str]:
+        """The topics that are subscribed to; of a `re.Pattern`, those that it matches yet."""
+        with self._caller.inside("subscription"):
+            subscribed = self._subscription.subscribed
+            return frozenset() if subscribed is None else subscribed.topics
+
+    def unsubscribe(self, timeout: float | timedelta | None = None) -> None:
+        """Read nothing any more, and leave the group.
+
+        With `enable.auto.commit` the places until now are committed, without a wait. The
+        listener hears which partitions go: `on_partitions_revoked`, or
+        `on_partitions_lost` where the group does not count us any more. Errors that have
+        met what was read are logged, and not raised.
+
+        It never raises TimeoutException: when the time is over it is done here, and the
+        group notices when our session ends.
+
+        Args:
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Raises:
+            KafkaException: The listener has raised something, which is the cause.
+        """
+        if timeout is not None:
+            as_seconds(timeout)
+        with self._caller.inside("unsubscribe"):
+            self._listeners.refuse_inside("unsubscribe")
+            self._unsubscribe(timeout)
+
+    def enforce_rebalance(self, reason: str | None = None) -> None:
+        """Have the group share its partitions out anew; it begins at the next `poll`.
+
+        With `group.protocol=consumer` the broker alone decides when: this does nothing
+        then, and says so in the log.
+
+        Args:
+            reason: For the broker's log.
+
+        Raises:
+            IllegalStateException: Nothing is subscribed to.
+        """
+        with self._caller.inside("enforce_rebalance"):
+            if self._subscription.subscribed is None:
+                raise IllegalStateException("enforce_rebalance with nothing subscribed to")
+            if self._config.group_protocol == "consumer":
+                LOG.warning(
+                    "enforce_rebalance does nothing with group.protocol=consumer: the broker "
+                    "decides when partitions are shared out anew"
+                )
+                return
+            call = self._caller.call("enforce_rebalance", None)
+            self._caller.post(Rejoin(call, reason or "enforce_rebalance was called"))
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """This member's place in its group, for a transactional producer.
+
+        Raises:
+            InvalidGroupIdException: There is no `group.id`.
+        """
+        with self._caller.inside("group_metadata"):
+            group = self._config.group_id
+            if group is None:
+                raise InvalidGroupIdException(
+                    "group_metadata needs a group: set group.id in the configuration"
+                )
+            identity = self._enrolment.identity
+            return ConsumerGroupMetadata(
+                group, identity.epoch, identity.member_id, self._config.group_instance_id
+            )
+
+    # --- the end of a membership -----------------------------------------------------
+
+    def _unsubscribe(self, timeout: float | timedelta | None) -> None:
+        call = self._caller.call("unsubscribe", timeout)
+        failed: Exception | None = None
+        if self._subscription.subscribed is not None:
+            self._auto.let_go()
+            failed = self._part()
+            self._leave(call)
+        while error := self._background.take_pending(self._subscription.still_wanted):
+            LOG.warning("unsubscribed before this was raised: %s", error)
+        self._change_assignment(())
+        if failed is not None:
+            raise failed
+
+    def _part(self) -> Exception | None:
+        """Tell the listener what goes: what it raised. From here on no record is returned."""
+        partitions = self._subscription.let_go()
+        self._background.call_off()
+        counted = self._enrolment.identity.is_counted
+        kind = StepKind.REVOKED if counted else StepKind.LOST
+        return self._listeners.tell(kind, partitions) if partitions else None
+
+    def _leave(
+        self, call: Call, how: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
+    ) -> None:
+        """Leave the group, by the call's deadline; no wake-up ends it."""
+        if self._subscription.subscribed is None:
+            return
+        self._subscription.unsubscribe()
+        self._listeners.follow(None)
+        self._drop_stale()
+        try:
+            self._caller.post(Leave(call, how))
+        except KafkaException as dead:
+            LOG.debug("nobody is left to leave the group: %s", dead)
+        else:
+            last = Deadline(max(call.deadline.at, call.began + TURN * call.without_time))
+            if not self._caller.wait_for_end(call, last):
+                self._caller.withdraw(call, KafkaException("the group was left without a word"))
+        fatal = self._background.forgive()
+        if fatal is not None:
+            LOG.info("left the group that had ended the membership: %s", fatal)
