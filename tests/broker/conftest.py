@@ -1,23 +1,31 @@
-"""Clients that are not ours, and quiet: what they see is what any client sees."""
+"""Clients of ours that are ready, and others, quiet: what they see is what any client sees."""
 
 import logging
+import secrets
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import confluent_kafka
 import pytest
 
+from prokurist import KafkaConsumer
 from prokurist.events.clock import Clock, Deadline, MonotonicClock
 from prokurist.testing.kafka import (
     DEFAULT_VERSION,
+    AdminFailed,
     DockerUnavailable,
     KafkaUnavailable,
+    RealKafka,
     is_required,
 )
 from prokurist.testing.kafka.jars import cached_jars, find_maven
 from prokurist.testing.kafka.java import find_java
 from prokurist.testing.kafka.ladder import ask_docker
+from tests.every_call import ready
 
+Asking = Callable[[Callable[[], Any]], Any]
+Ours = Callable[..., KafkaConsumer]
 Producing = Callable[..., confluent_kafka.Producer]
 Consuming = Callable[..., confluent_kafka.Consumer]
 
@@ -29,7 +37,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def eventually(clock: Clock) -> Callable[[Callable[[], Any]], Any]:
+def eventually(clock: Clock) -> Asking:
     """Ask until the answer is true, for as long as a slow machine may need."""
 
     def ask(question: Callable[[], Any], within: float = 25.0) -> Any:
@@ -57,6 +65,40 @@ def startable() -> None:
             if is_required():
                 raise missing from None
             pytest.skip(missing.reason)
+
+
+@pytest.fixture(scope="session")
+def orders(prokurist_kafka: RealKafka) -> RealKafka:
+    """The shared Kafka, with the topic that `tests.every_call` asks about."""
+    try:
+        prokurist_kafka.create_topic("orders", partitions=3)
+    except AdminFailed as error:
+        if error.code != "TOPIC_ALREADY_EXISTS":
+            raise
+    return prokurist_kafka
+
+
+@pytest.fixture
+def ours(orders: RealKafka) -> Iterator[Ours]:
+    """Make a consumer of ours, ready for every call, in a group of its own."""
+    with ExitStack() as stack:
+
+        def make(**keys: Any) -> KafkaConsumer:
+            consumer = KafkaConsumer(
+                {
+                    "bootstrap.servers": orders.bootstrap,
+                    "group.id": f"g-{secrets.token_hex(6)}",
+                    # What is counted here is what a test itself asks for.
+                    "enable.auto.commit": False,
+                },
+                **keys,
+            )
+            stack.callback(consumer.close)
+            ready(consumer)
+            return consumer
+
+        yield make
+        orders.heal()
 
 
 @pytest.fixture

@@ -20,13 +20,10 @@ from prokurist import (
     WakeupException,
     errors,
 )
-from prokurist.network_thread.wire.versions import Versions
 from prokurist.testing.kafka import RealKafka
+from tests.broker.watching import LATE, Watch
 
 pytestmark = pytest.mark.kafka
-
-LATE = 1.0
-"""Far above anything measured, far below any timeout of Kafka's: these machines are shared."""
 
 
 @pytest.fixture
@@ -41,20 +38,6 @@ def consumer(prokurist_kafka: RealKafka, tp: TopicPartition) -> Iterator[KafkaCo
     with KafkaConsumer(bootstrap_servers=prokurist_kafka.bootstrap, group_id=tp.topic) as it:
         it.committed(tp, timeout=20)
         yield it
-
-
-class Watch:
-    """Measures one call."""
-
-    def __init__(self, timeout: float) -> None:
-        self.timeout = timeout
-
-    def __enter__(self) -> None:
-        self.began = time.monotonic()
-
-    def __exit__(self, *_: object) -> None:
-        elapsed = time.monotonic() - self.began
-        assert self.timeout - 0.01 <= elapsed < self.timeout + LATE, elapsed
 
 
 def test_what_is_committed_is_read_back(consumer: KafkaConsumer, tp: TopicPartition) -> None:
@@ -126,58 +109,6 @@ def test_a_broker_that_is_killed_and_comes_back(prokurist_own_kafka: RealKafka) 
         assert perhaps[1:] == [False, False]
         kafka.restart()
         assert consumer.committed(tp, timeout=25) == {tp: OffsetAndMetadata(1)}
-
-
-@pytest.mark.parametrize("version", ["3.9.2"])
-@pytest.mark.parametrize("release", [None, "2.4", "2.8", "3.3"])
-def test_an_older_broker_and_older_protocols(
-    request: pytest.FixtureRequest, old_kafka: RealKafka, version: str, release: str | None
-) -> None:
-    """Kafka 3.9, and what older ones speak, by capping our own versions against it."""
-    from random import Random
-
-    from prokurist.assembly import consumer_machinery  # a seam for tests, not for users
-    from prokurist.config import ConsumerConfig
-    from prokurist.events.clock import MonotonicClock
-    from prokurist.network_thread.io.selector import SelectorNetwork
-
-    assert version == old_kafka.version
-    tp = TopicPartition("orders", 0)
-    config = ConsumerConfig(
-        bootstrap_servers=old_kafka.bootstrap, group_id=f"g-{request.node.name}"
-    )
-    clock = MonotonicClock()
-    machinery = consumer_machinery(
-        config,
-        clock=clock,
-        network=SelectorNetwork(receive_buffer_bytes=-1, send_buffer_bytes=-1),
-        random=Random(1),  # noqa: S311 - jitter is no secret
-        software=("prokurist", "0"),
-        cap=None if release is None else Versions.of_kafka(release),
-    )
-    machinery.thread.start()
-    with KafkaConsumer.wired(config, clock, machinery) as consumer:
-        consumer.commit_sync({tp: OffsetAndMetadata(4, "old")}, timeout=20)
-        assert consumer.committed(tp, timeout=20) == {tp: OffsetAndMetadata(4, "old")}
-
-
-@pytest.fixture(scope="module")
-def old_kafka() -> Iterator[RealKafka]:
-    """A Kafka 3.9, shared by the tests of this file."""
-    from prokurist.testing.kafka import KafkaUnavailable, is_required
-
-    kafka = RealKafka(version="3.9.2", controls=True)
-    try:
-        kafka.start()
-    except KafkaUnavailable as error:
-        if is_required():
-            raise
-        pytest.skip(error.reason)
-    try:
-        kafka.create_topic("orders")
-        yield kafka
-    finally:
-        kafka.close()
 
 
 @pytest.mark.parametrize("timeout", [0, 0.5, 30])

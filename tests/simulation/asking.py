@@ -36,6 +36,7 @@ class Asked:
         call: Call | None = None,
         lane: Lane = Lane.GENERAL,
         effect: bool = False,
+        patience: float | None = None,
         ends: "list[Asked] | None" = None,
     ) -> None:
         self.answer: Answer[Any] | None = None
@@ -47,7 +48,7 @@ class Asked:
 
         async def work() -> Answer[Any]:
             return await member.machinery.client.send(
-                node, request, call=call, lane=lane, effect=effect
+                node, request, call=call, lane=lane, effect=effect, patience=patience
             )
 
         # Between two turns; whatever is sent in one finds the time set.

@@ -3,29 +3,16 @@
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from prokurist.events.application_events import Commit, LookUpCommitted, Withdraw
+from prokurist.events.application_events import AutoCommit, Commit, LookUpCommitted, Withdraw
 from prokurist.events.call import Call
-from prokurist.testing.cluster.apis import ApiName
-from prokurist.testing.cluster.steering import Fault
+from tests.simulation.calls_by_lot import User
+from tests.simulation.faults_by_lot import LOGS, Faults
 from tests.simulation.rest import check_at_rest
 from tests.simulation.witness import MARK, SHARED, Watched, Witness
 from tests.simulation.world import Member, World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-APIS: Final[tuple[ApiName | None, ...]] = (
-    None,
-    "ApiVersions",
-    "Metadata",
-    "FindCoordinator",
-    "OffsetCommit",
-    "OffsetCommit",
-    "OffsetFetch",
-    "OffsetFetch",
-)
-CODES: Final = (3, 7, 14, 15, 15, 16, 16, 22, 25, 29, 30, 35, 42, 88, 100, 32000, -1)
-"""Retriable ones, fatal ones, and some that nobody knows."""
 
 LONGEST: Final = 5.0
 
@@ -51,13 +38,20 @@ class ByLot:
                 )
                 for n in range(brokers)
             }
-        self.world = World(brokers, {MARK: SHARED + 100}, seed, hosts)
+        self.world = World(brokers, {MARK: SHARED + 100, LOGS: 3}, seed, hosts)
         self.witness = Witness(self.world)
         self.hasty = False
-        self.members = [self._client() for _ in range(self.lot.choice((1, 1, 1, 2)))]
+        self.raw = [self._client() for _ in range(self.lot.choice((1, 1, 1, 2)))]
+        self.members = list(self.raw)
         self.calls: list[Watched] = []
         self.log: list[str] = []
         self._undo: list[Callable[[], None]] = []
+        self.users: list[User] = []
+        if self.lot.random() < 0.6:
+            user = User(self.world, self.lot, self._say, self.witness.history)
+            self.users.append(user)
+            self.members.append(user.member)
+        self.faults = Faults(self.world, self.members, self.lot, self._say, self._undo)
 
     def _client(self) -> Member:
         pick = self.lot.choice
@@ -78,16 +72,21 @@ class ByLot:
 
     def live(self) -> None:
         """Do things by lot, end everything, and have the witness speak."""
-        for _ in range(self.lot.randint(5, 30)):
+        # With few faults calls come to something, and with many they do not.
+        trouble = self.lot.choice((0.03, 0.2, 0.2))
+        for _ in range(self.lot.randint(5, 40)):
             chance = self.lot.random()
             if chance < 0.45:
-                self._begin_call()
-            elif chance < 0.65:
-                self._begin_fault()
+                self._act()
+            elif chance < 0.45 + trouble:
+                self.faults.one()
             elif chance < 0.75 and self._undo:
                 self._undo.pop(self.lot.randrange(len(self._undo)))()
             else:
                 self.world.clock.sleep(self.lot.choice((0.0, 0.0015, 0.05, 0.3, 1.5)))
+        for user in self.users:
+            if self.lot.random() < 0.5:
+                user.close()  # In the midst of whatever goes wrong.
         self.world.clock.sleep(LONGEST + 0.001)
         turns, lived = self._turns(), self.world.clock.time - 1000.0
         # Without a pause between tries a broker that refuses is asked once a round
@@ -97,6 +96,16 @@ class ByLot:
         for undo in self._undo:
             undo()
         check_at_rest(self.world)
+        for user in self.users:
+            user.close()
+            user.judge()
+
+    def _act(self) -> None:
+        """A call of the user's, where there is one, or one without a consumer around it."""
+        if self.users and self.lot.random() < 0.7:
+            self.users[0].one()
+        else:
+            self._begin_call()
 
     def _turns(self) -> int:
         return sum(member.network.turns for member in self.members)
@@ -105,14 +114,18 @@ class ByLot:
         self.log.append(f"{self.world.clock.time:.4f} {what}")
 
     def _begin_call(self) -> None:
-        member = self.lot.choice(self.members)
+        member = self.lot.choice(self.raw)
         timeout = self.lot.choice((0.0, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, LONGEST))
         call: Watched
-        event: Commit | LookUpCommitted
+        event: AutoCommit | Commit | LookUpCommitted
         if self.lot.random() < 0.6:
             count = self.lot.choice((1, 1, 2, SHARED))
             call, offsets = self.witness.commit(timeout, self.lot.sample(range(SHARED), count))
-            event = Commit(call, offsets)
+            if self.lot.random() < 0.3:
+                self.witness.snapshots.add(call)
+                event = AutoCommit(call, offsets)
+            else:
+                event = Commit(call, offsets)
         else:
             call, partitions = self.witness.committed(timeout)
             event = LookUpCommitted(call, partitions)
@@ -138,114 +151,3 @@ class ByLot:
             # By his own timed wait: the network thread finds out by itself.
             self.world.at(call.deadline.at, lambda: (call.leave(clock.time), None)[1])
         # Else by the network thread alone.
-
-    # --- what goes wrong -------------------------------------------------------------
-
-    def _begin_fault(self) -> None:
-        faults = (
-            self._broker,
-            self._broker,
-            self._slow,
-            self._lost,
-            self._refused,
-            self._refused,
-            self._wrong,
-            self._moved,
-            self._network,
-        )
-        self.lot.choice(faults)()
-
-    def _keep(self, what: str, fault: Fault) -> None:
-        self._say(f"{what}: {fault!r}")
-        self._undo.append(fault.undo)
-
-    def _node(self) -> int:
-        return self.lot.choice(list(self.world.cluster.state.brokers))
-
-    def _times(self) -> int | None:
-        return self.lot.choice((1, 1, 2, 5, None))
-
-    def _broker(self) -> None:
-        control, number = self.world.control, self._node()
-        match self.lot.randrange(4):
-            case 0:
-                self._keep(f"freeze {number}", control.freeze(number))
-            case 1:
-                missed = self.lot.random() < 0.5
-                if self.world.cluster.state.broker(number).running:
-                    self._keep(f"kill {number}", control.kill(number, missed=missed))
-            case 2:
-                self._say(f"disconnect {number}")
-                control.disconnect(number, reset=self.lot.random() < 0.5)
-            case _:
-                self._say("thaw")
-                control.thaw()
-
-    def _slow(self) -> None:
-        control, api = self.world.control, self.lot.choice(APIS)
-        seconds, times = self.lot.choice((0.01, 0.3, 1.2, 4.0)), self._times()
-        slow = self.lot.choice((control.delay, control.answer_late, control.throttle))
-        self._keep("slow", slow(api, seconds, times=times))
-
-    def _lost(self) -> None:
-        control, api, times = self.world.control, self.lot.choice(APIS), self._times()
-        applied = self.lot.random() < 0.5
-        match self.lot.randrange(3):
-            case 0:
-                self._keep("drop", control.drop(api, times=times, applied=applied))
-            case 1:
-                reset = self.lot.random() < 0.5
-                cut = control.cut(api, times=times, applied=applied, reset=reset)
-                self._keep("cut", cut)
-            case _:
-                self._keep("hold", control.hold(api, times=times))
-
-    def _refused(self) -> None:
-        api = self.lot.choice(APIS[1:])
-        assert api is not None
-        code, times = self.lot.choice(CODES), self._times()
-        part = None
-        if api in ("OffsetCommit", "OffsetFetch") and self.lot.random() < 0.5:
-            part = self.lot.randrange(SHARED)
-        fault = self.world.control.fail(api, code, times=times, partition=part)
-        self._keep("refuse", fault)
-
-    def _wrong(self) -> None:
-        control, api, times = self.world.control, self.lot.choice(APIS), self._times()
-        if self.lot.random() < 0.5:
-            self._keep("wrong id", control.wrong_correlation_id(api, times=times))
-        else:
-            data = self.lot.randbytes(self.lot.choice((0, 3, 4, 30)))
-            self._keep("garbage", control.garbage(api, data, times=times))
-
-    def _moved(self) -> None:
-        control, number = self.world.control, self._node()
-        match self.lot.randrange(3):
-            case 0:
-                self._say(f"the coordinator moves to {number}")
-                control.move_coordinator("g", number)
-            case 1:
-                seconds = self.lot.choice((0.2, 2.0))
-                self._keep("loading", control.coordinator_loading("g", seconds=seconds))
-            case _:
-                newest = self.lot.randint(8, 9)
-                self._say(f"an older protocol: OffsetCommit {newest}")
-                control.offer("OffsetCommit", 2, newest)
-
-    def _network(self) -> None:
-        network = self.lot.choice(self.members).network
-        match self.lot.randrange(3):
-            case 0:
-                self._say("jam")
-                network.jam()
-                self._undo.append(network.unjam)
-            case 1:
-                broker = self.world.cluster.state.broker(self._node()).node
-                host = self.lot.choice(self.world.hosts.get(broker.host, (broker.host,)))
-                self._say(f"block {host}")
-                network.block(host, broker.port)
-                self._undo.append(network.unreachable.clear)
-            case _:
-                member = self.lot.choice(self.members)
-                self._say("no names")
-                member.names.silent = True

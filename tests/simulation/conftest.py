@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.simulation.classic_members import part
 from tests.simulation.rest import check_at_rest
 from tests.simulation.world import BUILT
 
@@ -14,6 +15,7 @@ def _at_rest(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     worlds = list(BUILT)
     BUILT.clear()
+    part(worlds)
     mortal = request.node.get_closest_marker("mortal") is not None
     for world in worlds:
         check_at_rest(world, mortal=mortal)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from prokurist.errors import IllegalStateException, NetworkException
 from prokurist.network_thread.io.network import SocketAddress
-from prokurist.network_thread.io.resolver import Lookup, literal
+from prokurist.network_thread.io.resolver import Lookup, Outcome, literal
+from prokurist.network_thread.io.resolver import Names as CanonicalNames
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -44,23 +45,40 @@ class Names:
         if found := literal(host):
             lookup.answer(tuple(found))
             return lookup
+        return self._asked(lookup, self._find)
+
+    def canonical(self, host: str, port: int) -> Lookup:
+        """Ask for the canonical names of a host."""
+        if self.closed:
+            raise IllegalStateException("the resolver is closed")
+        return self._asked(Lookup(host, port), self._name)
+
+    def _asked(self, lookup: Lookup, answer: Callable[[str], Outcome]) -> Lookup:
         now = self._world.clock.time
-        self.asked.append((now, host))
+        self.asked.append((now, lookup.host))
         self.waiting.append(lookup)
         if not self.silent:
-            self._world.at(now + LOOKUP, lambda: self._answer(lookup))
+            self._world.at(now + LOOKUP, lambda: self._answer(lookup, answer(lookup.host)))
         return lookup
 
-    def _answer(self, lookup: Lookup) -> None:
+    def _answer(self, lookup: Lookup, outcome: Outcome) -> None:
         if lookup in self.waiting:
             self.waiting.remove(lookup)
-            addresses = self._world.hosts.get(lookup.host, ())
-            lookup.answer(
-                tuple(SocketAddress(each, 0) for each in addresses)
-                or NetworkException(f"nobody knows {lookup.host}")
-            )
+            lookup.answer(outcome)
             self._done.append(lookup)
             self._wake()
+
+    def _find(self, host: str) -> Outcome:
+        addresses = self._world.hosts.get(host, ())
+        return tuple(SocketAddress(each, 0) for each in addresses) or unknown(host)
+
+    def _name(self, host: str) -> Outcome:
+        names = {
+            address: name for name, (address, *_) in self._world.hosts.items() if name != host
+        }
+        addresses = self._world.hosts.get(host, ())
+        found = tuple(names.get(each, each) for each in addresses)
+        return CanonicalNames(found) if found else unknown(host)
 
     def collect(self) -> list[Lookup]:
         """Those that were answered since."""
@@ -77,3 +95,8 @@ class Names:
         self.closed = True
         self.waiting.clear()
         self._done.clear()
+
+
+def unknown(host: str) -> NetworkException:
+    """What is said of a name that nobody knows."""
+    return NetworkException(f"nobody knows {host}")

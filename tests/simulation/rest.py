@@ -13,7 +13,12 @@ from tests.simulation.world import Member, World
 LONG: Final = 90.0
 """Longer than any request, setup or backoff of a test lasts."""
 
-OF_AN_IDLE_CLIENT: Final = ("metadata.max.age.ms", "connections.max.idle.ms")
+OF_AN_IDLE_CLIENT: Final = (
+    "metadata.max.age.ms",
+    "connections.max.idle.ms",
+    "heartbeat",
+    "max.poll.interval.ms",
+)
 """The only entries of the Timer that may outlive all work."""
 
 
@@ -41,7 +46,8 @@ def check_at_rest(world: World, *, mortal: bool = False) -> None:
             raise AssertionError(f"{member.thread!r} died") from member.thread.died_of
         if member.thread.life is Life.RUNNING:
             until = world.clock.time + 1.0
-            while reachable and member.machinery.client.in_flight:
+            client = member.machinery.client
+            while reachable and (client.in_flight or client.waiting):
                 world.clock.sleep(0.01)  # Metadata has come of age just now.
                 assert world.clock.time < until, "something stays in flight"
             check_idle(member, reachable=reachable and not member.network.unreachable)
@@ -58,7 +64,7 @@ def check_idle(member: Member, *, reachable: bool) -> None:
     client, calls = member.machinery.client, member.machinery.calls
     assert not len(calls), f"{calls!r} has calls left"
     positions = member.machinery.positions
-    assert not positions._searches, f"{positions!r}"
+    assert not positions._outcomes.searches, f"{positions!r}"
     if member.machinery.coordinator is not None:
         assert not member.machinery.coordinator._waiting
     if not reachable:
@@ -82,7 +88,7 @@ def check_closed(member: Member) -> None:
     """Nothing is left of anything."""
     client = member.machinery.client
     assert not len(member.machinery.calls)
-    assert not member.machinery.positions._searches
+    assert not member.machinery.positions._outcomes.searches
     assert "a poll waits" not in repr(member.machinery.background)
     assert not client._connections
     assert not client._by_number

@@ -226,6 +226,24 @@ def test_close_ends_in_time_with_the_broker_frozen(timeout: float) -> None:
     assert world.members[0].thread.life is Life.ENDED
 
 
+@pytest.mark.parametrize(("timeout", "most"), [(0.0, 0.02), (0.01, 0.0275), (0.2, 0.2)])
+def test_close_does_not_wait_for_a_thread_that_gets_no_turn(
+    timeout: float, most: float
+) -> None:
+    """B181: in a busy process the caller goes in time, and the thread ends behind him."""
+    world = World()
+    consumer = world.consumer()
+    consumer.committed(TP)
+    thread = world.members[0].thread
+    thread.life = Life.NEW  # The world runs no turns of it.
+    world.control.freeze()
+    consumer.commit_async(OFFSETS)
+    began = world.clock.time
+    consumer.close(timeout)
+    assert world.clock.time == pytest.approx(began + most)
+    thread.life = Life.RUNNING
+
+
 @pytest.mark.mortal
 def test_close_after_the_thread_has_died_returns() -> None:
     """B267: close still works, and says nothing more."""
@@ -248,10 +266,10 @@ def test_a_copy_in_a_child_process_is_refused() -> None:
     """CONTRACT, rule 1: a forked copy raises ForkedClientError at once, and closes nothing."""
     world = World()
     with world.consumer() as consumer:
-        consumer._caller._process = os.getpid() + 1
+        consumer._caller.process = os.getpid() + 1
         with pytest.raises(errors.ForkedClientError, match="after the fork"):
             consumer.committed(TP)
-        consumer._caller._process = os.getpid()
+        consumer._caller.process = os.getpid()
         assert consumer.committed(TP) == {TP: None}
 
 

@@ -96,3 +96,14 @@ def test_a_client_without_a_group_looks_up_what_needs_none() -> None:
         assert consumer.end_offsets(A) == {A: 3}
         with pytest.raises(errors.InvalidGroupIdException):
             consumer.committed(A)
+
+
+def test_no_id_without_the_push_of_metrics() -> None:
+    """CONTRACT §3: an illegal state until it is built; the timeout is checked first."""
+    with World().consumer() as consumer:
+        with pytest.raises(TypeError):
+            consumer.client_instance_id(None)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="negative"):
+            consumer.client_instance_id(-1)
+        with pytest.raises(errors.IllegalStateException, match=r"enable\.metrics\.push"):
+            consumer.client_instance_id(1)

@@ -56,6 +56,20 @@ def test_one_that_comes_up_is_chosen_before_one_that_is_down() -> None:
     assert choice(world, member) == 2
 
 
+def test_one_that_has_been_coming_up_for_long_is_chosen_last() -> None:
+    """B210: it may swallow everything; but it is chosen when there is nobody else."""
+    world = World(nodes=2)
+    member = world.client()
+    world.control.freeze(2)
+    Asked(world, member, node(world, 2))
+    world.clock.sleep(1.1)
+    assert choice(world, member) == 1
+    world.control.kill(1)
+    Asked(world, member, node(world, 1))
+    world.clock.sleep(0.01)
+    assert choice(world, member) == 2
+
+
 def test_throttled_nodes_and_such_in_a_backoff_are_passed_over() -> None:
     """B210: None when there is nobody else, and `next_chance` says when to come again."""
     world = World(nodes=2)
@@ -153,7 +167,8 @@ def test_a_held_coordinator_request_does_not_delay_a_general_one() -> None:
     assert asked.at - began < 0.1
     held.undo()
     assert world.clock.wait(call.gate, math.inf)
-    assert {lane for _, lane in member.machinery.client._connections} == set(Lane)
+    lanes = {lane for _, lane in member.machinery.client._connections}
+    assert lanes == {Lane.GENERAL, Lane.COORDINATOR}
 
 
 def test_a_held_general_request_does_not_delay_a_commit() -> None:

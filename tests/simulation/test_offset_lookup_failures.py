@@ -294,7 +294,7 @@ def test_waiting_does_not_spin(state: str, backoff: int) -> None:
     assert backoff == 0 or member.network.turns - turns < 1000
     world.clock.sleep(0.01)
     assert not len(member.machinery.calls)
-    assert not member.machinery.metadata.interest
+    assert not member.machinery.metadata.interest.topics
 
 
 def test_closing_ends_look_ups_too() -> None:
@@ -312,4 +312,4 @@ def test_closing_ends_look_ups_too() -> None:
     for call in calls:
         with pytest.raises(errors.IllegalStateException, match="closed"):
             call.result()
-    assert not member.machinery.metadata.interest
+    assert not member.machinery.metadata.interest.topics

@@ -15,7 +15,7 @@ A, B, C = ORDERS
 def test_no_commit_and_no_policy() -> None:
     """B76: raised by poll, naming all such partitions, also when one only does poll(0)."""
     world = World()
-    with world.consumer(auto_offset_reset="none") as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="none") as consumer:
         consumer.commit_sync({B: OffsetAndMetadata(2)})
         consumer.assign(ORDERS)
         began = world.clock.time
@@ -41,7 +41,7 @@ def test_no_commit_and_no_policy() -> None:
 def test_without_a_group_and_a_policy_every_poll_says_so() -> None:
     """B76: it needs no network to know, and no poll is swallowed by that."""
     world = World()
-    with world.consumer(auto_offset_reset="none", group_id=None) as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="none", group_id=None) as consumer:
         consumer.assign(A)
         for _ in range(5):
             with pytest.raises(errors.NoOffsetForPartitionException):
@@ -53,7 +53,7 @@ def test_two_errors_are_raised_by_two_polls() -> None:
     """B164: one each, in order; and the good partition is not held up by them (B86)."""
     world = World(topics={"a": 1, "b": 1, "c": 1})
     a, b, c = (TopicPartition(topic, 0) for topic in "abc")
-    with world.consumer(auto_offset_reset="none") as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="none") as consumer:
         consumer.assign([a, b, c])
         consumer.seek_to_end([b, c])
         fault = world.control.deny(topic="b")
@@ -79,7 +79,7 @@ def test_two_errors_are_raised_by_two_polls() -> None:
 def test_errors_of_what_is_read_no_more(act: str, caplog: pytest.LogCaptureFixture) -> None:
     """B165, CONTRACT 2.8: dropped; those that unsubscribe finds are logged."""
     world = World()
-    with world.consumer(auto_offset_reset="none") as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="none") as consumer:
         consumer.assign(A)
         consumer.poll(0)
         world.clock.sleep(1.0)
@@ -92,14 +92,14 @@ def test_errors_of_what_is_read_no_more(act: str, caplog: pytest.LogCaptureFixtu
         else:
             consumer.seek(A, 1)
         consumer.seek(A if act == "seek" else B, 1)
-        assert consumer.poll(1.0) == []
+        assert not consumer.poll(1.0)
         assert ("nothing is committed for orders-0" in caplog.text) == (act == "unsubscribe")
 
 
 def test_an_invalid_topic() -> None:
     """B166: poll raises it; what follows works."""
     world = World()
-    with world.consumer(group_id=None) as consumer:
+    with world.consumer(fetches=False, group_id=None) as consumer:
         bad = TopicPartition("no such name!", 0)
         consumer.assign([bad, A])
         with pytest.raises(errors.InvalidTopicException) as caught:
@@ -113,7 +113,7 @@ def test_an_invalid_topic() -> None:
 def test_missing_rights_on_the_group() -> None:
     """CONTRACT 4: surfaced by poll; partitions that need no group go on."""
     world = World()
-    with world.consumer() as consumer:
+    with world.consumer(fetches=False) as consumer:
         consumer.assign([A, B])
         consumer.seek_to_end(B)
         with world.control.deny(group="g"):

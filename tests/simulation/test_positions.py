@@ -13,7 +13,7 @@ A, B, C = ORDERS
 
 def committed_at(world: World) -> KafkaConsumer:
     """A consumer of one partition whose group has committed 3."""
-    consumer = world.consumer(auto_offset_reset="earliest")
+    consumer = world.consumer(fetches=False, auto_offset_reset="earliest")
     consumer.commit_sync({A: OffsetAndMetadata(3, "", 0)})
     consumer.assign(A)
     return consumer
@@ -38,7 +38,7 @@ def test_without_a_commit_the_policy_says(policy: str, offset: int, group: str |
         for number in range(5):
             world.control.append(tp, b"value", timestamp=1000 + number)
         world.control.delete_records(tp, 1)
-    with world.consumer(auto_offset_reset=policy, group_id=group) as consumer:
+    with world.consumer(fetches=False, auto_offset_reset=policy, group_id=group) as consumer:
         consumer.assign(ORDERS)
         assert [consumer.position(tp) for tp in ORDERS] == [offset] * 3
         assert asked(world) == [(1, [0, 1, 2])]
@@ -49,7 +49,7 @@ def test_without_a_commit_the_policy_says(policy: str, offset: int, group: str |
 def test_a_known_position_is_returned_at_once() -> None:
     """B12: with timeout 0, with a wake-up pending, and nothing sent."""
     world = World()
-    with world.consumer() as consumer:
+    with world.consumer(fetches=False) as consumer:
         consumer.assign([A, B])
         consumer.seek(A, 7)
         consumer.wakeup()
@@ -63,7 +63,7 @@ def test_a_known_position_is_returned_at_once() -> None:
 def test_no_commit_and_no_policy() -> None:
     """B76: raised at once, naming all such partitions; a commit mends it."""
     world = World()
-    with world.consumer(auto_offset_reset="none") as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="none") as consumer:
         consumer.commit_sync({B: OffsetAndMetadata(2)})
         consumer.assign(ORDERS)
         for _ in range(2):
@@ -79,7 +79,7 @@ def test_no_commit_and_no_policy() -> None:
 def test_no_group_and_no_policy() -> None:
     """B76: without a group nobody has to be asked to know that there is none."""
     world = World()
-    with world.consumer(auto_offset_reset="none", group_id=None) as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="none", group_id=None) as consumer:
         consumer.assign(A)
         with pytest.raises(errors.NoOffsetForPartitionException, match="orders-0"):
             consumer.position(A)
@@ -88,7 +88,7 @@ def test_no_group_and_no_policy() -> None:
 
 def test_a_position_of_what_is_not_assigned() -> None:
     """B78: IllegalState that names the partition."""
-    with World().consumer() as consumer:
+    with World().consumer(fetches=False) as consumer:
         with pytest.raises(errors.IllegalStateException, match="orders-0"):
             consumer.position(A)
         with pytest.raises(errors.IllegalStateException, match="orders-0"):
@@ -99,7 +99,7 @@ def test_a_topic_that_is_missing() -> None:
     """B79: TimeoutException at its time, saying what it waited for; then nobody asks on."""
     world = World()
     missing = TopicPartition("elsewhere", 0)
-    with world.consumer(allow_auto_create_topics=False) as consumer:
+    with world.consumer(fetches=False, allow_auto_create_topics=False) as consumer:
         consumer.assign(missing)
         began = world.clock.time
         with pytest.raises(errors.TimeoutException, match="elsewhere-0") as caught:
@@ -114,7 +114,7 @@ def test_a_topic_that_is_missing() -> None:
 def test_the_ends_of_a_log_are_looked_up_when_they_are_needed() -> None:
     """B82: seek_to_end is lazy, and position resolves it, without the group."""
     world = filled()
-    with world.consumer(auto_offset_reset="none") as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="none") as consumer:
         consumer.assign([A, B])
         consumer.seek_to_end(A)
         consumer.seek_to_beginning(B)
@@ -132,7 +132,7 @@ def test_the_ends_of_a_log_are_looked_up_when_they_are_needed() -> None:
 def test_a_policy_that_counts_back_from_now(back: str, offset: int) -> None:
     """B77: the first record that is younger; where none is, the next one to be written."""
     world = filled()
-    with world.consumer(auto_offset_reset=f"by_duration:{back}") as consumer:
+    with world.consumer(fetches=False, auto_offset_reset=f"by_duration:{back}") as consumer:
         # The records are of the milliseconds 1000, 1010 and so on, to 1040.
         world.members[0].machinery.positions._time_of_day = lambda: 1045
         consumer.assign(A)
@@ -142,7 +142,7 @@ def test_a_policy_that_counts_back_from_now(back: str, offset: int) -> None:
 def test_a_record_written_while_no_young_one_is_found() -> None:
     """B77: it is read, not passed over."""
     world = filled()
-    with world.consumer(auto_offset_reset="by_duration:PT1S") as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="by_duration:PT1S") as consumer:
         world.members[0].machinery.positions._time_of_day = lambda: 9000
         consumer.assign(A)
         world.control.answer_late("ListOffsets", 1.0, times=1)
@@ -157,7 +157,7 @@ def test_a_record_written_while_no_young_one_is_found() -> None:
 def test_the_leader_has_moved() -> None:
     """B83: fresh metadata, and only what has failed is asked again."""
     world = World(nodes=3)
-    with world.consumer(auto_offset_reset="latest", group_id=None) as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="latest", group_id=None) as consumer:
         consumer.end_offsets(ORDERS)
         world.control.forget_requests()
         world.control.move_leader(A)
@@ -172,7 +172,7 @@ def test_the_leader_has_moved() -> None:
 def test_what_has_succeeded_counts_at_once() -> None:
     """B84: in one answer, what was found is settled, and the rest is asked again."""
     world = World()
-    with world.consumer(auto_offset_reset="latest", group_id=None) as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="latest", group_id=None) as consumer:
         world.control.fail("ListOffsets", 78, times=20, partition=0)
         consumer.assign(ORDERS)
         consumer.poll(0.05)
@@ -187,7 +187,7 @@ def test_what_has_succeeded_counts_at_once() -> None:
 def test_a_silent_leader_holds_up_no_other() -> None:
     """B84: the position at the other one is known as soon as that has answered."""
     world = filled()
-    with world.consumer(group_id=None) as consumer:
+    with world.consumer(fetches=False, group_id=None) as consumer:
         consumer.end_offsets(ORDERS)
         world.control.freeze(world.control.leader(A)[0])
         consumer.assign(ORDERS)
@@ -201,7 +201,7 @@ def test_without_a_leader_nobody_is_asked() -> None:
     """B85: it waits for metadata, and asks the leader when there is one."""
     world = World(nodes=2, topics={})
     world.control.create_topic("orders", 1, replication=1)
-    with world.consumer(group_id=None) as consumer:
+    with world.consumer(fetches=False, group_id=None) as consumer:
         consumer.partitions_for("orders")
         leader = world.control.leader(A)[0]
         world.control.kill(leader)
@@ -217,7 +217,7 @@ def test_missing_rights_are_raised_at_once() -> None:
     """B86: not retried; a position of another topic is not concerned."""
     world = World(topics={"orders": 1, "secret": 1})
     secret = TopicPartition("secret", 0)
-    with world.consumer() as consumer:
+    with world.consumer(fetches=False) as consumer:
         consumer.assign([A, secret])
         with world.control.deny(topic="secret"):
             began = world.clock.time
@@ -232,7 +232,7 @@ def test_missing_rights_are_raised_at_once() -> None:
 def test_an_answer_that_nobody_wants_any_more(act: str) -> None:
     """B80, B90: dropped; and what is not asked for any more is not asked on."""
     world = filled()
-    with world.consumer(auto_offset_reset="latest", group_id=None) as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="latest", group_id=None) as consumer:
         consumer.assign(A)
         world.control.answer_late("ListOffsets", 1.0, times=1)
         consumer.poll(0.5)
@@ -260,7 +260,7 @@ def test_an_answer_that_nobody_wants_any_more(act: str) -> None:
 def test_all_who_wait_share_one_look_up() -> None:
     """B93: a position joins what a poll has set going, and tells of it in its report."""
     world = filled()
-    with world.consumer(group_id=None) as consumer:
+    with world.consumer(fetches=False, group_id=None) as consumer:
         consumer.end_offsets(A)
         world.control.forget_requests()
         world.control.answer_late("ListOffsets", 2.0, times=1)
@@ -277,7 +277,7 @@ def test_all_who_wait_share_one_look_up() -> None:
 def test_errors_until_the_end_are_in_the_report() -> None:
     """B5: attempts, waits and the last error, as if the look-up had been its own."""
     world = World()
-    with world.consumer(group_id=None) as consumer:
+    with world.consumer(fetches=False, group_id=None) as consumer:
         world.control.fail("ListOffsets", 78, times=None)
         consumer.assign(A)
         consumer.poll(0)
@@ -312,20 +312,20 @@ def test_who_joins_late_hears_what_was_met() -> None:
 def test_an_error_that_a_position_has_raised_is_not_raised_again() -> None:
     """B76: whoever hears of it first has heard of it."""
     world = World()
-    with world.consumer(auto_offset_reset="none") as consumer:
+    with world.consumer(fetches=False, auto_offset_reset="none") as consumer:
         consumer.assign(A)
         consumer.poll(0)
         with pytest.raises(errors.NoOffsetForPartitionException):
             consumer.position(A)
         consumer.commit_sync({A: OffsetAndMetadata(4)})
-        assert consumer.poll(1.0) == []
+        assert not consumer.poll(1.0)
         assert consumer.position(A, 0) == 4
 
 
 def test_a_poll_takes_over_what_a_position_has_left() -> None:
     """B93: in the very turn in which that one's time is over; nothing is asked twice."""
     world = filled()
-    with world.consumer(group_id=None) as consumer:
+    with world.consumer(fetches=False, group_id=None) as consumer:
         consumer.end_offsets(A)
         world.control.forget_requests()
         world.control.answer_late("ListOffsets", 1.0, times=1)
@@ -341,7 +341,7 @@ def test_a_poll_takes_over_what_a_position_has_left() -> None:
 def test_logs_end_where_the_isolation_says(isolation: str) -> None:
     """B94: for positions and lags, the leaders are asked for what may be read."""
     world = World()
-    with world.consumer(isolation_level=isolation) as consumer:
+    with world.consumer(fetches=False, isolation_level=isolation) as consumer:
         consumer.assign(A)
         assert consumer.position(A) == 0
         consumer.current_lag(A)
@@ -356,7 +356,7 @@ def test_logs_end_where_the_isolation_says(isolation: str) -> None:
 def test_a_caller_who_has_left_and_sought_in_the_same_moment() -> None:
     """B90: between two looks of the network thread; nothing is begun, and nobody dies."""
     world = World()
-    with world.consumer() as consumer:
+    with world.consumer(fetches=False) as consumer:
         consumer.assign(A)
         consumer._subscription.wanted = list  # type: ignore[method-assign]
         with pytest.raises(errors.TimeoutException):

@@ -1,7 +1,8 @@
 """Sees everything that a simulated client does, and holds it against the contract."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from prokurist.errors import KafkaException, TimeoutException
 from prokurist.events.call import Call, Try
@@ -79,6 +80,7 @@ class Witness:
 
     Attributes:
         wrongs: What it has seen that may not be.
+        snapshots: The commits that nobody asked for: a later one overtakes them.
     """
 
     def __init__(self, world: World) -> None:
@@ -88,18 +90,20 @@ class Witness:
         self.wrongs: list[str] = []
         self.seen: list[Seen] = []
         self.claimed: Watched | None = None
+        self.snapshots: set[Call] = set()
+        self._newest: dict[tuple[int, str, int], int] = {}
 
     def watch(self, member: Member) -> None:
         """See what a client writes."""
         write = member.network.write
 
         def seen(connection: int, frame: bytes) -> None:
-            self._written(frame)
+            self._written(frame, id(member))
             write(connection, frame)
 
         member.network.write = seen  # type: ignore[method-assign]
 
-    def _written(self, frame: bytes) -> None:
+    def _written(self, frame: bytes, member: int) -> None:
         request = decode(frame[4:])
         call, self.claimed = self.claimed, None
         if request.name not in ("OffsetCommit", "OffsetFetch"):
@@ -111,6 +115,18 @@ class Witness:
             self.wrongs.append(f"{request} was written for {call}, which had ended")
         if sum(each.ended is None for each in call._tries) != 1:
             self.wrongs.append(f"{request} was written while one of {call} was in flight")
+        if request.name == "OffsetCommit":
+            self._in_order(request.body, call, member)
+
+    def _in_order(self, commit: Any, call: Call, member: int) -> None:
+        """No snapshot goes out behind a commit that its client was asked for later."""
+        for topic in commit.topics:
+            for part in topic.partitions:
+                where = (member, MARK, part.partition_index)
+                newest = self._newest.get(where, 0)
+                if call in self.snapshots and part.committed_offset < newest:
+                    self.wrongs.append(f"{call} sets {where} back to {part.committed_offset}")
+                self._newest[where] = max(newest, part.committed_offset)
 
     # --- calls -----------------------------------------------------------------------
 
@@ -177,6 +193,9 @@ class Witness:
 
     def _judge_success(self, seen: Seen, answer: object) -> None:
         end = seen.call.ended_at or 0.0
+        if seen.call in self.snapshots:
+            assert isinstance(answer, dict)
+            seen = replace(seen, offsets=answer)  # The others have been overtaken.
         if seen.offsets is not None:
             if not all(at is not None and at <= end for at in self._at(seen)):
                 self.wrongs.append(f"{seen.call} succeeded, and is not on the broker")

@@ -14,13 +14,12 @@ from random import Random
 from prokurist.assembly import Machinery, consumer_machinery
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.errors import DisconnectException, NetworkException
+from prokurist.errors import NetworkException
 from prokurist.events.application_events import ApplicationEvent
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.gate import Gate
 from prokurist.network_thread.io.network import (
-    Arrived,
     Connected,
     Happening,
     Lost,
@@ -31,8 +30,9 @@ from prokurist.network_thread.thread import Life, NetworkThread
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.control import Control
-from prokurist.testing.cluster.session import Session
+from prokurist.testing.cluster.session import Delivery, Session
 from prokurist.types import Node
+from tests.simulation.delivering import told
 from tests.simulation.names import Names
 
 LATENCY = 0.001
@@ -96,7 +96,7 @@ class SimulatedNetwork:
             session = self.world.cluster.connect(node, self.world.clock.time)
         except ConnectionRefusedError as error:
             lost = NetworkException(f"{address} refuses connections")
-            lost.__cause__ = error
+            lost.__cause__ = error.with_traceback(None)
             self._queue.append((at, connection, Lost(connection, lost)))
         else:
             self._sessions[connection] = session
@@ -181,13 +181,13 @@ class SimulatedNetwork:
             self._outgoing.append((at, connection, frame[4:]))
             self._queue.append((at, connection, Written(connection)))
 
-    def deliver(self, session: Session, happening_of: "DeliveryOf") -> None:
+    def deliver(self, delivery: Delivery) -> None:
         """Something came from a broker."""
-        self.last_frame = happening_of.frame
+        self.last_frame = delivery.frame
+        at = self.world.clock.time + LATENCY
         for connection, each in self._sessions.items():
-            if each is session:
-                at = self.world.clock.time + LATENCY
-                self._queue.append((at, connection, happening_of(connection)))
+            if each is delivery.session:
+                self._queue += [(at, connection, each) for each in told(delivery, connection)]
 
     def carry(self) -> None:
         """Let what was written reach the brokers."""
@@ -207,20 +207,6 @@ class SimulatedNetwork:
     def open(self) -> int:
         """How many connections stand."""
         return len(self._sessions)
-
-
-class DeliveryOf:
-    """Makes the happening of a delivery for the connection that it concerns."""
-
-    def __init__(self, frame: bytes, ended: str | None) -> None:
-        self.frame = frame
-        self.ended = ended
-
-    def __call__(self, connection: int) -> Happening:
-        """The happening."""
-        if self.ended is not None:
-            return Lost(connection, DisconnectException(f"the broker {self.ended} it"))
-        return Arrived(connection, memoryview(self.frame))
 
 
 @dataclass
@@ -279,7 +265,7 @@ class World:
         self.control = Control(self.cluster, self.clock)
         self.members: list[Member] = []
         self._turns_now = 0
-        self._plans: list[tuple[float, Callable[[], None]]] = []
+        self._plans: list[tuple[float, Callable[[], object]]] = []
 
     # --- building --------------------------------------------------------------------
 
@@ -300,39 +286,54 @@ class World:
                 return each.node.id
         raise ConnectionRefusedError(f"nobody listens at {address}")
 
-    def client(self, cap: Versions | None = None, **keys: object) -> Member:
-        """A consumer's network side, running."""
+    def client(
+        self, cap: Versions | None = None, *, fetches: bool = True, **keys: object
+    ) -> Member:
+        """A consumer's network side, running.
+
+        Without fetches no records come, for tests of all else that polls do.
+        """
         settings: dict[str, object] = {
             "bootstrap.servers": [self.address(node) for node in self.cluster.state.brokers],
             "group.id": "g",
         }
         settings.update({name.replace("_", "."): value for name, value in keys.items()})
-        network = SimulatedNetwork(self)
+        network = self.network()
+        names = Names(self, network.wake)
         config = ConsumerConfig(settings)
         machinery = consumer_machinery(
             config,
             clock=self.clock,
             network=network,
+            resolver=names,
             random=self.random,
             software=("prokurist", "0"),
             cap=cap,
         )
-        # In virtual time nobody starts it, nor a thread to look names up.
-        machinery.thread.life = Life.RUNNING
-        names = Names(self, network.wake)
-        machinery.client._resolver = names  # type: ignore[assignment]
+        machinery.fetches._closed = not fetches
         member = Member(config, machinery, network, names)
         self.members.append(member)
+        self.start(member)
         return member
 
-    def consumer(self, cap: Versions | None = None, **keys: object) -> KafkaConsumer:
-        """A consumer that lives in this world."""
-        member = self.client(cap, **keys)
+    def network(self) -> SimulatedNetwork:
+        """What a client is wired to."""
+        return SimulatedNetwork(self)
+
+    def start(self, member: Member) -> None:
+        """Have a client's loop turn: it is the world that turns it, and no thread."""
+        member.thread.life = Life.RUNNING
+
+    def consumer(
+        self, cap: Versions | None = None, *, fetches: bool = True, **keys: object
+    ) -> KafkaConsumer:
+        """A consumer that lives in this world; see `client`."""
+        member = self.client(cap, fetches=fetches, **keys)
         return KafkaConsumer.wired(member.config, self.clock, member.machinery)
 
     # --- living ----------------------------------------------------------------------
 
-    def at(self, moment: float, action: Callable[[], None]) -> None:
+    def at(self, moment: float, action: Callable[[], object]) -> None:
         """Have something happen at a moment, whoever waits then: a signal, another thread."""
         self._plans.append((moment, action))
 
@@ -363,12 +364,7 @@ class World:
             self._plans.remove(plan)
             plan[1]()
             return True
-        for member in self.members:
-            member.network.carry()
-        for delivery in self.cluster.advance(now):
-            ended = delivery.end.value if delivery.end is not None else None
-            for member in self.members:
-                member.network.deliver(delivery.session, DeliveryOf(delivery.frame, ended))
+        self.carry()
         for member in self.members:
             ready = member.network.next_due() <= now and member.thread.life is Life.RUNNING
             if ready or member.due() <= now:
@@ -378,6 +374,14 @@ class World:
                 member.thread.guarded_turn()
                 return True
         return False
+
+    def carry(self) -> None:
+        """Let what is on the wires arrive, on both sides."""
+        for member in self.members:
+            member.network.carry()
+        for delivery in self.cluster.advance(self.clock.time):
+            for member in self.members:
+                member.network.deliver(delivery)
 
     def _next_due(self) -> float:
         due = self.cluster.next_due()

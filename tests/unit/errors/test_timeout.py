@@ -80,7 +80,7 @@ def test_nothing_was_sent() -> None:
         waits=[Wait("a broker that can be reached", 0.0, 1.0)],
     )
     assert str(error) == (
-        "position for topic orders was given 1 s and has no result after 1 s. "
+        "position of topic orders was given 1 s and has no result after 1 s. "
         "Nothing was sent: it waited 1 s for a broker that can be reached. "
         "To wait longer, pass a larger timeout."
     )

@@ -5,16 +5,21 @@ from collections.abc import Callable
 import pytest
 
 from prokurist.errors import KafkaException, NetworkThreadDiedException
-from prokurist.events.background_events import BackgroundError, BackgroundEvents
+from prokurist.events.assignment import Wanted
+from prokurist.events.background_events import (
+    BackgroundError,
+    BackgroundEvents,
+    Step,
+    StepKind,
+)
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
-from prokurist.events.subscription import Wanted
 from prokurist.types import TopicPartition
 
 A, B = (Wanted(TopicPartition("orders", number), number, None) for number in range(2))
 
 
-def everything(_: Wanted) -> bool:
+def everything(_: object) -> bool:
     """The user still wants it."""
     return True
 
@@ -84,3 +89,38 @@ def test_once_closed_every_look_says_why() -> None:
             events.check_open()
         depths.append(len(caught.traceback))
     assert len(set(depths)) == 1
+
+
+def test_a_fatal_error_is_raised_again_and_again_before_all_others() -> None:
+    """B164, B143: until it is forgiven; then the others come."""
+    events = BackgroundEvents()
+    events.post(error("another"))
+    events.fail(KafkaException("fatal"))
+    assert [str(events.take(everything)) for _ in range(3)] == ["fatal"] * 3
+    assert str(events.forgive()) == "fatal"
+    assert str(events.take(everything)) == "another"
+    assert events.take(everything) is None
+
+
+def test_steps_are_taken_in_order_until_they_are_called_off() -> None:
+    """B149: what nobody has taken by then is never made."""
+    events = BackgroundEvents()
+    first, second = Step(StepKind.REVOKED), Step(StepKind.REVOKED)
+    assert first != second
+    call = Call("poll", 0.0, NEVER)
+    events.watch(call)
+    events.post_step(first)
+    assert not call.is_open, "a poll that waits makes it"
+    events.post_step(second)
+    assert events.take_step() is first
+    events.call_off()
+    assert events.take_step() is None
+
+
+def test_the_same_words_about_nothing_in_particular_are_one_error() -> None:
+    """B144: a refusal that comes with every heartbeat does not pile up."""
+    events = BackgroundEvents()
+    events.post(error("same"))
+    events.post(error("other"))
+    events.post(error("same"))
+    assert len(events) == 2

@@ -59,11 +59,21 @@ def test_whichever_end_comes_first_counts(first: str, second: str) -> None:
         "expire": lambda it, _value: it.expire(102.0),
         "leave": lambda it, value: it.leave(102.0, WakeupException(value)),
     }
-    it = call()
+    it, alone = call(), call()
+    assert ends[first](alone, "first")
     assert ends[first](it, "first")
-    before = outcome(it)
     assert not ends[second](it, "second")
-    assert outcome(it) == before
+    assert outcome(it) == outcome(alone)
+
+
+def test_an_error_is_raised_once() -> None:
+    """B269: its traceback leads to whoever holds the call, so the call lets go of it."""
+    it = call()
+    it.fail(KafkaException("no"))
+    with pytest.raises(KafkaException, match="no"):
+        it.result()
+    with pytest.raises(AssertionError, match="has been raised"):
+        it.result()
 
 
 def outcome(it: Call) -> str:

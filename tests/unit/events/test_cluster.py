@@ -54,6 +54,25 @@ def test_brokers_that_tell_no_epochs_or_ids_are_believed() -> None:
     assert after(topic(5, leader=1), topic(4, leader=2, id_=None)).leader(TP) == ONE
 
 
+def test_a_topic_made_anew_without_an_id_is_believed_when_it_is_repeated() -> None:
+    """B196: by the third answer in a row; a newer epoch in between begins the count anew."""
+    old, new = topic(5, leader=1, id_=None), topic(0, leader=2, id_=None)
+    assert after(old, new, new).leader(TP) == ONE
+    assert after(old, new, new, new).leader(TP) == TWO
+    assert after(old, new, new, old, new, new).leader(TP) == ONE
+    # With ids it is another topic, or an answer that was overtaken, however often.
+    assert after(topic(5), *[topic(0, leader=2)] * 5).leader(TP) == ONE
+
+
+def test_a_snapshot_says_the_same_as_another() -> None:
+    """B197: whatever its version is."""
+    first, second = after(topic(1)), after(topic(1), topic(1))
+    assert second.says_the_same_as(first)
+    assert not after(topic(2)).says_the_same_as(first)
+    assert first.leader_epoch(TP) == 1
+    assert first.leader_epoch(TopicPartition("nothing", 0)) is None
+
+
 def test_a_topic_is_kept_only_while_somebody_wants_it() -> None:
     """B198: what is no longer asked for goes with the next answer."""
     first = after(topic(1))

@@ -5,25 +5,41 @@ import pytest
 from prokurist import errors
 from prokurist.errors.codes import by_code
 from prokurist.network_thread.verdicts import (
+    CONSUMER_GROUP_HEARTBEAT,
     FIND_COORDINATOR,
+    HEARTBEAT,
+    JOIN_GROUP,
     LIST_OFFSETS,
     METADATA,
     OFFSET_COMMIT,
     OFFSET_FETCH,
+    OFFSET_FOR_LEADER_EPOCH,
+    SYNC_GROUP,
     Verdict,
     Verdicts,
 )
 
-D, R, F, M, C, B, N, X = (
+D, R, F, M, C, E, B, N, X = (
     Verdict.DONE,
     Verdict.RETRY,
     Verdict.REFRESH,
     Verdict.REDISCOVER,
     Verdict.COMMIT_FAILED,
+    Verdict.RENEW,
     Verdict.REBOOTSTRAP,
     Verdict.NOTHING,
     Verdict.FATAL,
 )
+
+OF_MEMBERS = {
+    "CoordinatorLoadInProgressException": R,
+    "CoordinatorNotAvailableException": M,
+    "NotCoordinatorException": M,
+    "UnknownMemberIdException": Verdict.RESET,
+    "IllegalGenerationException": Verdict.OUTDATED,
+    "GroupAuthorizationException": X,
+    "FencedInstanceIdException": X,
+}
 
 ROWS: list[tuple[Verdicts, dict[str, Verdict]]] = [
     (
@@ -47,7 +63,7 @@ ROWS: list[tuple[Verdicts, dict[str, Verdict]]] = [
             "TimeoutException": M,
             "UnknownMemberIdException": C,
             "FencedInstanceIdException": C,
-            "StaleMemberEpochException": C,
+            "StaleMemberEpochException": E,
             "IllegalGenerationException": C,
             "GroupAuthorizationException": X,
             "OffsetMetadataTooLarge": X,
@@ -67,6 +83,28 @@ ROWS: list[tuple[Verdicts, dict[str, Verdict]]] = [
             "CoordinatorNotAvailableException": M,
             "TopicAuthorizationException": X,
             "GroupAuthorizationException": X,
+            "UnknownMemberIdException": X,
+            "StaleMemberEpochException": E,
+        },
+    ),
+    (
+        CONSUMER_GROUP_HEARTBEAT,
+        {
+            "NotCoordinatorException": M,
+            "CoordinatorNotAvailableException": M,
+            "CoordinatorLoadInProgressException": R,
+            "UnreleasedInstanceIdException": Verdict.UNRELEASED,
+            "GroupIdNotFoundException": X,
+            "TopicAuthorizationException": Verdict.SURFACE,
+            "GroupAuthorizationException": X,
+            "InvalidRequestException": X,
+            "GroupMaxSizeReachedException": X,
+            "UnsupportedAssignorException": X,
+            "UnsupportedVersionException": X,
+            "FencedInstanceIdException": X,
+            "InvalidRegularExpression": X,
+            "FencedMemberEpochException": Verdict.REJOIN,
+            "UnknownMemberIdException": Verdict.REJOIN,
         },
     ),
     (
@@ -96,6 +134,44 @@ ROWS: list[tuple[Verdicts, dict[str, Verdict]]] = [
             "UnsupportedForMessageFormatException": N,
         },
     ),
+    (
+        OFFSET_FOR_LEADER_EPOCH,
+        {
+            "NotLeaderOrFollowerException": F,
+            "ReplicaNotAvailableException": F,
+            "KafkaStorageException": F,
+            "OffsetNotAvailableException": F,
+            "LeaderNotAvailableException": F,
+            "FencedLeaderEpochException": F,
+            "UnknownLeaderEpochException": F,
+            "UnknownTopicOrPartitionException": F,
+            "TimeoutException": R,
+            "TopicAuthorizationException": X,
+            "UnsupportedForMessageFormatException": X,
+        },
+    ),
+    (
+        JOIN_GROUP,
+        {
+            **OF_MEMBERS,
+            "MemberIdRequiredException": Verdict.IDENTIFY,
+            "RebalanceInProgressException": R,
+            "GroupMaxSizeReachedException": X,
+            "InconsistentGroupProtocolException": X,
+            "InvalidSessionTimeoutException": X,
+            "InvalidGroupIdException": X,
+            "UnsupportedVersionException": X,
+        },
+    ),
+    (
+        SYNC_GROUP,
+        {
+            **OF_MEMBERS,
+            "RebalanceInProgressException": Verdict.ROUND,
+            "InconsistentGroupProtocolException": X,
+        },
+    ),
+    (HEARTBEAT, {**OF_MEMBERS, "RebalanceInProgressException": Verdict.ROUND}),
 ]
 
 
@@ -108,7 +184,7 @@ ROWS: list[tuple[Verdicts, dict[str, Verdict]]] = [
     ],
 )
 def test_each_row_of_the_contract(table: Verdicts, name: str, verdict: Verdict) -> None:
-    """B43–B50, B70, B83–B86: retried, rediscovered, refreshed or fatal, as the table says."""
+    """B43–B50, B70, B83–B86, B119, B126, B132: what the table of each API says of a code."""
     code = next(code for code, cls in by_code().items() if cls.__name__ == name)
     assert table.of(code) is verdict
 

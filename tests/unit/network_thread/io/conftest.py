@@ -1,6 +1,7 @@
 """Loopback peers, and a driver that polls until something has happened."""
 
 import gc
+import os
 import socket
 import struct
 from collections.abc import Callable, Iterator
@@ -18,6 +19,8 @@ from prokurist.network_thread.io.network import (
     Written,
 )
 from prokurist.network_thread.io.selector import SelectorNetwork
+from prokurist.network_thread.io.watch import MODULES, MakeWatch, watch_of
+from prokurist.twins import VARIABLE, choose
 
 PATIENCE = 10.0
 
@@ -78,8 +81,11 @@ class Driver:
         return self.frames(number)
 
     def until_received(self, count: int) -> None:
-        """Poll until so many bytes have come."""
-        self.until(lambda: self.network.bytes_received >= count)
+        """Poll until so many bytes have come, even if they complete nothing."""
+        give_up = self.network.turns + 1000
+        while self.network.bytes_received < count:
+            self.told += self.network.poll(0.01)
+            assert self.network.turns < give_up, f"{count} bytes never came: {self.network}"
 
     def connected(self, number: int, peer: Peer) -> socket.socket:
         """A connection that stands, and its other end."""
@@ -129,11 +135,26 @@ def peer() -> Iterator[Peer]:
         yield made
 
 
+@pytest.fixture(params=MODULES)
+def make_watch(request: pytest.FixtureRequest) -> MakeWatch:
+    """Each twin of the watch, where it was built."""
+    name: str = request.param
+    try:
+        return watch_of(choose(MODULES, name))
+    except ImportError as error:
+        if os.environ.get(VARIABLE) == name:
+            raise
+        pytest.skip(f"the {name} watch was not built: {error}")
+
+
 @pytest.fixture
-def driver() -> Iterator[Driver]:
+def driver(make_watch: MakeWatch) -> Iterator[Driver]:
     """A network that is shut down in the end."""
     network = SelectorNetwork(
-        receive_buffer_bytes=-1, send_buffer_bytes=-1, largest_frame_bytes=64 << 20
+        receive_buffer_bytes=-1,
+        send_buffer_bytes=-1,
+        largest_frame_bytes=64 << 20,
+        watch=make_watch,
     )
     yield Driver(network)
     network.shutdown()
@@ -149,3 +170,16 @@ def descriptors() -> Callable[[], int]:
         return sum(1 for _ in where.iterdir())
 
     return count
+
+
+@pytest.fixture
+def resident() -> Callable[[], int]:
+    """Says how many bytes of memory this process holds."""
+
+    def size() -> int:
+        statm = Path("/proc/self/statm")
+        if not statm.exists():
+            pytest.skip("this system does not say how much memory is resident")
+        return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    return size

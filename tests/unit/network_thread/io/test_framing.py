@@ -168,8 +168,8 @@ def test_a_reader_says_where_it_stands() -> None:
     reader = reader_of()
     assert repr(reader) == "<FrameReader before the first answer>"
     fed(reader, b"\0\0")
-    assert reader.place() == "in the middle of a frame's length, after 2 of 4 bytes"
+    assert reader.progress().place() == "in the middle of a frame's length, after 2 of 4 bytes"
     fed(reader, b"\0\x05ab")
-    assert reader.place() == "in the middle of a frame, after 2 of 5 bytes"
+    assert reader.progress().place() == "in the middle of a frame, after 2 of 5 bytes"
     fed(reader, b"cde")
-    assert reader.place() == "after 1 whole answer"
+    assert reader.progress().place() == "after 1 whole answer"

@@ -16,6 +16,7 @@ from prokurist.network_thread.io.network import (
     Network,
     SocketAddress,
 )
+from prokurist.network_thread.io.pure_watch import PureWatch
 
 if TYPE_CHECKING:
     from tests.unit.network_thread.io.conftest import Driver, Peer
@@ -319,8 +320,9 @@ def test_hundreds_at_once_leak_nothing(
     peer.listener.close()
     driver.network.poll(0)
     driver.network.shutdown()
-    # The listener is gone, and so is the selector.
-    assert descriptors() == before - 2
+    # The listener is gone, and so is the selector, where there is one.
+    gone = 2 if isinstance(driver.network._watch, PureWatch) else 1
+    assert descriptors() == before - gone
 
 
 def test_shutdown_closes_everything_and_twice_is_once(driver: "Driver", peer: "Peer") -> None:
@@ -366,8 +368,7 @@ def test_the_repr_shows_state_and_counts(driver: "Driver", peer: "Peer") -> None
     assert shown.startswith("<SelectorNetwork up: 2 connections (1 connecting, 0 with an")
     assert ", 1 unsaid, turns " in shown
     assert repr(driver.network._connections[1]) == (
-        f"<Connection 1 to {peer.address} connected, sent 0, unwritten 0, received 0, "
-        "before the first answer>"
+        f"<Connection 1 to {peer.address} connected, sent 0, unwritten 0>"
     )
     driver.network.shutdown()
     assert repr(driver.network).startswith("<SelectorNetwork down: 0 connections")

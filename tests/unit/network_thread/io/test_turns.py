@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from prokurist.network_thread.io.framing import SCRATCH_BYTES
+from prokurist.network_thread.io.pure_watch import PureWatch
+from prokurist.network_thread.io.watch import READING, Seen, Watch
 
 if TYPE_CHECKING:
     from tests.unit.network_thread.io.conftest import Driver, Peer
@@ -84,13 +86,16 @@ def test_a_peer_that_never_stops_delays_nobody(driver: "Driver", peer: "Peer") -
     shouting.join()
 
 
-def test_a_turn_reads_a_bounded_amount_of_a_connection(driver: "Driver", peer: "Peer") -> None:
-    """Two reads, even if each of them is filled to the brim."""
-    driver.connected(1, peer)
+def test_the_pure_twin_reads_a_bounded_amount_of_a_socket(driver: "Driver") -> None:
+    """Two reads a turn, even if each of them is filled to the brim."""
+    made, other = socket.socketpair()
     reads: list[int] = []
 
     class Endless:
         """A socket that fills whatever it is given with one whole frame."""
+
+        def fileno(self) -> int:
+            return made.fileno()
 
         def recv_into(self, room: memoryview) -> int:
             reads.append(len(room))
@@ -98,12 +103,14 @@ def test_a_turn_reads_a_bounded_amount_of_a_connection(driver: "Driver", peer: "
             room[:4] = (len(room) - 4).to_bytes(4, "big")
             return len(room)
 
-    connection = driver.network._connections[1]
-    real, connection.socket = connection.socket, cast("socket.socket", Endless())
-    driver.network._receive(connection, driver.told)
-    connection.socket = real
+    watch = PureWatch(driver.network._wakeup.fileno(), 64 << 20)
+    with made, other:
+        watch.add(1, cast("socket.socket", Endless()), READING)
+        other.sendall(b"there is something to read")
+        (seen,) = watch.wait(None)
+        watch.close()
     assert reads == [SCRATCH_BYTES] * 2
-    assert len(driver.frames(1)) == 2
+    assert len(seen.frames) == 2
 
 
 def test_a_slow_sender_in_the_middle_of_a_frame_delays_nobody(
@@ -187,13 +194,22 @@ def test_a_signal_handler_wakes(driver: "Driver", monkeypatch: pytest.MonkeyPatc
     """In the middle of a poll that the very same thread is in."""
     handler = signal.signal(signal.SIGUSR1, lambda *_: driver.network.wake())
     waiting = threading.Event()
-    select = driver.network._selector.select
 
-    def announced(seconds: float | None) -> object:
-        waiting.set()
-        return select(seconds)
+    class Announcing:
+        """A watch that says when a wait begins."""
 
-    monkeypatch.setattr(driver.network._selector, "select", announced)
+        def __init__(self, real: Watch) -> None:
+            self.real = real
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.real, name)
+
+        def wait(self, seconds: float | None) -> list[Seen]:
+            waiting.set()
+            return self.real.wait(seconds)
+
+    watch = cast("Watch", Announcing(driver.network._watch))
+    monkeypatch.setattr(driver.network, "_watch", watch)
 
     def send() -> None:
         assert waiting.wait(10)

@@ -81,11 +81,17 @@ EXCHANGES = (
             ),
             "supported_features": ({"name": "kraft", "min_version": 0, "max_version": 1},),
             "finalized_features_epoch": 9,
-            "finalized_features": (),
+            "finalized_features": (
+                {"name": "group.version", "max_version_level": 1, "min_version_level": 1},
+            ),
             "zk_migration_ready": True,
         },
         lambda v: ApiVersionsAnswer(
-            0, Versions({3: Range(0, 13), 999: Range(2, 2)}), since(1, v, 0.25, 0.0)
+            0,
+            Versions({3: Range(0, 13), 999: Range(2, 2)}),
+            since(1, v, 0.25, 0.0),
+            since(3, v, (("group.version", 1),), ()),
+            since(3, v, 9, -1),
         ),
     ),
     Exchange(
@@ -271,7 +277,7 @@ EXCHANGES = (
     ),
     Exchange(
         "offset_for_leader_epoch",
-        range(2, 5),
+        range(3, 5),
         lambda _: OffsetForLeaderEpoch((EpochQuestion(ORDERS, 4, 6),)),
         {
             "replica_id": -1,

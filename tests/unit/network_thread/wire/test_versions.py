@@ -117,7 +117,7 @@ def listing(timestamp: int, *, read_committed: bool = False) -> ListOffsets:
     ("request_", "oldest", "newest"),
     [
         (ApiVersions("p", "1"), 0, 4),
-        (OffsetForLeaderEpoch(()), 2, 4),
+        (OffsetForLeaderEpoch(()), 3, 4),
         (Metadata(), 0, 13),
         (Metadata(names=("a",), allow_auto_topic_creation=True), 0, 13),
         (Metadata(names=("a",)), 4, 13),

@@ -1,5 +1,6 @@
 """Every API in every version that kio has: answered, and to the last byte."""
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,8 @@ from prokurist.testing.cluster.apis import Api, by_key
 from prokurist.testing.cluster.wire import encode, message_class, plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.unit.testing.cluster.conftest import Lab
 
 TOPIC_ID = "539ed6e2-1851-5c46-9ec5-9d3aca3d4af3"
@@ -35,6 +38,32 @@ VALUES: dict[str, dict[str, Any]] = {
         ],
     },
     "FindCoordinator": {"key": "billing", "coordinator_keys": ["billing"]},
+    "JoinGroup": {
+        "group_id": "billing",
+        "session_timeout": timedelta(seconds=10),
+        "rebalance_timeout": timedelta(seconds=10),
+        "protocol_type": "consumer",
+        "protocols": [{"name": "range", "metadata": b""}],
+    },
+    "Heartbeat": {"group_id": "billing", "member_id": "m"},
+    "LeaveGroup": {
+        "group_id": "billing",
+        "member_id": "m",
+        "members": [{"member_id": "m", "group_instance_id": None}],
+    },
+    "SyncGroup": {"group_id": "billing", "member_id": "m"},
+    "DescribeGroups": {"groups": ["billing"]},
+    "ListGroups": {},
+    "DeleteGroups": {"groups_names": ["billing"]},
+    "ConsumerGroupHeartbeat": {
+        "group_id": "checkout",
+        "member_id": "m",
+        "member_epoch": 0,
+        "rebalance_timeout": timedelta(seconds=10),
+        "subscribed_topic_names": ["orders"],
+        "topic_partitions": [],
+    },
+    "ConsumerGroupDescribe": {"group_ids": ["billing"]},
     "ApiVersions": {"client_software_name": "lab", "client_software_version": "1"},
     "CreateTopics": {
         "topics": [{"name": "made", "num_partitions": 1, "replication_factor": 1}],
@@ -57,13 +86,15 @@ def test_an_answer_in_every_version_is_read_to_its_last_byte(
     lab: "Lab", api: Api, version: int
 ) -> None:
     """No version lacks a field or has one too many."""
+    for group in ("billing", "checkout"):
+        lab.control.move_coordinator(group, 1)
     body = lab.ask(api.name, version, **VALUES[api.name])
     assert type(body) is message_class(api, version, EntityType.response)
 
 
 @pytest.mark.parametrize("api", by_key().values(), ids=lambda api: api.name)
 def test_no_handler_names_a_field_that_no_version_has(
-    lab: "Lab", api: Api, monkeypatch: pytest.MonkeyPatch
+    make_lab: "Callable[..., Lab]", api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A slip in a field's name cannot hide behind the versions that lack the field."""
     given: set[str] = set()
@@ -76,6 +107,9 @@ def test_no_handler_names_a_field_that_no_version_has(
     known: set[str] = set()
     for version in schema_name_map[api.folder]:
         known |= fields_of(message_class(api, version, EntityType.response))
+        lab = make_lab(3, {"orders": 3})
+        for group in ("billing", "checkout"):
+            lab.control.move_coordinator(group, 1)
         lab.ask(api.name, version, **VALUES[api.name])
     assert given <= known
 

@@ -189,14 +189,6 @@ def test_only_who_reads_committed_records_hears_of_aborted_ones(
     assert fetch(lab, isolation_level=isolation).aborted_transactions == aborted
 
 
-def test_there_are_no_fetch_sessions(lab: "Lab") -> None:
-    """Who asks for one gets the id 0; who names one is told that there is none."""
-    body = lab.ask("Fetch", 12, **fetching(max_wait=timedelta(0), session_epoch=0))
-    assert (body.session_id, body.error_code) == (0, 0)
-    body = lab.ask("Fetch", 12, **fetching(session_id=7, session_epoch=1))
-    assert (body.session_id, body.error_code) == (0, 70)
-
-
 def test_a_fetch_of_nothing_does_not_wait(lab: "Lab") -> None:
     """There is nothing that could come."""
     assert lab.ask("Fetch", 12, max_wait=timedelta(seconds=9), min_bytes=1).responses == ()

@@ -162,7 +162,7 @@ def test_a_loading_coordinator_asks_for_patience(lab: "Lab") -> None:
 def test_who_claims_to_be_a_member_is_not_known(
     lab: "Lab", version: int, *, known: bool, values: dict[str, Any], code: int
 ) -> None:
-    """There are no members yet; an empty group and an unheard-of one differ."""
+    """An empty group and an unheard-of one differ."""
     if known:
         assert commit(lab) == 0
     assert commit(lab, version, **values) == code

@@ -1,0 +1,190 @@
+"""A real Kafka with an authorizer: what it refuses, by name; and when it thinks better of it.
+
+Everybody may do everything that no rule speaks of; each test adds a rule that denies.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import confluent_kafka.admin
+import pytest
+
+from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition, errors
+from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
+from tests.broker.conftest import Asking
+from tests.broker.watching import LATE
+
+pytestmark = pytest.mark.kafka
+
+OPEN, SECRET, HIDDEN = (TopicPartition(name, 0) for name in ("open", "secret", "hidden"))
+ALL = {tp: OffsetAndMetadata(1) for tp in (OPEN, SECRET, HIDDEN)}
+
+admin: Any = confluent_kafka.admin
+"""Whose stubs know nothing of rules."""
+
+Rule = Callable[[str, str], None]
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[RealKafka]:
+    """One node that asks its authorizer about everything, of these tests' own."""
+    own = RealKafka(
+        controls=True,
+        properties={
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "allow.everyone.if.no.acl.found": True,
+        },
+    )
+    try:
+        own.start()
+    except KafkaUnavailable as error:
+        if is_required():
+            raise
+        pytest.skip(error.reason)
+    try:
+        for tp in ALL:
+            own.create_topic(tp.topic)
+        yield own
+    finally:
+        own.close()
+
+
+def ruling(kafka: RealKafka) -> Any:
+    """A client that makes rules and takes them back."""
+    return admin.AdminClient({"bootstrap.servers": kafka.direct_bootstrap, "log_level": 0})
+
+
+def forget_rules(kafka: RealKafka) -> None:
+    """Let everybody do everything again."""
+    every = admin.AclBindingFilter(
+        admin.ResourceType.ANY, None, admin.ResourcePatternType.ANY,
+        None, None, admin.AclOperation.ANY, admin.AclPermissionType.ANY,
+    )  # fmt: skip
+    client = ruling(kafka)
+    for done in client.delete_acls([every]).values():
+        done.result(20)
+
+
+@pytest.fixture
+def deny(kafka: RealKafka) -> Iterator[Rule]:
+    """Deny everybody everything about a topic or a group; it is undone after the test."""
+
+    def add(kind: str, name: str) -> None:
+        rule = admin.AclBinding(
+            admin.ResourceType[kind], name, admin.ResourcePatternType.LITERAL,
+            "User:ANONYMOUS", "*", admin.AclOperation.ALL, admin.AclPermissionType.DENY,
+        )  # fmt: skip
+        client = ruling(kafka)
+        for done in client.create_acls([rule]).values():
+            done.result(20)
+
+    yield add
+    forget_rules(kafka)
+
+
+@pytest.fixture
+def consumer(kafka: RealKafka) -> Iterator[KafkaConsumer]:
+    """A consumer of that Kafka."""
+    with KafkaConsumer(bootstrap_servers=kafka.bootstrap, group_id="billing") as it:
+        yield it
+
+
+def refused(call: Callable[[], object], error: type[Exception]) -> bool:
+    """Whether a call is refused now, at once; a rule takes a moment to be in force."""
+    began = time.monotonic()
+    try:
+        call()
+    except error:
+        assert time.monotonic() - began < LATE
+        return True
+    return False
+
+
+def test_all_topics_that_may_not_be_committed_to_are_in_one_error(
+    consumer: KafkaConsumer, deny: Rule, eventually: Asking
+) -> None:
+    """B48: one TopicAuthorization that lists all of them, at once."""
+    deny("TOPIC", "secret")
+    deny("TOPIC", "hidden")
+
+    def both_named() -> bool:
+        with pytest.raises(errors.TopicAuthorizationException) as caught:
+            consumer.commit_sync(ALL, timeout=60)
+        return sorted(caught.value.topics) == ["hidden", "secret"]
+
+    eventually(lambda: refused(lambda: consumer.commit_sync(ALL), errors.KafkaException))
+    eventually(both_named)
+
+
+def test_a_group_that_may_not_be_used_is_named(
+    consumer: KafkaConsumer, deny: Rule, eventually: Asking
+) -> None:
+    """B49: GroupAuthorization with the group's name, for commits and look-ups alike."""
+    consumer.commit_sync(ALL, timeout=20)
+    deny("GROUP", "billing")
+    denied = errors.GroupAuthorizationException
+    eventually(lambda: refused(lambda: consumer.commit_sync(ALL), denied))
+    for call in (
+        lambda: consumer.commit_sync(ALL, timeout=60),
+        lambda: consumer.committed(OPEN, timeout=60),
+    ):
+        with pytest.raises(denied, match="billing") as caught:
+            call()
+        assert caught.value.group_id == "billing"
+
+
+def test_a_topic_that_may_not_be_read_is_named_by_every_look_up(
+    consumer: KafkaConsumer, deny: Rule, eventually: Asking
+) -> None:
+    """B86, B199: raised at once, not at the deadline; other topics are not concerned."""
+    deny("TOPIC", "secret")
+    denied = errors.TopicAuthorizationException
+    eventually(lambda: refused(lambda: consumer.end_offsets(SECRET), denied))
+    consumer.assign([SECRET, OPEN])
+    consumer.seek_to_end()
+    for call in (
+        lambda: consumer.end_offsets([SECRET, OPEN], timeout=60),
+        lambda: consumer.offsets_for_times({SECRET: 0}, timeout=60),
+        lambda: consumer.partitions_for("secret", timeout=60),
+        lambda: consumer.position(SECRET, timeout=60),
+        lambda: consumer.poll(60),
+    ):
+        began = time.monotonic()
+        with pytest.raises(denied, match="secret") as caught:
+            call()
+        assert time.monotonic() - began < LATE
+        assert caught.value.topics == ("secret",)
+    assert consumer.position(OPEN, timeout=20) == 0
+    assert "secret" not in consumer.list_topics(timeout=20)
+
+
+def test_what_is_allowed_later_works_with_the_same_client(
+    kafka: RealKafka, consumer: KafkaConsumer, deny: Rule, eventually: Asking
+) -> None:
+    """B201: the next call asks anew, and does not believe what it heard before."""
+    deny("TOPIC", "secret")
+    denied = errors.TopicAuthorizationException
+    eventually(lambda: refused(lambda: consumer.partitions_for("secret"), denied))
+    forget_rules(kafka)
+    eventually(lambda: not refused(lambda: consumer.partitions_for("secret"), denied))
+    assert consumer.end_offsets(SECRET, timeout=20) == {SECRET: 0}
+    consumer.commit_sync(ALL, timeout=20)
+
+
+def test_without_rights_in_the_group_what_needs_none_works(
+    consumer: KafkaConsumer, deny: Rule, eventually: Asking
+) -> None:
+    """B49: only commits and what was committed need it; seek and look-ups do not."""
+    deny("GROUP", "billing")
+    denied = errors.GroupAuthorizationException
+    eventually(lambda: refused(lambda: consumer.committed(OPEN), denied))
+    consumer.assign(OPEN)
+    consumer.seek_to_beginning()
+    assert consumer.position(OPEN, timeout=20) == 0
+    assert not consumer.poll(0.1)
+    consumer.seek_to_end()
+    consumer.unsubscribe()
+    consumer.assign(OPEN)
+    with pytest.raises(denied, match="billing"):
+        consumer.position(OPEN, timeout=20)

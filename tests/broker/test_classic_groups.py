@@ -1,0 +1,244 @@
+"""Classic groups on a real Kafka 4.3 and 3.9: who reads what, and how soon."""
+
+import re
+import secrets
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from prokurist import OffsetAndMetadata, TopicPartition, errors
+from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
+from prokurist.types import GroupMembershipOperation
+from tests.broker.conftest import Producing
+from tests.broker.grouping import Member, another, live, shared, until_it_has, write
+from tests.broker.watching import LATE
+
+pytestmark = pytest.mark.kafka
+
+COOPERATIVE = "cooperative-sticky"
+
+
+@pytest.fixture(scope="module", params=["4.3", "3.9"])
+def kafka(request: pytest.FixtureRequest, prokurist_kafka: RealKafka) -> Iterator[RealKafka]:
+    """Each of the two; the older one is shared by the tests of this file."""
+    if request.param == "4.3":
+        yield prokurist_kafka
+        return
+    older = RealKafka(version="3.9.2", controls=True)
+    try:
+        older.start()
+    except KafkaUnavailable as error:
+        if is_required():
+            raise
+        pytest.skip(error.reason)
+    yield older
+    older.close()
+
+
+@pytest.fixture
+def group() -> str:
+    """A group of this test's own."""
+    return f"g-{secrets.token_hex(6)}"
+
+
+@pytest.mark.parametrize("strategy", ["range", COOPERATIVE])
+def test_members_come_and_go(
+    kafka: RealKafka, group: str, producer_of: Producing, strategy: str
+) -> None:
+    """B194, B128: everything is read once; who leaves is followed within a heartbeat."""
+    topic = kafka.unique_topic(partitions=4)
+    write(producer_of(kafka.bootstrap), topic, 200, 4)
+    keys = {"partition_assignment_strategy": strategy}
+    with Member(kafka, group, topic, **keys) as one, Member(kafka, group, topic, **keys) as two:
+        live(one, until=shared(4, one))
+        live(one, two, until=shared(4, one, two))
+        write(producer_of(kafka.bootstrap), topic, 200, 4)
+        live(one, two, until=lambda: len(one.read + two.read) == 400)
+        assert set((one.read + two.read).values()) == {1}
+        two.consumer.close()
+        assert live(one, until=shared(4, one)) < 0.5 + LATE
+        assert "lost" not in one.said + two.said
+
+
+def test_a_member_that_is_killed_is_missed_after_its_session(
+    kafka: RealKafka, group: str
+) -> None:
+    """B134's sister: SIGKILL of a process; the others have its partitions by then."""
+    topic = kafka.unique_topic(partitions=4)
+    with (
+        Member(kafka, group, topic) as mine,
+        another(
+            kafka, group, topic, session_timeout_ms=6000, heartbeat_interval_ms=500
+        ) as process,
+    ):
+        live(mine, until=lambda: len(mine.has) == 2)
+        process.kill()
+        assert 4.0 < live(mine, until=shared(4, mine)) < 6.5 + 2 * LATE
+
+
+def test_a_frozen_member_delays_no_poll_of_another(kafka: RealKafka, group: str) -> None:
+    """Issue 6: SIGSTOP of a process while a third joins; poll(0.2) takes 0.2 s + ε."""
+    topic = kafka.unique_topic(partitions=4)
+    with Member(kafka, group, topic) as mine, another(kafka, group, topic) as process:
+        live(mine, until=lambda: len(mine.has) == 2)
+        until_it_has(process, 2)
+        process.send_signal(signal.SIGSTOP)
+        with Member(kafka, group, topic) as late:
+            longest = 0.0
+            for _ in range(15):
+                for each in (mine, late):
+                    began = time.monotonic()
+                    each.poll(0.2)
+                    longest = max(longest, time.monotonic() - began)
+            assert longest < 0.22 + LATE
+            began = time.monotonic()
+            late.consumer.committed(TopicPartition(topic, 0), timeout=LATE)
+            assert time.monotonic() - began < LATE
+
+
+def test_a_coordinator_that_restarts(
+    prokurist_own_kafka: RealKafka, group: str, producer_of: Producing
+) -> None:
+    """B134: reading goes on where it was; nothing is read twice beyond the last commit."""
+    kafka = prokurist_own_kafka
+    topic = kafka.unique_topic(partitions=4)
+    write(producer_of(kafka.bootstrap), topic, 100, 4)
+    with Member(kafka, group, topic) as one, Member(kafka, group, topic) as two:
+        live(one, two, until=lambda: len(one.read + two.read) == 100, within=60)
+        live(one, two, until=shared(4, one, two))
+        one.consumer.commit_sync()
+        two.consumer.commit_sync()
+        kafka.kill()
+        for _ in range(10):
+            one.poll()
+            two.poll()
+        kafka.restart()
+        live(one, two, until=shared(4, one, two), within=60)
+        write(producer_of(kafka.bootstrap), topic, 100, 4)
+        live(one, two, until=lambda: len(one.read + two.read) == 200, within=60)
+        assert set((one.read + two.read).values()) == {1}
+
+
+def test_a_static_member_restarts(kafka: RealKafka, group: str) -> None:
+    """B127, B193: no leave, no round for the others, the same partitions."""
+    topic = kafka.unique_topic(partitions=4)
+    with Member(kafka, group, topic) as other:
+        with Member(kafka, group, topic, group_instance_id="me") as before:
+            live(other, before, until=shared(4, other, before))
+            had = before.has
+            generation = other.consumer.group_metadata().generation_id
+        with Member(kafka, group, topic, group_instance_id="me") as after:
+            live(other, after, until=shared(4, other, after))
+            assert after.has == had
+            assert other.consumer.group_metadata().generation_id == generation
+
+
+def test_of_two_of_one_name_the_older_is_fenced(kafka: RealKafka, group: str) -> None:
+    """B127: it hears so from its next poll, and can be closed."""
+    topic = kafka.unique_topic(partitions=1)
+    with Member(kafka, group, topic, group_instance_id="me") as older_one:
+        live(older_one, until=shared(1, older_one))
+        with Member(kafka, group, topic, group_instance_id="me") as newer:
+            live(newer, until=shared(1, newer))
+            with pytest.raises(errors.FencedInstanceIdException):
+                live(older_one, until=lambda: False, within=10)
+
+
+def test_topics_appear_and_grow(kafka: RealKafka, group: str) -> None:
+    """B129, B130, B202: a pattern that matches nothing yet finds what is made."""
+    stem = f"t{secrets.token_hex(4)}"
+    with Member(kafka, group, re.compile(rf"{stem}-.*")) as one:
+        live(one, until=lambda: one.consumer.group_metadata().generation_id > 0)
+        kafka.create_topic(f"{stem}-a", partitions=2)
+        live(one, until=shared(2, one))
+        kafka.create_topic(f"{stem}-b", partitions=1)
+        live(one, until=shared(3, one))
+        kafka.delete_topic(f"{stem}-a")
+        live(one, until=shared(1, one))
+
+
+def test_who_does_not_poll_is_out_and_comes_back(kafka: RealKafka, group: str) -> None:
+    """B121, B46: the other has everything; a commit fails; the next poll joins again."""
+    topic = kafka.unique_topic(partitions=2)
+    with (
+        Member(kafka, group, topic) as other,
+        Member(kafka, group, topic, max_poll_interval_ms=2000) as slow,
+    ):
+        live(other, slow, until=shared(2, other, slow))
+        (tp,) = slow.has
+        live(other, until=lambda: len(other.has) == 2)
+        with pytest.raises(errors.CommitFailedException):
+            slow.consumer.commit_sync({tp: OffsetAndMetadata(0)})
+        live(other, slow, until=shared(2, other, slow))
+        assert slow.said == ["assigned", "lost", "assigned"]
+
+
+def test_a_parked_join_delays_neither_calls_nor_the_end(kafka: RealKafka, group: str) -> None:
+    """B183, B217: while another member does not come to the round."""
+    topic = kafka.unique_topic(partitions=2)
+    tp = TopicPartition(topic, 0)
+    with Member(kafka, group, topic) as idle:
+        live(idle, until=shared(2, idle))
+        late = Member(kafka, group, topic)
+        late.poll(1.0)
+        began = time.monotonic()
+        late.consumer.committed(tp, timeout=LATE)
+        late.consumer.end_offsets(tp, timeout=LATE)
+        late.consumer.close()
+        assert time.monotonic() - began < LATE
+
+
+def test_close_commits_and_leaves_whatever_the_listener_does(
+    kafka: RealKafka, group: str, producer_of: Producing
+) -> None:
+    """B178, B185: what was read is committed, the listener's error raised, the place free."""
+    topic = kafka.unique_topic(partitions=1)
+    tp = TopicPartition(topic, 0)
+    write(producer_of(kafka.bootstrap), topic, 10, 1)
+    first = Member(kafka, group, topic)
+    live(first, until=lambda: len(first.read) == 10)
+
+    def fail(_partitions: object) -> None:
+        raise ValueError("no")
+
+    setattr(first, "on_partitions_revoked", fail)  # noqa: B010 - the listener that it is
+    with pytest.raises(errors.KafkaException, match="ValueError"):
+        first.consumer.close()
+    with Member(kafka, group, topic) as second:
+        assert live(second, until=shared(1, second)) < 2 * LATE
+        assert second.consumer.committed(tp)[tp] == OffsetAndMetadata(10, "", 0)
+        live(second, until=lambda: second.consumer.position(tp) == 10)
+        assert not second.read
+
+
+def test_a_silent_coordinator_keeps_nobody_from_leaving(
+    prokurist_own_kafka: RealKafka, group: str
+) -> None:
+    """B180: close is in time, and raises nothing; thawed, the broker finds the leave."""
+    kafka = prokurist_own_kafka
+    topic = kafka.unique_topic(partitions=1)
+    one = Member(kafka, group, topic, session_timeout_ms=45_000)
+    live(one, until=shared(1, one))
+    live(one, until=lambda: one.consumer.position(TopicPartition(topic, 0)) == 0)
+    kafka.freeze()
+    began = time.monotonic()
+    one.consumer.close(2.0)
+    assert time.monotonic() - began < 2.0 + LATE
+    kafka.thaw()
+    with Member(kafka, group, topic) as another_one:
+        assert live(another_one, until=shared(1, another_one)) < 20
+
+
+@pytest.mark.parametrize("how", ["remain", "leave"])
+def test_a_member_says_whether_it_leaves(kafka: RealKafka, group: str, how: str) -> None:
+    """B192, KIP-1092: who remains is missed when its session is over; a static one may go."""
+    topic = kafka.unique_topic(partitions=2)
+    instance = "me" if how == "leave" else None
+    with Member(kafka, group, topic) as other:
+        member = Member(kafka, group, topic, group_instance_id=instance)
+        live(other, member, until=shared(2, other, member))
+        member.consumer.close(membership=GroupMembershipOperation(how))
+        took = live(other, until=shared(2, other))
+        assert (took > 3.0) is (how == "remain")

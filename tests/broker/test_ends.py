@@ -1,0 +1,164 @@
+"""Automatic commits and the ends of a consumer against a real Kafka."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from prokurist.testing.kafka import RealKafka
+
+pytestmark = pytest.mark.kafka
+
+LATE = 1.0
+"""Far above anything measured: these machines are shared."""
+
+
+@pytest.fixture
+def tp(prokurist_topic: str) -> TopicPartition:
+    """A partition of a topic of the test's own; its name is that of the group, too."""
+    return TopicPartition(prokurist_topic, 0)
+
+
+@pytest.fixture
+def other(prokurist_kafka: RealKafka, tp: TopicPartition) -> Iterator[KafkaConsumer]:
+    """A second consumer, which only looks what is committed."""
+    with KafkaConsumer(bootstrap_servers=prokurist_kafka.bootstrap, group_id=tp.topic) as it:
+        it.committed(tp, timeout=20)
+        yield it
+
+
+def reading(
+    kafka: RealKafka, tp: TopicPartition, interval_ms: int = 200, *interceptors: object
+) -> KafkaConsumer:
+    """A consumer that stands at 5, of a log without records: it stays there, being paused."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap,
+        group_id=tp.topic,
+        auto_commit_interval_ms=interval_ms,
+        interceptor_classes=interceptors,
+    )
+    consumer.assign(tp)
+    consumer.pause(tp)
+    consumer.seek(tp, 5)
+    consumer.poll(0)
+    return consumer
+
+
+def test_polls_commit_and_so_does_the_end(
+    prokurist_kafka: RealKafka, tp: TopicPartition, other: KafkaConsumer
+) -> None:
+    """B52, B62, B178: while a poll waits, and in close; interceptors hear of it."""
+
+    class Recorder:
+        told: list[int] = []  # noqa: RUF012 - one test, one recorder
+
+        def on_commit(self, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
+            self.told.append(offsets[tp].offset)
+
+    with reading(prokurist_kafka, tp, 200, Recorder()) as consumer:
+        consumer.poll(1.0)
+        assert other.committed(tp, timeout=20) == {tp: OffsetAndMetadata(5)}
+        consumer.seek(tp, 9)
+    assert other.committed(tp, timeout=20) == {tp: OffsetAndMetadata(9)}
+    assert 3 <= len(Recorder.told) <= 7
+    assert set(Recorder.told[:-1]) == {5}
+    assert Recorder.told[-1] == 9
+
+
+def test_leaving_by_an_exception_commits_nothing(
+    prokurist_kafka: RealKafka, tp: TopicPartition, other: KafkaConsumer
+) -> None:
+    """CONTRACT §5: what was returned last may not have been worked on."""
+    consumer = reading(prokurist_kafka, tp, 60_000)
+    with pytest.raises(ZeroDivisionError), consumer:
+        raise ZeroDivisionError
+    assert other.committed(tp, timeout=20) == {tp: None}
+
+
+def test_a_commit_that_is_cut_off_is_made_again(
+    prokurist_kafka: RealKafka, tp: TopicPartition, other: KafkaConsumer
+) -> None:
+    """B54: the network fails under it; between polls the thread goes on trying."""
+    with reading(prokurist_kafka, tp) as consumer:
+        consumer.committed(tp, timeout=20)
+        prokurist_kafka.freeze()
+        consumer.poll(0.5)
+        prokurist_kafka.proxy().reset()
+        prokurist_kafka.heal()
+        prokurist_kafka.thaw()
+        until = time.monotonic() + 20
+        while other.committed(tp, timeout=20) != {tp: OffsetAndMetadata(5)}:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("timeout", [0.0, 1.0])
+def test_a_frozen_broker_keeps_nobody_from_closing(
+    prokurist_kafka: RealKafka,
+    tp: TopicPartition,
+    timeout: float,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B179, B180: in time, without an exception; the log says what is not known."""
+    consumer = reading(prokurist_kafka, tp, 60_000)
+    consumer.committed(tp, timeout=20)
+    prokurist_kafka.freeze()
+    began = time.monotonic()
+    consumer.close(timeout)
+    assert time.monotonic() - began < timeout + LATE
+    assert "before the last offsets were known to be committed" in caplog.text
+
+
+def test_a_close_without_time_writes_its_commit(
+    prokurist_kafka: RealKafka, tp: TopicPartition, other: KafkaConsumer
+) -> None:
+    """B179: on a warm connection."""
+    consumer = reading(prokurist_kafka, tp, 60_000)
+    consumer.committed(tp, timeout=20)
+    consumer.close(0)
+    until = time.monotonic() + 20
+    while other.committed(tp, timeout=20) != {tp: OffsetAndMetadata(5)}:
+        assert time.monotonic() < until
+
+
+def test_an_interrupt_in_close(prokurist_kafka: RealKafka, tp: TopicPartition) -> None:
+    """B187: Ctrl-C ends the waiting; all is released, and it is raised at the end."""
+    consumer = reading(prokurist_kafka, tp, 60_000)
+    consumer.committed(tp, timeout=20)
+    prokurist_kafka.freeze()
+    sender = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    sender.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        consumer.close(20)
+    assert time.monotonic() - began < 0.3 + LATE
+    sender.join()
+    assert not consumer.health().alive
+
+
+def test_a_script_that_ends_commits(
+    prokurist_kafka: RealKafka, tp: TopicPartition, other: KafkaConsumer
+) -> None:
+    """CONTRACT, rule 11: interpreter exit commits, leaves nothing and says nothing."""
+    code = """
+import sys
+from prokurist import KafkaConsumer, TopicPartition
+tp = TopicPartition(sys.argv[2], 0)
+consumer = KafkaConsumer(bootstrap_servers=sys.argv[1], group_id=tp.topic)
+consumer.assign(tp)
+consumer.pause(tp)
+consumer.seek(tp, 5)
+consumer.poll(0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, prokurist_kafka.bootstrap, tp.topic],
+        capture_output=True, text=True, timeout=25, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert other.committed(tp, timeout=20) == {tp: OffsetAndMetadata(5)}

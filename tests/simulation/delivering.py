@@ -1,0 +1,29 @@
+"""What a client's network tells of what a broker of the model has sent."""
+
+from collections.abc import Iterator
+
+from prokurist.errors import DisconnectException
+from prokurist.network_thread.io.framing import FrameReader
+from prokurist.network_thread.io.network import Arrived, Happening, Lost
+from prokurist.network_thread.io.selector import LARGEST_FRAME_BYTES
+from prokurist.testing.cluster.session import Delivery
+
+
+def told(delivery: Delivery, connection: int) -> Iterator[Happening]:
+    """The happenings of a delivery, on the connection that it concerns."""
+    if delivery.end is not None:
+        yield Lost(connection, DisconnectException(f"the broker {delivery.end.value} it"))
+    elif delivery.framed:
+        yield Arrived(connection, memoryview(delivery.frame))
+    else:
+        yield from read(delivery.frame, connection)
+
+
+def read(data: bytes, connection: int) -> Iterator[Happening]:
+    """The same of bytes without a length before them: what they are taken for."""
+    scratch = bytearray(data)
+    reader = FrameReader(memoryview(scratch), LARGEST_FRAME_BYTES)
+    for frame in reader.took(len(data)):
+        yield Arrived(connection, frame)
+    if reader.refused:
+        yield Lost(connection, DisconnectException(f"the peer sent {reader.refused}"))

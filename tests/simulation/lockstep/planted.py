@@ -1,0 +1,296 @@
+"""Bugs of hand-overs, each as a few words of the source and what stands there instead.
+
+They are what the scenes are for. A scene that finds none of them any more, or words
+that are not in the source any more, fail a test.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tests.simulation.lockstep import clients, hand_overs, polls
+from tests.simulation.lockstep.exploring import Scene
+
+LOCKED: Final = "        with self._lock:\n"
+CLOSED: Final = """            if self._closed is not None:
+                raise self._closed()
+"""
+TAKE: Final = """            taken, self._events = self._events, []
+            self._woken = False
+"""
+OPEN: Final = "            if self._stand is not Stand.OPEN:\n"
+REFUSE: Final = OPEN + "                return False\n"
+FINISH: Final = "            self._stand, self._answer = Stand.FINISHED, answer\n"
+EXPIRE: Final = (
+    "            self._stand, self._error = Stand.FINISHED, self._out_of_time(now)\n"
+)
+LEAVE: Final = "            self._stand = Stand.LEFT\n"
+OPENING: Final = "        self.gate.open()\n"
+SHOW: Final = "                gate = self._waiting_at = call.watch()\n"
+WAIT: Final = "                if not self._clock.wait(gate, until):\n"
+WATCH: Final = "        self._background.watch(call)\n"
+COLLECT: Final = "        result = collect()\n"
+READ: Final = """        with suppress(BlockingIOError):
+            os.read(self._reading, DRAINED_AT_ONCE)
+"""
+QUIET: Final = "        self._asked = False\n"
+WAKER: Final = """        self.woken = True
+        gate = self._waiting_at
+        if gate is not None:
+            gate.open()
+"""
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One bug.
+
+    Attributes:
+        what: In words.
+        module: Where.
+        edits: What stands there, and what instead.
+        found_by: The scene that is to find it.
+    """
+
+    what: str
+    module: str
+    edits: tuple[tuple[str, str], ...]
+    found_by: Scene
+
+    def __str__(self) -> str:
+        return self.what.replace(" ", "-")
+
+
+BUGS: Final = (
+    Bug(
+        "a post does not look whether the mailbox is closed",
+        "events.mailbox",
+        ((CLOSED, ""),),
+        hand_overs.close_races_a_post,
+    ),
+    Bug(
+        "a post takes no lock",
+        "events.mailbox",
+        ((LOCKED + CLOSED, "        if True:\n" + CLOSED),),
+        hand_overs.close_races_a_post,
+    ),
+    Bug(
+        "the wake is sent before the event is there",
+        "events.mailbox",
+        (
+            (
+                LOCKED + CLOSED,
+                "        if not self._woken:\n            self._wake()\n" + LOCKED + CLOSED,
+            ),
+            ("        if wake:\n            self._wake()\n", ""),
+        ),
+        hand_overs.answers_come_at_once,
+    ),
+    Bug(
+        "a drain leaves the wake flag up",
+        "events.mailbox",
+        ((TAKE, TAKE.replace("            self._woken = False\n", "")),),
+        hand_overs.answers_come_at_once,
+    ),
+    Bug(
+        "a drain takes no lock",
+        "events.mailbox",
+        (
+            (
+                LOCKED + TAKE,
+                """        taken = list(self._events)
+        self._events = []
+        self.woken = False
+""",
+            ),
+        ),
+        hand_overs.two_posts_at_once,
+    ),
+    Bug(
+        "a drain lowers the flag when it has taken",
+        "events.mailbox",
+        (
+            (
+                LOCKED + TAKE,
+                """        with self._lock:
+            taken, self._events = self._events, []
+        self.woken = False
+""",
+            ),
+        ),
+        hand_overs.two_posts_at_once,
+    ),
+    Bug(
+        "a claim does not look whether the caller has left",
+        "events.call",
+        ((OPEN + "                return None\n", ""),),
+        hand_overs.claim_just_before_the_deadline,
+    ),
+    Bug(
+        "a claim looks before it takes the lock",
+        "events.call",
+        (
+            (
+                LOCKED + OPEN + "                return None\n",
+                "        if self._stand is not Stand.OPEN:\n            return None\n" + LOCKED,
+            ),
+        ),
+        hand_overs.claim_just_before_the_deadline,
+    ),
+    Bug(
+        "an answer does not look whether the call has ended",
+        "events.call",
+        ((REFUSE + FINISH, FINISH),),
+        hand_overs.answer_just_before_the_deadline,
+    ),
+    Bug(
+        "an answer looks before it takes the lock",
+        "events.call",
+        (
+            (
+                LOCKED + REFUSE + FINISH,
+                "        if self._stand is not Stand.OPEN:\n            return False\n"
+                + LOCKED
+                + FINISH,
+            ),
+        ),
+        hand_overs.answer_just_before_the_deadline,
+    ),
+    Bug(
+        "the gate is opened before the answer is there",
+        "events.call",
+        ((LOCKED + REFUSE + FINISH + OPENING, OPENING + LOCKED + REFUSE + FINISH),),
+        hand_overs.answers_come_at_once,
+    ),
+    Bug(
+        "the gate is not opened for an answer",
+        "events.call",
+        ((FINISH + OPENING, FINISH),),
+        hand_overs.answers_come_at_once,
+    ),
+    Bug(
+        "the deadline does not look whether the call has ended",
+        "events.call",
+        ((REFUSE + EXPIRE, EXPIRE),),
+        hand_overs.claim_just_before_the_deadline,
+    ),
+    Bug(
+        "a caller leaves a call that has ended",
+        "events.call",
+        ((REFUSE + LEAVE, LEAVE),),
+        hand_overs.answer_at_the_deadline,
+    ),
+    Bug(
+        "a wait does not look whether the call has ended before it",
+        "events.call",
+        (
+            (
+                """            self.gate = Gate()
+            if self._stand is not Stand.OPEN:
+""",
+                """            self.gate = Gate()
+            if False:
+""",
+            ),
+        ),
+        hand_overs.answers_are_waited_for_late,
+    ),
+    Bug(
+        "a wait looks for a wake-up before it shows its gate",
+        "consumer.calling",
+        (
+            (SHOW, "                gate = call.watch()\n"),
+            (WAIT, "                self._waiting_at = gate\n" + WAIT),
+        ),
+        hand_overs.wakeup_without_an_answer,
+    ),
+    Bug(
+        "a wake-up opens the gate before it sets its flag",
+        "consumer.calling",
+        (
+            (
+                WAKER,
+                """        gate = self._waiting_at
+        if gate is not None:
+            gate.open()
+        self.woken = True
+""",
+            ),
+        ),
+        hand_overs.wakeup_without_an_answer,
+    ),
+    Bug(
+        "a wait keeps a gate that a late wake-up has opened",
+        "consumer.calling",
+        (
+            (
+                SHOW,
+                """                if self._waiting_at is None:
+                    self._waiting_at = call.watch()
+                gate = self._waiting_at
+""",
+            ),
+        ),
+        hand_overs.wakeup_from_a_thread,
+    ),
+    Bug(
+        "a call that was interrupted is not withdrawn",
+        "consumer.calling",
+        (
+            (
+                "        if not call.leave(self._clock.now(), why):\n",
+                "        if not call.is_open:\n",
+            ),
+        ),
+        hand_overs.interrupt_in_a_wait,
+    ),
+    Bug(
+        "a poll looks for errors before it is watched",
+        "consumer.polling",
+        ((WATCH, ""), (COLLECT, WATCH + COLLECT)),
+        polls.an_error_while_polls_pass,
+    ),
+    Bug(
+        "a poll that waits does not hear of the end of the thread",
+        "events.background_events",
+        (
+            (
+                """                self._closed = why
+            waiting = self._waiting
+""",
+                """                self._closed = why
+            waiting = None
+""",
+            ),
+        ),
+        polls.death_races_a_poll,
+    ),
+    Bug(
+        "the wake flag is cleared before the byte is taken",
+        "network_thread.io.wakeup",
+        ((READ + QUIET, QUIET + READ),),
+        hand_overs.two_posts_at_once,
+    ),
+    Bug(
+        "the network thread takes it that nobody seeks while it looks",
+        "network_thread.positions_manager",
+        (
+            (
+                "next((wanted for wanted in missing if wanted.partition == tp), None)",
+                "next(wanted for wanted in missing if wanted.partition == tp)",
+            ),
+        ),
+        clients.leave_and_seek,
+    ),
+    Bug(
+        "an answer is settled whatever was sought meanwhile",
+        "events.assignment",
+        ((" and state.ticket == ticket", ""),),
+        clients.seek_races_a_settle,
+    ),
+    Bug(
+        "the ledger forgets what is on the wire",
+        "events.call",
+        (("            self._tries.append(attempt)\n", ""),),
+        clients.commit_at_the_deadline,
+    ),
+)

@@ -1,0 +1,62 @@
+"""Brokers that send what is no answer: one connection ends, and everything else goes on."""
+
+import pytest
+
+from prokurist.errors import TimeoutException
+from prokurist.types import OffsetAndMetadata, TopicPartition
+from tests.simulation.world import World
+
+TP = TopicPartition("orders", 0)
+
+STRANGE = {
+    "a web page": (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an answer in HTTP"),
+    "a TLS alert": (b"\x15\x03\x03\0\2\2\x46", "set security.protocol to SSL or SASL_SSL"),
+    "a negative length": (b"\xff\xff\xff\xff", "a frame of -1 bytes"),
+    "a huge length": (b"\x7f\xff\xff\xff", "a frame of 2147483647 bytes"),
+    "an empty frame": (b"\0\0\0\0", "an answer of 0 bytes has no header"),
+}
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_a_caller_is_told_what_was_seen_instead_of_a_greeting(what: str) -> None:
+    """B3, B212: as the last error, in the text, at the deadline and not after it."""
+    data, seen = STRANGE[what]
+    world = World()
+    with world.consumer() as consumer:
+        world.control.garbage("ApiVersions", data, times=None, framed=False)
+        began = world.clock.time
+        with pytest.raises(TimeoutException) as caught:
+            consumer.list_topics(timeout=3.0)
+        assert world.clock.time == pytest.approx(began + 3.0)
+        assert seen in str(caught.value.last_error)
+        assert seen in str(caught.value)
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_what_comes_in_the_place_of_an_answer_ends_that_connection_alone(what: str) -> None:
+    """B212: the call goes round again; a call on another lane does not hear of it."""
+    data, _ = STRANGE[what]
+    world = World()
+    with world.consumer() as consumer:
+        consumer.commit_sync({TP: OffsetAndMetadata(3)})
+        consumer.end_offsets(TP)
+        network = world.members[-1].network
+        connects = network.connects
+        world.control.garbage("OffsetFetch", data, times=1, framed=False)
+        assert consumer.committed(TP, timeout=5.0) == {TP: OffsetAndMetadata(3)}
+        assert consumer.end_offsets(TP, timeout=0.3) == {TP: 0}
+        assert network.connects == connects + 1
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_one_strange_broker_of_three_is_passed_by(what: str) -> None:
+    """B204: whoever it is that is asked first."""
+    data, _ = STRANGE[what]
+    for number in (1, 2, 3):
+        world = World(nodes=3)
+        with world.consumer() as consumer:
+            world.control.move_coordinator("g", number % 3 + 1)
+            world.control.garbage(None, data, node=number, times=None, framed=False)
+            began = world.clock.time
+            consumer.commit_sync({TP: OffsetAndMetadata(3)}, timeout=5.0)
+            assert world.clock.time - began < 1.0

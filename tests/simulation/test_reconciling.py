@@ -1,0 +1,284 @@
+"""Partitions that change hands by the consumer protocol, and what the listener hears."""
+
+from typing import Any
+
+import pytest
+
+from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition, errors
+from tests.simulation.joining import (
+    INTERVAL,
+    Notes,
+    grouped,
+    heartbeats,
+    joined,
+    member,
+    numbers,
+    settle,
+)
+from tests.simulation.reading import drained
+from tests.simulation.world import World
+
+A = TopicPartition("orders", 0)
+
+
+def of(world: World, consumer: KafkaConsumer) -> list[Any]:
+    """The heartbeats of one member."""
+    mine = consumer.group_metadata().member_id
+    return [each for each in heartbeats(world) if each.member_id == mine]
+
+
+def test_what_is_owned_is_acknowledged() -> None:
+    """B146: revoked first; the heartbeat after it lists exactly what is left."""
+    world = grouped()
+    order: list[str] = []
+    one = Notes(revoked=lambda _: order.append("revoked"))
+    two = Notes(assigned=lambda _: order.append("assigned"))
+    with member(world, listener=one) as first, member(world, listener=two) as second:
+        first.poll(0.1)
+        settle(first, second)
+        assert order[-2:] == ["revoked", "assigned"]
+        acks = [each for each in of(world, first) if each.topic_partitions]
+        (said,) = acks[-1].topic_partitions
+        assert sorted(said.partitions) == numbers(first.assignment())
+
+
+def test_the_group_converges_while_the_application_computes() -> None:
+    """The design: without listener and auto-commit nobody needs the application thread."""
+    world = grouped()
+    with joined(world) as first, member(world) as second:
+        for _ in range(20):
+            second.poll(0.5)
+        assert len(first.assignment()) == len(second.assignment()) == 2
+
+
+def test_the_same_again_is_no_news() -> None:
+    """B148: no callback, and no heartbeat that says what is known."""
+    world = grouped()
+    notes = Notes()
+    with member(world, listener=notes) as consumer:
+        settle(consumer, seconds=4 * INTERVAL)
+        world.control.cut("ConsumerGroupHeartbeat")
+        settle(consumer, seconds=4 * INTERVAL)
+        assert notes.heard == [("assigned", [0, 1, 2, 3])]
+        assert [each.topic_partitions is not None for each in heartbeats(world)].count(
+            True
+        ) == 3
+
+
+def test_nothing_for_the_first_time_is_news() -> None:
+    """B148: `assigned` is called once, with nothing."""
+    world = grouped(partitions=1)
+    notes = Notes()
+    with joined(world) as first, member(world, listener=notes) as second:
+        settle(first, second)
+        assert notes.heard == [("assigned", [])]
+
+
+def test_a_topic_whose_name_is_not_known_waits_for_it() -> None:
+    """B147: the others are read meanwhile."""
+    world = grouped(records=1)
+    with member(world, ["orders", "late"]) as consumer:
+        settle(consumer, seconds=1.0)
+        assert len(consumer.assignment()) == 4
+        held = world.control.hold("Metadata")
+        world.control.create_topic("late", 2)
+        settle(consumer, seconds=3 * INTERVAL)
+        assert len(consumer.assignment()) == 4
+        assert len(drained(consumer)) == 0
+        held.undo()
+        settle(consumer, seconds=3 * INTERVAL)
+        assert len(consumer.assignment()) == 6
+
+
+def test_nothing_is_fetched_before_the_callback_has_returned() -> None:
+    """B151, B100, B159: a seek in it is where reading begins."""
+    world = grouped(partitions=1, records=10)
+    fetched: list[int] = []
+
+    def assigned(partitions: frozenset[TopicPartition]) -> None:
+        world.clock.sleep(2.0)
+        fetched.append(len(world.cluster.journal.entries("Fetch")))
+        assert consumer.assignment() == partitions
+        assert consumer.position(A) == 0
+        consumer.seek(A, 7)
+        assert consumer.committed(A) == {A: None}
+        consumer.commit_sync({A: OffsetAndMetadata(3)})
+        consumer.pause(A)
+        consumer.resume(A)
+
+    with member(world, listener=Notes(assigned=assigned)) as consumer:
+        assert drained(consumer, 5.0) == {A: [7, 8, 9]}
+        assert fetched == [0]
+        assert world.control.committed("g")[A].offset == 3
+
+
+def test_what_goes_is_not_returned_any_more() -> None:
+    """B100: from the moment of the decision on, whatever is buffered."""
+    world = grouped(partitions=2, records=50)
+    notes = Notes()
+    with (
+        member(world, listener=notes, max_poll_records=10) as first,
+        member(world, listener=Notes()) as second,
+    ):
+        while not first.poll(1.0):
+            continue
+        second.poll(0.1)
+        world.clock.sleep(2 * INTERVAL)  # The first one computes; it is decided by now.
+        left = {tp.partition for tp in drained(first, 0.1)}
+        (kept,) = left
+        assert numbers(first.assignment()) == [kept]
+        assert notes.heard[-1] == ("revoked", [1 - kept])
+
+
+@pytest.mark.parametrize("kind", ["assigned", "revoked"])
+def test_a_listener_that_raises(kind: str) -> None:
+    """B152, B162: wrapped, not acknowledged, and tried again with the next poll."""
+    world = grouped(records=5)
+    trouble = [ValueError("no"), ValueError("no, no")]
+
+    def refuse(_: object) -> None:
+        if trouble:
+            raise trouble.pop(0)
+
+    notes = Notes(**{kind: refuse})
+    with member(world, listener=notes) as first:
+        if kind == "assigned":
+            for text in ("no", "no, no"):
+                with pytest.raises(
+                    errors.KafkaException, match=f"ValueError: {text}"
+                ) as caught:
+                    first.poll(5.0)
+                assert isinstance(caught.value.__cause__, ValueError)
+                assert not world.cluster.journal.entries("Fetch")
+                world.clock.sleep(2 * INTERVAL)
+                assert not any(each.topic_partitions for each in heartbeats(world))
+            settle(first, seconds=2.0)
+            assert len(first.assignment()) == 4
+            return
+        settle(first, seconds=1.0)
+        with joined(world) as second:
+            for _ in range(2):
+                with pytest.raises(errors.KafkaException, match="on_partitions_revoked raised"):
+                    first.poll(2 * INTERVAL)
+                settle(second, seconds=2 * INTERVAL)
+                assert not second.assignment()
+            settle(first, second)
+            assert len(second.assignment()) == 2
+
+
+def test_put_out_in_a_callback() -> None:
+    """B142, B149: what is committed then fails; nothing stale is said or heard after it."""
+    world = grouped()
+    failed: list[BaseException] = []
+
+    def assigned(partitions: frozenset[TopicPartition]) -> None:
+        if len(notes.heard) > 1:
+            return
+        world.control.fail("ConsumerGroupHeartbeat", 110, times=1)
+        world.clock.sleep(2 * INTERVAL)
+        try:
+            consumer.commit_sync({tp: OffsetAndMetadata(1) for tp in partitions})
+        except errors.CommitFailedException as error:
+            failed.append(error)
+
+    notes = Notes(assigned=assigned)
+    with member(world, listener=notes) as consumer:
+        settle(consumer, seconds=3 * INTERVAL)
+        assert len(failed) == 1
+        assert not world.control.committed("g")
+        assert [what for what, _ in notes.heard] == ["assigned", "lost", "assigned"]
+        assert len(consumer.assignment()) == 4
+
+
+def test_put_out_while_a_callback_waits_to_be_called() -> None:
+    """B149: it is called off; only the new membership is heard of."""
+    world = grouped()
+    notes = Notes()
+    with member(world, listener=notes) as consumer:
+        consumer.poll(0.0)
+        world.clock.sleep(1.0)
+        world.control.fail("ConsumerGroupHeartbeat", 25, times=1)
+        world.clock.sleep(2 * INTERVAL)
+        assert not notes.heard
+        settle(consumer, seconds=INTERVAL)
+        assert notes.heard == [("assigned", [0, 1, 2, 3])]
+
+
+def test_unsubscribed_while_a_callback_waits_to_be_called() -> None:
+    """B149, B160: nothing is heard of what was never told, and nothing acknowledged."""
+    world = grouped()
+    notes = Notes()
+    with member(world, listener=notes) as consumer:
+        consumer.poll(0.0)
+        world.clock.sleep(1.0)
+        consumer.unsubscribe()
+        assert not notes.heard
+        assert not any(each.topic_partitions for each in heartbeats(world))
+        assert heartbeats(world)[-1].member_epoch == -1
+
+
+def test_a_wakeup_in_a_callback() -> None:
+    """B163: it reaches the user, and the next poll goes on where that stopped."""
+    world = grouped(records=3)
+    calls: list[int] = []
+
+    def assigned(_: object) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            consumer.wakeup()
+            consumer.commit_sync({A: OffsetAndMetadata(0)})
+
+    with member(world, listener=Notes(assigned=assigned)) as consumer:
+        with pytest.raises(errors.WakeupException):
+            consumer.poll(5.0)
+        assert len(drained(consumer, 5.0)) == 4
+        assert len(calls) == 2
+
+
+def test_an_interrupt_in_a_callback() -> None:
+    """B174: it reaches the user as it is, and the next poll goes on."""
+    world = grouped(records=3)
+    calls: list[int] = []
+
+    def assigned(_: object) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    with member(world, listener=Notes(assigned=assigned)) as consumer:
+        with pytest.raises(KeyboardInterrupt):
+            consumer.poll(5.0)
+        assert len(drained(consumer, 5.0)) == 4
+
+
+def test_what_may_not_be_called_in_a_callback() -> None:
+    """CONTRACT 6.5: what would call it again says so."""
+    world = grouped()
+    refused: list[str] = []
+
+    def assigned(_: object) -> None:
+        for call in (
+            lambda: consumer.poll(1.0),
+            consumer.unsubscribe,
+            consumer.close,
+            lambda: consumer.subscribe("x"),
+            lambda: consumer.assign(A),
+        ):
+            with pytest.raises(errors.IllegalStateException, match="inside on_partitions"):
+                call()
+            refused.append("once")
+
+    with member(world, listener=Notes(assigned=assigned)) as consumer:
+        settle(consumer, seconds=1.0)
+        assert len(refused) == 5
+
+
+def test_partitions_that_are_added_are_given() -> None:
+    """B202: by the coordinator, without a word of ours."""
+    world = grouped(partitions=2)
+    notes = Notes()
+    with member(world, listener=notes) as consumer:
+        settle(consumer, seconds=1.0)
+        world.control.add_partitions("orders", 3)
+        settle(consumer, seconds=3 * INTERVAL)
+        assert notes.heard == [("assigned", [0, 1]), ("assigned", [2])]

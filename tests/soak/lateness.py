@@ -1,0 +1,61 @@
+"""How late calls end: a histogram of fixed size, for a run of any length."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+RANKS: Final = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
+
+
+class Lateness:
+    """For each kind of call how far behind its deadline it ended, in milliseconds.
+
+    Attributes:
+        calls: How many calls there were of each kind, in time or not.
+        early: Calls that gave up before their deadline, in words.
+    """
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self.early: list[str] = []
+        self._late: dict[str, Counter[float]] = {}
+
+    def ended(self, kind: str, timeout: float, elapsed: float, *, gave_up: bool) -> None:
+        """A call has ended.
+
+        Args:
+            kind: Which.
+            timeout: The seconds that it was given.
+            elapsed: The seconds that it took.
+            gave_up: Whether it ended since its time was over.
+        """
+        self.calls[kind] += 1
+        behind = elapsed - timeout
+        if gave_up and behind < -0.001 and len(self.early) < 20:
+            self.early.append(f"{kind}({timeout}) gave up after {elapsed:.4f} s")
+        if behind >= -0.001:
+            # Coarser where it is larger: the number of keys stays small.
+            tenths = max(0.0, behind * 1000)
+            key = round(tenths, 1) if tenths < 20 else float(round(tenths))
+            self._late.setdefault(kind, Counter())[key] += 1
+
+    def table(self) -> dict[str, dict[str, float]]:
+        """For each kind the figures of those calls that came to their deadline."""
+        return {
+            kind: {"calls": self.calls[kind], "to the deadline": late.total()} | ranks(late)
+            for kind, late in sorted(self._late.items())
+        }
+
+
+def ranks(late: Mapping[float, int]) -> dict[str, float]:
+    """The percentiles of a histogram."""
+    total = sum(late.values())
+    found: dict[str, float] = {}
+    for name, rank in RANKS.items():
+        seen = 0
+        for value in sorted(late):
+            seen += late[value]
+            found[name] = value
+            if seen >= rank * total:
+                break
+    return found

@@ -1,0 +1,114 @@
+"""Large frames of the native watch: portions of them, and the pages they lie in."""
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from prokurist.network_thread.io.watch import MODULES, READING, watch_of
+from prokurist.twins import choose
+
+MIB = 1 << 20
+LARGEST = 64 * MIB
+
+
+class Wire:
+    """A watch with one TCP connection, and its other end."""
+
+    def __init__(self) -> None:
+        make = watch_of(choose(MODULES, "native"))
+        self._asleep = os.pipe()
+        # `kept` is the native twin's own.
+        self.watch: Any = make(self._asleep[0], LARGEST)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.theirs = socket.create_connection(server.getsockname())
+            self.ours, _ = server.accept()
+        self.ours.setblocking(False)
+        self.watch.add(1, self.ours, READING)
+
+    def close(self) -> None:
+        """Close everything."""
+        self.watch.close()
+        for each in (self.ours, self.theirs):
+            each.close()
+        for descriptor in self._asleep:
+            os.close(descriptor)
+
+    def pull(self, frame: bytes) -> memoryview:
+        """Send a frame, and wait for it."""
+        stream = len(frame).to_bytes(4, "big") + frame
+        sender = threading.Thread(target=self.theirs.sendall, args=(stream,))
+        sender.start()
+        (seen,) = self.watch.wait(30)
+        sender.join()
+        assert seen.end is None
+        (came,) = seen.frames
+        return memoryview(came)
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    """One that is closed in the end."""
+    pytest.importorskip(MODULES["native"])
+    made = Wire()
+    yield made
+    made.close()
+
+
+def test_pages_of_a_large_frame_serve_the_next(wire: Wire) -> None:
+    """They are given back with its last view, and taken for a frame of about its size."""
+    first = wire.pull(b"1" * MIB)
+    part = first[-4:]
+    del first
+    assert wire.watch.kept == 0
+    assert bytes(part) == b"1111"
+    del part
+    kept = wire.watch.kept
+    assert MIB <= kept < MIB + MIB // 8
+    second = wire.pull(b"2" * (MIB - 100_000))
+    assert wire.watch.kept == 0
+    assert bytes(second) == b"2" * (MIB - 100_000)
+    del second
+    assert wire.watch.kept == kept
+    small = wire.pull(b"3" * (MIB // 3))  # of half of it and less too much would be lost
+    assert wire.watch.kept == kept
+    assert bytes(small) == b"3" * (MIB // 3)
+
+
+def test_a_bounded_part_of_what_was_given_back_is_kept(wire: Wire) -> None:
+    """16 MiB and sixteen frames at most; the rest goes back to the system."""
+    large = [wire.pull(os.urandom(3 * MIB)) for _ in range(8)]
+    assert wire.watch.kept == 0
+    large.clear()
+    assert 12 * MIB < wire.watch.kept <= 16 * MIB
+    small = [wire.pull(b"s" * (MIB // 3)) for _ in range(20)]
+    small.clear()
+    assert wire.watch.kept <= 16 * MIB
+
+
+def test_frames_outlive_their_watch(wire: Wire) -> None:
+    """Their pages are given back to whoever kept them, and freed with it."""
+    frame = wire.pull(b"kept" * MIB)
+    wire.watch.close()
+    wire.watch = wire.watch.__class__(wire._asleep[0], LARGEST)
+    assert bytes(frame[-8:]) == b"keptkept"
+
+
+def test_a_slow_sender_is_read_in_the_midst_of_a_large_frame(wire: Wire) -> None:
+    """A wake-up waits for a good part of the frame, and not for ever: the rest may be late.
+
+    So a frame comes to its end whatever the system makes of that wish, and an error's
+    text says how far it had come.
+    """
+    wire.theirs.sendall((4 * MIB).to_bytes(4, "big") + b"f" * 1000)
+    assert wire.watch.wait(0.5) == []
+    wire.theirs.sendall(b"g" * 1000)  # far less than a portion
+    assert wire.watch.wait(0.5) == []
+    progress = wire.watch.progress(1)
+    assert progress.place() == f"in the middle of a frame, after 2000 of {4 * MIB} bytes"
+    wire.theirs.close()
+    (seen,) = wire.watch.wait(30)
+    assert seen.end == "the peer closed it"

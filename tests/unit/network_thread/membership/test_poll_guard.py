@@ -1,0 +1,74 @@
+"""`max.poll.interval.ms`, read lazily: nobody is woken for a poll."""
+
+import pytest
+
+from prokurist.events.membership import Presence
+from prokurist.network_thread.membership.poll_guard import PollGuard
+from prokurist.network_thread.timer import Timer
+
+
+class Bench:
+    """A guard of ten seconds, and a clock."""
+
+    def __init__(self) -> None:
+        self.timer = Timer(100.0)
+        self.presence = Presence()
+        self.missed: list[float] = []
+        self.guard = PollGuard(self.presence, self.timer, 10.0, self.missed.append)
+
+    def at(self, moment: float) -> list[float]:
+        """Let time pass, entry by entry."""
+        while (top := self.timer.top()) is not None and top.at <= moment:
+            self.timer.now = max(self.timer.now, top.at)
+            self.timer.fire(self.timer.mark())
+        self.timer.now = moment
+        return self.missed
+
+
+@pytest.fixture
+def bench() -> Bench:
+    """Such a one, whose member has joined inside a poll that ended at once."""
+    made = Bench()
+    made.presence.enter()
+    made.guard.start()
+    made.presence.leave(100.0)
+    return made
+
+
+def test_it_is_missed_when_the_interval_is_over_and_once(bench: Bench) -> None:
+    """B150: not a moment before."""
+    assert bench.at(109.9) == []
+    assert bench.at(200.0) == [10.0]
+    assert len(bench.timer) == 0
+
+
+def test_each_poll_begins_it_anew_without_a_word(bench: Bench) -> None:
+    """B120: counted from its end."""
+    bench.presence.enter()
+    bench.presence.leave(105.0)
+    assert bench.at(114.9) == []
+    assert bench.at(115.0) == [10.0]
+
+
+def test_nobody_is_late_inside_a_poll(bench: Bench) -> None:
+    """B118: and afterwards he has the whole interval."""
+    bench.presence.enter()
+    assert bench.at(150.0) == []
+    bench.presence.leave(150.0)
+    assert bench.at(159.9) == []
+    bench.at(170.0)
+    assert len(bench.missed) == 1
+
+
+def test_a_member_that_joins_again_by_itself_gains_no_time(bench: Bench) -> None:
+    """B150: the poll before counts, and not the fence."""
+    bench.at(107.0)
+    bench.guard.start()
+    assert bench.at(110.0) == [10.0]
+
+
+def test_one_that_is_stopped_misses_nothing(bench: Bench) -> None:
+    """Nor leaves anything in the Timer."""
+    bench.guard.stop()
+    assert len(bench.timer) == 0
+    assert bench.at(200.0) == []
