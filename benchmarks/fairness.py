@@ -1,0 +1,111 @@
+"""Who waits while records are read flat out: another thread, and a commit.
+
+A real Kafka on the same machine, six partitions. The main thread polls without a pause
+and looks at every value. A second thread sleeps for 5 ms again and again, and notes how
+late it wakes. Every 200 polls the main thread commits what it was given, with
+`commit_sync`. Beside each stands the same with nothing being read (B270).
+
+    python benchmarks/fairness.py [--seconds N] [--sizes 100 1024] [--json FILE]
+"""
+
+import argparse
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from conditions import machine, milliseconds, show
+from consume import PARTITIONS, fill
+
+from prokurist import KafkaConsumer, TopicPartition
+from prokurist.testing.kafka import RealKafka
+
+NAP = 0.005
+COMMIT_EVERY = 200
+MIB = 60
+
+
+def main() -> None:
+    """Fill topics, read them over and over, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])
+    parser.add_argument("--json")
+    asked = parser.parse_args()
+    figures: dict[str, dict[str, dict[str, float]]] = {}
+    with RealKafka() as kafka:
+        for size in asked.sizes:
+            topic = kafka.unique_topic(partitions=PARTITIONS)
+            fill(kafka.bootstrap, topic, (MIB << 20) // size, size, "none")
+            for reads in (False, True):
+                name = f"{size} B, {'flat out' if reads else 'nothing read'}"
+                figures[name] = measured(kafka.bootstrap, topic, asked.seconds, reads=reads)
+    show(f"\n{machine()}\n")
+    show("| milliseconds | thread late p50 | p95 | max | commit p50 | p95 | max |")
+    show("|---|--:|--:|--:|--:|--:|--:|")
+    for name, row in figures.items():
+        cells = [
+            row[who][what] for who in ("thread", "commit") for what in ("p50", "p95", "max")
+        ]
+        show(f"| {name} | {' | '.join(f'{each:.1f}' for each in cells)} |")
+    if asked.json:
+        Path(asked.json).write_text(json.dumps(figures, indent=2) + "\n")
+
+
+def measured(
+    bootstrap: str, topic: str, seconds: float, *, reads: bool
+) -> dict[str, dict[str, float]]:
+    """How late the second thread was, and how long commits took."""
+    partitions = [TopicPartition(topic, each) for each in range(PARTITIONS)]
+    commits: list[float] = []
+    with KafkaConsumer(
+        bootstrap_servers=bootstrap,
+        group_id="fairness",
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    ) as consumer:
+        consumer.assign(partitions)
+        consumer.poll(10.0)
+        consumer.commit_sync()
+        over = threading.Event()
+        late: list[float] = []
+        napper = threading.Thread(target=naps, args=(over, late))
+        napper.start()
+        try:
+            until = time.perf_counter() + seconds
+            while time.perf_counter() < until:
+                if reads:
+                    read(consumer, partitions)
+                else:
+                    time.sleep(0.1)
+                commits.append(took(consumer.commit_sync))
+        finally:
+            over.set()
+            napper.join()
+    return {"thread": milliseconds(late), "commit": milliseconds(commits)}
+
+
+def read(consumer: KafkaConsumer, partitions: list[TopicPartition]) -> None:
+    """Read for a while, from the beginning again where the end has come."""
+    for _ in range(COMMIT_EVERY):
+        values = [record.value for record in consumer.poll(0.05)]
+        if not sum(len(value or b"") for value in values):
+            consumer.seek_to_beginning(partitions)
+
+
+def naps(over: threading.Event, late: list[float]) -> None:
+    """Sleep again and again, and note how late each sleep ends."""
+    while not over.is_set():
+        late.append(took(lambda: time.sleep(NAP)) - NAP)
+
+
+def took(what: Callable[[], object]) -> float:
+    """How many seconds it takes."""
+    began = time.perf_counter()
+    what()
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    main()
