@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast simulate check format lint types contracts verify-types bench docs generated broker clean
+.PHONY: help demo test test-fast simulate soak fuzz fuzz-asan check format lint types contracts verify-types bench docs generated broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -24,11 +24,29 @@ test-fast: .venv/ready ## unit tests and simulation only, under a minute
 	$(PYTEST) -m "not slow and not kafka" tests/unit tests/simulation
 
 SEEDS ?= 20000
+LIVES = nice -n 19 $(PYTEST) -q -p no:logging tests/simulation/test_seeds.py
 simulate: .venv/ready ## many lives by lot, on two cores: make simulate SEEDS=100000
 	@half=$$(( $(SEEDS) / 2 )); \
-	PROKURIST_SEEDS=1-$$half $(PYTEST) -q tests/simulation/test_seeds.py & first=$$!; \
-	PROKURIST_SEEDS=$$(( half + 1 ))-$(SEEDS) $(PYTEST) -q tests/simulation/test_seeds.py; \
+	PROKURIST_SEEDS=1-$$half $(LIVES) & first=$$!; \
+	PROKURIST_SEEDS=$$(( half + 1 ))-$(SEEDS) $(LIVES); \
 	second=$$?; wait $$first && exit $$second
+
+MINUTES ?= 60
+SEED ?= 1
+soak: .venv/ready ## three real nodes in trouble, by seed: make soak MINUTES=60 SEED=1
+	@$(PY) -m tests.soak --minutes $(MINUTES) --seed $(SEED)
+
+FUZZ ?= 10000000
+fuzz: .venv/ready ## hostile bytes, by seed, on two cores: make fuzz FUZZ=10000000 SEED=1
+	@$(PY) -m tests.fuzz --count $(FUZZ) --seed $(SEED)
+
+ASAN := build/asan
+FUZZ_ASAN ?= 100000
+fuzz-asan: .venv/ready ## the same with the native code under AddressSanitizer; wants gcc
+	rm -rf $(ASAN) && mkdir -p $(ASAN)
+	git ls-files -z -co --exclude-standard -- prokurist tests pyproject.toml README.md LICENSE NOTICE | tar --null -T - -c | tar -x -C $(ASAN)
+	cd $(ASAN) && CFLAGS="-fsanitize=address -fno-omit-frame-pointer -g" LDFLAGS="-fsanitize=address" "$(CURDIR)/$(PY)" -c "import setuptools; setuptools.setup()" -q build_ext --inplace
+	cd $(ASAN) && LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4 "$(CURDIR)/$(PY)" -m tests.fuzz --count $(FUZZ_ASAN) --seed $(SEED)
 
 check: lint contracts types verify-types test ## everything a change has to pass
 
@@ -49,8 +67,11 @@ contracts: .venv/ready ## who may import whom
 verify-types: build/types/ready ## the public API is typed in full, seen from an installed wheel
 	@PATH="$$PWD/build/types/bin:$$PATH" $(PY) -m pyright --ignoreexternal --verifytypes prokurist
 
-bench: .venv/ready ## every benchmark, against peers in the same run
-	@set -e; for each in benchmarks/*.py; do echo "== $$each"; $(PY) "$$each"; done
+BENCHMARKS := import_cost round_trip idle overshoot
+
+bench: .venv/ready ## every benchmark, against peers in the same run: about 15 minutes
+	$(PY) -m pip install -q -r benchmarks/requirements.txt
+	@set -e; for each in $(BENCHMARKS); do echo "== $$each"; $(PY) benchmarks/$$each.py; done
 
 docs: .venv/docs ## the documentation, as HTML in docs/_build
 	$(PY) -m sphinx -q -n -W --keep-going -b html docs docs/_build/html
@@ -66,11 +87,11 @@ broker: .venv/ready ## a real Kafka in the foreground, to play with: make broker
 
 clean: ## remove what the other targets made
 	rm -rf .venv build dist docs/_build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	find prokurist tests docs benchmarks \( -name __pycache__ -o -name '*.so' -o -name '_native.c' \) -prune -exec rm -rf {} +
+	find prokurist tests docs benchmarks \( -name __pycache__ -o -name '*.so' -o -name '_native*.c' \) -prune -exec rm -rf {} +
 
 # --- what the targets stand on --------------------------------------------------
 
-.venv/ready: requirements-dev.txt pyproject.toml prokurist/records/_native.pyx
+.venv/ready: requirements-dev.txt pyproject.toml $(wildcard prokurist/*/_native*.pyx prokurist/*/*/_native*.pyx prokurist/*/_native_*.pxi prokurist/*/*/_native_*.pxi)
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "prokurist needs Python 3.11 or newer; $(PYTHON) is %d.%d: name another, as in make PYTHON=python3.12" % v[:2])'
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install -q -r requirements-dev.txt
