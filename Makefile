@@ -74,7 +74,7 @@ bench: .venv/ready ## every benchmark, against peers in the same run: about 15 m
 	@set -e; for each in $(BENCHMARKS); do echo "== $$each"; $(PY) benchmarks/$$each.py; done
 
 docs: .venv/docs ## the documentation, as HTML in docs/_build
-	$(PY) -m sphinx -q -n -W --keep-going -b html docs docs/_build/html
+	$(PY) -m sphinx -q -E -a -n -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 generated: .venv/ready ## write anew what is generated from the tables

@@ -1,6 +1,10 @@
 """How Sphinx builds these pages."""
 
+import os
 from importlib.metadata import version as version_of
+
+# The pages show the specification; the native twin's signatures are the same.
+os.environ["PROKURIST_IMPL"] = "python"
 
 project = "prokurist"
 project_copyright = "2026, the prokurist authors"
@@ -19,9 +23,15 @@ napoleon_use_ivar = True
 nitpick_ignore_regex = [
     (
         r"py:.*",
-        r"(collections|contextlib|datetime|enum|pathlib|types|typing|pytest|_pytest)\..*",
+        r"(collections|contextlib|datetime|enum|pathlib|re|types|typing|pytest|_pytest)\..*",
     ),
     # Neither are our own that nobody is meant to import.
-    (r"py:class", r"prokurist\.(events|testing\.proxy_\w+|testing\.cluster)\..*"),
-    (r"py:class", r"(optional|None|Final|Path|Self|timedelta|\w+Keywords|.*Error|.*Warning)"),
+    (
+        r"py:class",
+        r"prokurist\.(events|testing\.proxy_\w+|testing\.cluster)\..*|prokurist\.records\.consumer_records\.Run",
+    ),
+    (
+        r"py:class",
+        r"(optional|None|Final|Path|Self|timedelta|UUID|\w+Keywords|.*Error|.*Warning)",
+    ),
 ]

@@ -128,7 +128,7 @@ class ConsumerRecord:
 
     @property
     def key(self) -> Any:
-        """Its key: bytes or None, or what a deserializer made of them."""
+        """Its key, as bytes or None, or what a deserializer made of them."""
         if self._given is not None:
             return self._given[0]
         columns, index = self._columns, self._index
@@ -136,7 +136,7 @@ class ConsumerRecord:
 
     @property
     def value(self) -> Any:
-        """Its value: bytes or None, or what a deserializer made of them."""
+        """Its value, as bytes or None, or what a deserializer made of them."""
         if self._given is not None:
             return self._given[1]
         columns, index = self._columns, self._index
