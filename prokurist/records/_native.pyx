@@ -39,6 +39,19 @@ cdef signed char kind_of(timestamp_type) except -1:
 
 cdef inline place number(place at, place end, int64_t* out) noexcept nogil:
     """Read a varint; NULL where it breaks off or needs more than 64 bits."""
+    # Nearly all have one byte or two, and then there is nothing to loop over.
+    if end - at >= 2:
+        if at[0] < 0x80:
+            out[0] = (at[0] >> 1) ^ -<int64_t>(at[0] & 1)
+            return at + 1
+        if at[1] < 0x80:
+            out[0] = ((at[0] & 0x7F | at[1] << 7) >> 1) ^ -<int64_t>(at[0] & 1)
+            return at + 2
+    return long_number(at, end, out)
+
+
+cdef place long_number(place at, place end, int64_t* out) noexcept nogil:
+    """The same for one of any length."""
     cdef uint64_t rest = 0
     cdef unsigned char byte
     cdef int shift = 0
