@@ -79,7 +79,11 @@ class ClassicMember:
             ground, self._exchange, interval, session, self._told, self._failed
         )
         self._guard = PollGuard(
-            ground.presence, ground.timer, ground.poll_interval, self._missed
+            ground.presence,
+            ground.subscription,
+            ground.timer,
+            ground.poll_interval,
+            self._missed,
         )
         self._round = ClassicRound(
             self, ground, self._exchange, Strategies(assignors, ground.steps), self._topics

@@ -84,7 +84,11 @@ class ConsumerMember:
         self._patterns = Patterns(ground.subscription, ground.metadata, internal=internal)
         self._alarm = Alarm(ground.timer)
         self._guard = PollGuard(
-            ground.presence, ground.timer, ground.poll_interval, self._has_not_polled
+            ground.presence,
+            ground.subscription,
+            ground.timer,
+            ground.poll_interval,
+            self._has_not_polled,
         )
         self._reconciler = Reconciler(
             ground.handover,
