@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from prokurist.config import ConsumerConfig as ConsumerConfig
     from prokurist.config import ProducerConfig as ProducerConfig
     from prokurist.config import Secret as Secret
-    from prokurist.consumer.consumer import Health as Health
     from prokurist.consumer.consumer import KafkaConsumer as KafkaConsumer
+    from prokurist.consumer.health import Health as Health
+    from prokurist.consumer.health import MembershipHealth as MembershipHealth
     from prokurist.consumer.listeners import (
         ConsumerRebalanceListener as ConsumerRebalanceListener,
     )
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from prokurist.records.consumer_records import ConsumerRecords as ConsumerRecords
     from prokurist.types import ConsumerGroupMetadata as ConsumerGroupMetadata
     from prokurist.types import GroupMembershipOperation as GroupMembershipOperation
+    from prokurist.types import MembershipState as MembershipState
     from prokurist.types import Node as Node
     from prokurist.types import OffsetAndMetadata as OffsetAndMetadata
     from prokurist.types import OffsetAndTimestamp as OffsetAndTimestamp
@@ -54,6 +56,8 @@ __all__ = [
     "IllegalStateException",
     "KafkaConsumer",
     "KafkaException",
+    "MembershipHealth",
+    "MembershipState",
     "Node",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
@@ -81,10 +85,12 @@ _HOMES = {
     "ConsumerRecord": "prokurist.records.consumer_records",
     "ConsumerRecords": "prokurist.records.consumer_records",
     "GroupMembershipOperation": "prokurist.types",
-    "Health": "prokurist.consumer.consumer",
+    "Health": "prokurist.consumer.health",
     "IllegalStateException": "prokurist.errors",
     "KafkaConsumer": "prokurist.consumer.consumer",
     "KafkaException": "prokurist.errors",
+    "MembershipHealth": "prokurist.consumer.health",
+    "MembershipState": "prokurist.types",
     "Node": "prokurist.types",
     "OffsetAndMetadata": "prokurist.types",
     "OffsetAndTimestamp": "prokurist.types",

@@ -13,6 +13,7 @@ from typing import NamedTuple
 __all__ = [
     "ConsumerGroupMetadata",
     "GroupMembershipOperation",
+    "MembershipState",
     "Node",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
@@ -190,6 +191,25 @@ class GroupMembershipOperation(Enum):
     """Leave, even as a static member, so that its partitions move at once."""
     REMAIN_IN_GROUP = "remain"
     """Send no leave, even as a dynamic member, and let the session end."""
+
+
+class MembershipState(Enum):
+    """Where a member of a group stands, whatever the protocol; see `KafkaConsumer.health`."""
+
+    OUT = "out"
+    """In no group: nothing is subscribed to, or no poll has come since."""
+    JOINING = "joining"
+    """It has asked to be let in, or is about to."""
+    STABLE = "stable"
+    """It owns what the group wants it to."""
+    RECONCILING = "reconciling"
+    """A member; partitions change hands, or the group shares them out anew."""
+    FENCED = "fenced"
+    """The group has put it out. Its listener is to hear so in a poll; then it joins anew."""
+    STALE = "stale"
+    """It has left, for it had not polled for too long; the next poll joins again."""
+    FAILED = "failed"
+    """The group will not have it: every poll raises why, until it unsubscribes."""
 
 
 def named(partitions: Iterable[TopicPartition], most: int = 5) -> str:

@@ -8,7 +8,6 @@ thread's.
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, overload
@@ -24,6 +23,7 @@ from prokurist.consumer.collecting import Collector
 from prokurist.consumer.commits import Commits
 from prokurist.consumer.committing import Committing
 from prokurist.consumer.deserializing import Deserializers
+from prokurist.consumer.health import Health, MembershipHealth
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.iteration import Iteration
 from prokurist.consumer.listeners import Listeners
@@ -41,34 +41,6 @@ if TYPE_CHECKING:
 
 CLOSE: Final = 30.0
 """Seconds for a `close` that is given no timeout."""
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """What a liveness probe wants to know, taken without waiting.
-
-    Attributes:
-        alive: The network thread runs.
-        turns: How many turns its loop has made.
-        since_last_turn: Seconds since it last read the clock. A loop that waits
-            for the network is asleep, not stuck: look at it beside `next_due`.
-        next_due: Seconds until it has something to do by itself; negative when it
-            is late, None when there is nothing.
-        waiting_calls: Calls that it is working on.
-        coordinator: The group's coordinator, where it is known.
-        died_of: What ended it, if a bug of ours did.
-        consumer_protocol: Whether the cluster offers `group.protocol=consumer`; None
-            while no broker has told.
-    """
-
-    alive: bool
-    turns: int
-    since_last_turn: float
-    next_due: float | None
-    waiting_calls: int
-    coordinator: str | None
-    died_of: str | None
-    consumer_protocol: bool | None
 
 
 class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
@@ -176,6 +148,20 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
             coordinator=None if coordinator is None else coordinator.name,
             died_of=None if thread.died_of is None else repr(thread.died_of),
             consumer_protocol=machinery.client.features.consumer_protocol,
+            membership=self._membership_health(now),
+        )
+
+    def _membership_health(self, now: float) -> MembershipHealth | None:
+        group = self._built().group
+        if group is None:
+            return None
+        identity, heard_at = self._enrolment.identity, group.membership.heard_at
+        return MembershipHealth(
+            self._config.group_protocol,
+            group.membership.standing,
+            identity.member_id,
+            identity.epoch,
+            None if heard_at is None else max(0.0, now - heard_at),
         )
 
     def client_instance_id(self, timeout: float | timedelta) -> "UUID":

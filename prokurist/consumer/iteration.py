@@ -6,6 +6,10 @@ call of its own, so that between two records every other call may be made.
 A record counts as returned when the next one is asked for, by the same iteration, by
 another or by a poll. So a commit in the loop's body does not cover the record that
 is being worked on.
+
+Each step shows life, as a poll does (`PollGuard` looks which record is in hand), and one
+that somebody waits for is a poll: a group that shares out anew, or a callback, does not
+wait until all that was lent is worked on.
 """
 
 import math
@@ -36,7 +40,7 @@ class Iteration(Polling):
         return self._records(math.inf if idle_timeout is None else as_seconds(idle_timeout))
 
     def _records(self, idle: float) -> Iterator[ConsumerRecord]:
-        caller, collector = self._caller, self._collector
+        caller, collector, presence = self._caller, self._collector, self._presence
         auto = self._auto if self._auto.is_on else None
         inside = caller.inside("records")
         enter, leave, hand_out = inside.enter, inside.leave, self._subscription.hand_out
@@ -56,11 +60,13 @@ class Iteration(Polling):
                 try:
                     if collector.lent is not mine:
                         break
-                    if caller.woken or (auto is not None and auto.is_due):
+                    if caller.woken or presence.wanted or (auto is not None and auto.is_due):
                         # Before the next one is the user's: he has asked for it, and so
                         # has done with the last.
                         collector.count()
                         caller.raise_if_woken()  # The next iteration goes on from here.
+                        if presence.wanted:
+                            break
                         self._auto.when_due()
                     if not hand_out(tp, ticket, record):
                         break

@@ -93,6 +93,14 @@ class Fetching(Assignment):
             state.stuck = True
             return True
 
+    def in_hand(self) -> tuple[TopicPartition, int] | None:
+        """Which record the user of an iteration works on: its offset, if there is one."""
+        with self._lock:
+            for tp, state in self._partitions.items():
+                if state.in_hand and state.last is not None:
+                    return tp, state.last.offset
+        return None
+
     # --- the application thread ------------------------------------------------------
 
     def use_of(self, tp: TopicPartition, ticket: int) -> Use:

@@ -122,9 +122,15 @@ class Enrolment:
 
 
 class Presence:
-    """When the application was in `poll` last, and whether somebody waits for the next."""
+    """When the application was in `poll` last, and whether somebody waits for the next.
+
+    Attributes:
+        wanted: Whether somebody waits. Written under the lock; an iteration reads it
+            between any two records without, and at the worst sees it one record later.
+    """
 
     def __init__(self) -> None:
+        self.wanted: bool = False
         self._lock = threading.Lock()
         self._inside = False
         self._left_at: float | None = None
@@ -135,7 +141,7 @@ class Presence:
     def enter(self) -> bool:
         """A poll begins, or looks again: whether somebody waits for it."""
         with self._lock:
-            self._inside = True
+            self._inside, self.wanted = True, False
             asked, self._asked = self._asked, False
             return asked
 
@@ -150,7 +156,12 @@ class Presence:
     def ask(self) -> None:
         """Have the next poll, or the next look of one that waits, tell that it has come."""
         with self._lock:
-            self._asked = True
+            self._asked = self.wanted = True
+
+    def summon(self) -> None:
+        """Have an iteration make its next step a poll: there is something for one to do."""
+        with self._lock:
+            self.wanted = True
 
     # --- the network thread ----------------------------------------------------------
 

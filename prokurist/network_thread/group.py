@@ -85,7 +85,7 @@ class Group:
         )
         self._auto = AutoCommits(self.commits)
         interval = config.max_poll_interval_ms / 1000
-        steps = Steps(background, subscription, auto_commit=config.enable_auto_commit)
+        steps = Steps(background, subscription, presence, auto_commit=config.enable_auto_commit)
         self.membership: Membership = membership_of(
             config,
             Ground(

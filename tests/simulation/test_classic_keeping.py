@@ -237,6 +237,31 @@ def test_put_out_in_a_listener_no_commit_of_it_goes_through() -> None:
     assert TP not in world.control.committed("g")
 
 
+@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+def test_put_out_while_it_hears_what_goes(assignor: str) -> None:
+    """CONTRACT 6.2: what is revoked is not lost as well; the rest of it is lost."""
+    world = World(topics={"orders": 4})
+    consumer: KafkaConsumer
+
+    def revoked() -> None:
+        if heard.what() == ["assigned", "revoked"]:
+            put_out(world, consumer)
+            world.clock.sleep(5.0)
+
+    heard = Heard(revoked=revoked)
+    consumer = alone(world, heard, partition_assignment_strategy=assignor)
+    late = consumer_in(world, "late", partition_assignment_strategy=assignor)
+    late.subscribe("orders")
+    settle(world, consumer, late)
+    gone = heard.said[1][1]
+    lost = [tps for what, tps in heard.said if what == "lost"]
+    if assignor == "range":
+        assert (gone, lost) == (orders(0, 1, 2, 3), [])
+    else:
+        assert len(gone) == 2
+        assert lost == [orders(0, 1, 2, 3) - gone]
+
+
 def test_a_commit_never_outlives_its_membership() -> None:
     """B64: retried while the member is put out, it fails, and is not sent in another's name."""
     world = World()

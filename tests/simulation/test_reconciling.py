@@ -190,6 +190,33 @@ def test_put_out_in_a_callback() -> None:
         assert len(consumer.assignment()) == 4
 
 
+@pytest.mark.parametrize("raises", [False, True], ids=["returns", "raises"])
+def test_put_out_while_it_hears_what_goes(
+    raises: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """B141, B152, CONTRACT 6.2: revoked or lost, and not both; unless the first has raised."""
+    world = grouped()
+
+    def revoked(_: frozenset[TopicPartition]) -> None:
+        if notes.heard[1:] == [("revoked", [2, 3])]:
+            world.control.expire_member("g", first.group_metadata().member_id)
+            world.clock.sleep(2 * INTERVAL)
+            if raises:
+                raise ValueError("no")
+
+    notes = Notes(revoked=revoked)
+    with member(world, listener=notes) as first, member(world) as second:
+        settle(first, seconds=1.0)
+        second.poll(0.1)
+        if raises:
+            with pytest.raises(errors.KafkaException, match="on_partitions_revoked raised"):
+                first.poll(2 * INTERVAL)
+        settle(first, second)
+        lost = [0, 1, 2, 3] if raises else [0, 1]
+        assert notes.heard[1:3] == [("revoked", [2, 3]), ("lost", lost)]
+        assert {what for what, _ in notes.heard[3:]} == {"assigned"}
+
+
 def test_put_out_while_a_callback_waits_to_be_called() -> None:
     """B149: it is called off; only the new membership is heard of."""
     world = grouped()

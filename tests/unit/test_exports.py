@@ -25,6 +25,8 @@ NAMES = {
     "IllegalStateException",
     "KafkaConsumer",
     "KafkaException",
+    "MembershipHealth",
+    "MembershipState",
     "Node",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",

@@ -31,6 +31,9 @@ class ClassicHeartbeats:
         session: `session.timeout.ms`, in seconds.
         told: Called with what a heartbeat's answer means for the member.
         failed: Called with what is fatal to the membership; they have stopped then.
+
+    Attributes:
+        answered_at: When the coordinator answered last, one of them or JoinGroup.
     """
 
     def __init__(
@@ -53,12 +56,12 @@ class ClassicHeartbeats:
         self._running: Operation[None] | None = None
         self._run = 0
         self._who = Who()
-        self._answered_at = ground.timer.now
+        self.answered_at: float = ground.timer.now
 
     def start(self, who: Who) -> None:
         """Begin, or go on as this one: the coordinator has just answered it."""
         self._who = who
-        self._answered_at = self._timer.now
+        self.answered_at = self._timer.now
         if self._running is None:
             self._running = Operation(self._beat(self._run), "heartbeats", self._ended)
 
@@ -77,7 +80,7 @@ class ClassicHeartbeats:
             began = self._timer.now
             # A call of its own for each: it has no end, and its ledger would grow.
             call = Call("heartbeat", began, NEVER)
-            left = self._answered_at + self._session - began
+            left = self.answered_at + self._session - began
             said = await self._exchange.beat(
                 call, self._who, min(self._request_timeout, max(left, self._interval))
             )
@@ -85,7 +88,7 @@ class ClassicHeartbeats:
                 failures += 1
                 pause = self._backoff.pause(failures)
                 continue
-            failures, self._answered_at = 0, self._timer.now
+            failures, self.answered_at = 0, self._timer.now
             # Counted from when it was begun: the way there and back does not add up.
             pause = max(0.0, began + self._interval - self._timer.now)
             if said.error is not None:

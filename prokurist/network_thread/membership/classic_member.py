@@ -32,6 +32,7 @@ from prokurist.network_thread.membership.classic_heartbeats import ClassicHeartb
 from prokurist.network_thread.membership.classic_round import ClassicRound
 from prokurist.network_thread.membership.classic_state import (
     IN_A_ROUND,
+    STANDING,
     ClassicState,
     transition,
 )
@@ -41,7 +42,7 @@ from prokurist.network_thread.membership.ground import Ground
 from prokurist.network_thread.membership.poll_guard import PollGuard
 from prokurist.network_thread.operation import Operation, Withdrawn
 from prokurist.network_thread.verdicts import Verdict
-from prokurist.types import GroupMembershipOperation
+from prokurist.types import GroupMembershipOperation, MembershipState
 
 LOG: Final = logging.getLogger("prokurist.network_thread")
 
@@ -79,7 +80,11 @@ class ClassicMember:
             ground, self._exchange, interval, session, self._told, self._failed
         )
         self._guard = PollGuard(
-            ground.presence, ground.timer, ground.poll_interval, self._missed
+            ground.presence,
+            ground.subscription,
+            ground.timer,
+            ground.poll_interval,
+            self._missed,
         )
         self._round = ClassicRound(
             self, ground, self._exchange, Strategies(assignors, ground.steps), self._topics
@@ -106,6 +111,23 @@ class ClassicMember:
             self._begin(self._due or "the member has left, and polls again")
         elif self.state is ClassicState.STABLE and (why := self._why()) is not None:
             self._begin(why)
+
+    @property
+    def heard_at(self) -> float | None:
+        """See `Membership`."""
+        counted = self._ground.enrolment.identity.is_counted
+        return self._heartbeats.answered_at if counted else None
+
+    @property
+    def standing(self) -> MembershipState:
+        """See `Membership`."""
+        standing = STANDING.get(self.state)
+        if standing is not None:
+            return standing
+        if self._ground.enrolment.identity.is_counted:
+            return MembershipState.RECONCILING
+        owns = bool(self._ground.subscription.owned())
+        return MembershipState.FENCED if owns else MembershipState.JOINING
 
     def step_done(self, done: StepDone) -> None:
         """See `Membership`."""

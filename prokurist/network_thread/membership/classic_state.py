@@ -16,6 +16,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
+from prokurist.types import MembershipState
+
 
 class ClassicState(Enum):
     """Where a member stands."""
@@ -65,6 +67,17 @@ IN_A_ROUND: Final = frozenset(
     }
 )
 """Those in which a round is under way."""
+
+
+STANDING: Final[Mapping[ClassicState, MembershipState]] = MappingProxyType(
+    {
+        ClassicState.OUT: MembershipState.OUT,
+        ClassicState.WAITING: MembershipState.STALE,
+        ClassicState.STABLE: MembershipState.STABLE,
+        ClassicState.FAILED: MembershipState.FAILED,
+    }
+)
+"""The same for users, who know both protocols: all but those in a round."""
 
 
 def transition(old: ClassicState, new: ClassicState) -> ClassicState:

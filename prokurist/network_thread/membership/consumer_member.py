@@ -32,7 +32,12 @@ from prokurist.events.cluster import Cluster
 from prokurist.events.membership import Identity, Role
 from prokurist.network_thread.membership.alarm import Alarm
 from prokurist.network_thread.membership.consumer_refusals import Refusals
-from prokurist.network_thread.membership.consumer_state import COUNTED, MemberState, moved
+from prokurist.network_thread.membership.consumer_state import (
+    COUNTED,
+    STANDING,
+    MemberState,
+    moved,
+)
 from prokurist.network_thread.membership.ground import Ground
 from prokurist.network_thread.membership.heartbeat_terms import HeartbeatTerms
 from prokurist.network_thread.membership.patterns import Patterns
@@ -43,7 +48,7 @@ from prokurist.network_thread.operation import Operation, Withdrawn
 from prokurist.network_thread.requests import Answer, Lane
 from prokurist.network_thread.verdicts import CONSUMER_GROUP_HEARTBEAT, Verdict
 from prokurist.network_thread.wire.consumer_group import ConsumerGroupHeartbeatAnswer
-from prokurist.types import GroupMembershipOperation
+from prokurist.types import GroupMembershipOperation, MembershipState
 
 LOG: Final = logging.getLogger("prokurist.network_thread")
 
@@ -79,12 +84,17 @@ class ConsumerMember:
         member_id: Callable[[], str] = new_id,
     ) -> None:
         self.state: MemberState = MemberState.OUT
+        self.heard_at: float | None = None
         self._ground = ground
         self._terms = HeartbeatTerms(ground, member_id(), assignor)
         self._patterns = Patterns(ground.subscription, ground.metadata, internal=internal)
         self._alarm = Alarm(ground.timer)
         self._guard = PollGuard(
-            ground.presence, ground.timer, ground.poll_interval, self._has_not_polled
+            ground.presence,
+            ground.subscription,
+            ground.timer,
+            ground.poll_interval,
+            self._has_not_polled,
         )
         self._reconciler = Reconciler(
             ground.handover,
@@ -118,6 +128,11 @@ class ConsumerMember:
         elif self.state in COUNTED:
             self._look_at_subscription()
             self._go_on()
+
+    @property
+    def standing(self) -> MembershipState:
+        """See `Membership`."""
+        return STANDING[self.state]
 
     def step_done(self, done: StepDone) -> None:
         """See `Membership`."""
@@ -170,7 +185,7 @@ class ConsumerMember:
         for operation in (self._heartbeats, self._losing):
             if operation is not None:
                 operation.throw(Withdrawn("the membership is over"))
-        self._heartbeats = self._losing = None
+        self._heartbeats = self._losing = self.heard_at = None
         self._reconciler.stop()
         self._patterns.stop()
 
@@ -362,6 +377,7 @@ class ConsumerMember:
     def _accepted(self, response: ConsumerGroupHeartbeatAnswer) -> None:
         self._terms.answered()
         self._refusals.begin()
+        self.heard_at = self._ground.timer.now
         if response.member_id:
             self._terms.member_id = response.member_id
         self._epoch = response.member_epoch

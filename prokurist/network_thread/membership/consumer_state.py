@@ -19,6 +19,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
+from prokurist.types import MembershipState
+
 
 class MemberState(Enum):
     """Where it stands."""
@@ -57,6 +59,20 @@ MOVES: Final[Mapping[MemberState, frozenset[MemberState]]] = MappingProxyType(
 
 COUNTED: Final = frozenset({MemberState.JOINING, MemberState.STABLE, MemberState.RECONCILING})
 """The states in which the coordinator counts it, or may; it sends heartbeats in them."""
+
+
+STANDING: Final[Mapping[MemberState, MembershipState]] = MappingProxyType(
+    {
+        MemberState.OUT: MembershipState.OUT,
+        MemberState.JOINING: MembershipState.JOINING,
+        MemberState.STABLE: MembershipState.STABLE,
+        MemberState.RECONCILING: MembershipState.RECONCILING,
+        MemberState.FENCED: MembershipState.FENCED,
+        MemberState.STALE: MembershipState.STALE,
+        MemberState.FATAL: MembershipState.FAILED,
+    }
+)
+"""The same for users, who know both protocols."""
 
 
 def moved(now: MemberState, to: MemberState) -> MemberState:

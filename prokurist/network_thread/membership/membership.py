@@ -1,6 +1,6 @@
 """What the rest of the network thread asks of a membership, whatever its protocol.
 
-Thread: the network thread alone.
+Thread: the network thread alone, but for what `health` reads.
 """
 
 from collections.abc import Coroutine
@@ -9,11 +9,21 @@ from typing import Any, Protocol
 from prokurist.events.application_events import StepDone
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
-from prokurist.types import GroupMembershipOperation
+from prokurist.types import GroupMembershipOperation, MembershipState
 
 
 class Membership(Protocol):
     """One member, from the first poll after `subscribe` to `unsubscribe`, and again."""
+
+    @property
+    def heard_at(self) -> float | None:
+        """When the coordinator has told us last that it counts us; None while it does not."""
+        ...
+
+    @property
+    def standing(self) -> MembershipState:
+        """Where it stands, for users; any thread."""
+        ...
 
     def polled(self) -> None:
         """A poll has come that was asked for: by us, or because of another subscription."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import AutoCommit, StepDone
 from prokurist.events.background_events import BackgroundEvents, Step, StepKind
+from prokurist.events.membership import Presence
 from prokurist.events.subscription import Subscription
 from prokurist.network_thread.operation import Promise
 from prokurist.types import TopicPartition
@@ -23,14 +24,21 @@ class Steps:
     Args:
         background: Where polls look.
         subscription: Knows whether the user listens.
+        presence: Has an iteration look there.
         auto_commit: Whether positions are committed before they are given up.
     """
 
     def __init__(
-        self, background: BackgroundEvents, subscription: Subscription, *, auto_commit: bool
+        self,
+        background: BackgroundEvents,
+        subscription: Subscription,
+        presence: Presence,
+        *,
+        auto_commit: bool,
     ) -> None:
         self._background = background
         self._subscription = subscription
+        self._presence = presence
         self._auto_commit = auto_commit
         self._awaited: dict[Step, Promise[StepDone]] = {}
 
@@ -68,6 +76,7 @@ class Steps:
     async def _made(self, step: Step) -> StepDone:
         promise = self._awaited[step] = Promise[StepDone]()
         self._background.post_step(step)
+        self._presence.summon()
         try:
             return await promise
         finally:

@@ -57,7 +57,9 @@ def test_a_record_in_hand(subscription: Subscription) -> None:
     assert wanted.confirm == Position(3, 1)
     subscription.confirmed(wanted, 2)
     assert subscription.returned()[TP].offset == 2
+    assert subscription.in_hand() == (TP, 2)
     subscription.done_with(TP)
+    assert subscription.in_hand() is None
     assert subscription.returned()[TP].offset == subscription.position(TP) == 3
 
 

@@ -1,10 +1,25 @@
 """`max.poll.interval.ms`, read lazily: nobody is woken for a poll."""
 
+from typing import NamedTuple
+
 import pytest
 
+from prokurist.config import OffsetReset
 from prokurist.events.membership import Presence
+from prokurist.events.partition_state import Position
+from prokurist.events.subscription import Subscription
 from prokurist.network_thread.membership.poll_guard import PollGuard
 from prokurist.network_thread.timer import Timer
+from prokurist.types import TopicPartition
+
+TP = TopicPartition("t", 0)
+
+
+class Record(NamedTuple):
+    """As much of a record as counts here."""
+
+    offset: int
+    leader_epoch: int
 
 
 class Bench:
@@ -14,7 +29,10 @@ class Bench:
         self.timer = Timer(100.0)
         self.presence = Presence()
         self.missed: list[float] = []
-        self.guard = PollGuard(self.presence, self.timer, 10.0, self.missed.append)
+        self.subscription = Subscription(OffsetReset("none"))
+        self.guard = PollGuard(
+            self.presence, self.subscription, self.timer, 10.0, self.missed.append
+        )
 
     def at(self, moment: float) -> list[float]:
         """Let time pass, entry by entry."""
@@ -72,3 +90,32 @@ def test_one_that_is_stopped_misses_nothing(bench: Bench) -> None:
     bench.guard.stop()
     assert len(bench.timer) == 0
     assert bench.at(200.0) == []
+
+
+def test_each_step_of_an_iteration_is_a_sign_of_life(bench: Bench) -> None:
+    """B120, B150: he is late when he has made none for so long, and a grain later at most."""
+    subscription = bench.subscription
+    subscription.assign([TP])
+    subscription.seek(TP, Position(0))
+    [wish] = subscription.fetchable()
+    bench.presence.enter()
+    bench.presence.leave(100.0)
+    for nth in range(6):
+        assert subscription.hand_out(TP, wish.ticket, Record(nth, 1))
+        assert bench.at(107.0 + 7 * nth) == []
+    # The last record was handed out at 135.
+    assert bench.at(144.9) == []
+    assert bench.at(135.0 + 10.0 + 1.25) == [10.0]
+    assert len(bench.timer) == 0
+
+
+def test_a_record_that_stays_in_hand_is_none(bench: Bench) -> None:
+    """B150: who works on one for too long is late, whatever he has done before."""
+    bench.subscription.assign([TP])
+    bench.subscription.seek(TP, Position(0))
+    [wish] = bench.subscription.fetchable()
+    bench.presence.enter()
+    bench.presence.leave(104.0)
+    assert bench.subscription.hand_out(TP, wish.ticket, Record(0, 1))
+    assert bench.at(113.9) == []
+    assert bench.at(115.25) == [10.0]
