@@ -39,6 +39,7 @@ NAMES = {
     "WakeupException",
     "__version__",
     "errors",
+    "metrics",
     "testing",
 }
 
