@@ -95,6 +95,14 @@ one that it replaces. Have more ports than workers: during a reload there are bo
 Consumers have to be made after the fork as well: a copy of one says so with
 `ForkedClientError`.
 
+## Alerts and a dashboard
+
+In docs/ops of the repository: `prokurist.rules.yml`, with a case for each alert in
+`prokurist.test.yml` (`promtool test rules`), and `dashboard.json` for Grafana. What a
+threshold should be depends on the service; these are where to begin. That calls time out
+is a broker's doing or the network's; that they end *late* never is: then the process is
+short of CPU, or something holds the GIL.
+
 ## The catalogue
 
 Counters end in `_total`; the rate of one is Java's `…-rate`. Histograms have buckets: the

@@ -15,7 +15,7 @@ from prokurist.consumer.counters import CLOSED, Counted
 from prokurist.consumer.open_clients import OPEN
 from prokurist.events.counters import Histogram
 from prokurist.metrics.catalogue import CATALOGUE
-from prokurist.metrics.metric import Kind, Metric, samples
+from prokurist.metrics.metric import Kind, Metric, Value, samples
 from prokurist.metrics.of_calls import CLOSE_PHASES
 from prokurist.metrics.reading import MOST_PARTITIONS, Reading
 
@@ -58,7 +58,7 @@ def register(
         return
     collector = ClientsCollector(most_partitions)
     try:
-        registry.register(collector)  # type: ignore[arg-type]  # it is one by its methods
+        registry.register(collector)
     except ValueError as error:
         raise ValueError(
             f"the registry holds names that begin with prokurist_ already ({error}): "
@@ -107,21 +107,20 @@ class ClientsCollector:
     def collect(self) -> Iterator["Family"]:
         """All samples of this moment."""
         readings = [
-            ((("client_id", name),), Reading(client, self.most_partitions))
-            for name, client in self._clients()
+            (name, Reading(client, self.most_partitions)) for name, client in self._clients()
         ]
-        for label, at in readings:
-            self._tell_of_bounds(label[0][1], at)
+        for name, at in readings:
+            self._tell_of_bounds(name, at)
         for metric in CATALOGUE:
             family = empty(metric)
             if metric is CLOSE_PHASES:
-                for phase, seconds in CLOSED.phases.children.items():
-                    fill(family, metric, (("phase", phase),), seconds)
+                closed = [((phase,), value) for phase, value in CLOSED.phases.children.items()]
+                fill(family, metric, metric.labels, closed)
             else:
-                for label, at in readings:
-                    for values, value in metric.read(at):
-                        labels = (*label, *zip(metric.labels, values, strict=True))
-                        fill(family, metric, labels, value)
+                labels = ("client_id", *metric.labels)
+                for name, at in readings:
+                    own = (((name, *values), value) for values, value in metric.read(at))
+                    fill(family, metric, labels, own)
             yield family
 
     def _tell_of_bounds(self, name: str, at: Reading) -> None:
@@ -151,15 +150,18 @@ def empty(metric: Metric) -> "Family":
 
 
 def fill(
-    family: "Family",
-    metric: Metric,
-    labels: tuple[tuple[str, str], ...],
-    value: float | Histogram,
+    family: "Family", metric: Metric, labels: tuple[str, ...], values: Iterable[Value]
 ) -> None:
-    """Add the samples that a value makes."""
+    """Add the samples that some values make."""
     from prometheus_client.samples import Sample  # noqa: PLC0415 - see the module
 
-    family.samples += [
-        Sample(name, dict(all_labels), number)
-        for name, all_labels, number in samples(metric, labels, value)
-    ]
+    for of_labels, value in values:
+        pairs = tuple(zip(labels, of_labels, strict=True))
+        if isinstance(value, Histogram):
+            family.samples += [
+                Sample(name, dict(all_pairs), number)
+                for name, all_pairs, number in samples(metric, pairs, value)
+            ]
+        else:
+            # Partitions make thousands of these: by the short way.
+            family.samples.append(Sample(metric.name, dict(pairs), float(value)))

@@ -22,7 +22,7 @@ def registry_of(**consumers: KafkaConsumer) -> CollectorRegistry:
     """A registry that reads these."""
     registry = CollectorRegistry()
     clients = [(name, consumer._counted) for name, consumer in consumers.items()]
-    registry.register(ClientsCollector(clients=lambda: clients))  # type: ignore[arg-type]
+    registry.register(ClientsCollector(clients=lambda: clients))
     return registry
 
 
