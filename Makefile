@@ -80,6 +80,7 @@ docs: .venv/docs ## the documentation, as HTML in docs/_build
 generated: .venv/ready ## write anew what is generated from the tables
 	$(PY) -m prokurist.config typed > build.tmp && mv build.tmp prokurist/config/typed.py
 	$(PY) -m prokurist.config docs > build.tmp && mv build.tmp docs/config.md
+	$(PY) -m prokurist.metrics docs > build.tmp && mv build.tmp docs/metrics.md
 	$(BIN)/ruff format -q prokurist/config/typed.py
 
 broker: .venv/ready ## a real Kafka in the foreground, to play with: make broker ARGS="--nodes 3"
@@ -95,7 +96,7 @@ clean: ## remove what the other targets made
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "prokurist needs Python 3.11 or newer; $(PYTHON) is %d.%d: name another, as in make PYTHON=python3.12" % v[:2])'
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install -q -r requirements-dev.txt
-	$(PY) -m pip install -q --no-build-isolation -e ".[testing]"
+	$(PY) -m pip install -q --no-build-isolation -e ".[testing,prometheus]"
 	@touch $@
 
 .venv/docs: .venv/ready requirements-docs.txt
@@ -107,5 +108,5 @@ build/types/ready: .venv/ready $(SOURCES)
 	rm -rf build/types
 	$(PY) -m build -q --no-isolation --outdir build/types/wheel .
 	$(PYTHON) -m venv build/types
-	build/types/bin/python -m pip install -q "$$(echo build/types/wheel/*.whl)[testing]"
+	build/types/bin/python -m pip install -q "$$(echo build/types/wheel/*.whl)[testing,prometheus]"
 	@touch $@

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prokurist import errors as errors
+    from prokurist import metrics as metrics
     from prokurist import testing as testing
     from prokurist.config import ConsumerConfig as ConsumerConfig
     from prokurist.config import ProducerConfig as ProducerConfig
@@ -72,6 +73,7 @@ __all__ = [
     "WakeupException",
     "__version__",
     "errors",
+    "metrics",
     "testing",
 ]
 
@@ -106,7 +108,7 @@ _HOMES = {
 }
 """Where each name lives; `test_exports` keeps it equal to what type checkers see."""
 
-_ROOMS = frozenset({"errors", "testing"})
+_ROOMS = frozenset({"errors", "metrics", "testing"})
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final, NoReturn
 
+from prokurist.consumer.counters import CallerCounters
 from prokurist.errors import (
     ConcurrentModificationException,
     ForkedClientError,
@@ -132,6 +133,7 @@ class Caller:
         woken: Whether a wake-up waits for a wait to end.
         process: The process that built the client.
         closed: Whether it is closed.
+        counters: What is counted of its calls.
     """
 
     def __init__(
@@ -147,6 +149,7 @@ class Caller:
         self._waiting_at: Gate | None = None
         self.process: int = PROCESS.id
         self.closed = False
+        self.counters: CallerCounters = CallerCounters()
 
     def inside(self, operation: str) -> "Inside":
         """Be the one call that is inside, for as long as the `with` lasts; see `Inside`."""
@@ -230,7 +233,7 @@ class Caller:
         Raises:
             KafkaException: The network thread has ended.
         """
-        self._mailbox.post(event)
+        self._mailbox.post(event, self._clock.now())
 
     def answer(self, call: Call) -> Any:
         """Wait for a call whose event was posted, for as long as its deadline allows.
@@ -239,6 +242,13 @@ class Caller:
             WakeupException: `wakeup` was called.
             BaseException: What the call ended with.
         """
+        try:
+            return self._awaited(call)
+        finally:
+            self.counters.ended(call, self._clock.now())
+
+    def _awaited(self, call: Call) -> Any:
+        """The answer of a call, or why there is none; see `answer`."""
         until = call.began + TURN if call.without_time else call.deadline.at
         try:
             if not self._wait_until(call, until):
@@ -260,7 +270,9 @@ class Caller:
             TimeoutException: Always.
         """
         self.raise_if_woken()
-        call.leave(self._clock.now())
+        now = self._clock.now()
+        call.leave(now)
+        self.counters.ended(call, now)
         call.result()
         raise AssertionError("a call that was left has an error")
 
@@ -283,7 +295,7 @@ class Caller:
         if not call.leave(self._clock.now(), why):
             return False
         try:
-            self._mailbox.post(Withdraw(call))
+            self.post(Withdraw(call))
         except KafkaException:
             return True  # The thread has ended; nobody works for anybody any more.
         return True
@@ -316,6 +328,7 @@ class Caller:
                     raise WakeupException(f"wakeup() ended {call.operation}")
                 if not self._clock.wait(gate, until):
                     return False
+                self.counters.wakeups += 1
         finally:
             self._waiting_at = None
 

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.calling import LAST_TURN, Caller
 from prokurist.consumer.commits import Commits
+from prokurist.consumer.counters import CLOSED
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import Close
@@ -75,23 +76,27 @@ class Closing:
         # Commits that nobody answers must not take the time that the end itself needs.
         reserved = min(MOST_RESERVED, budget * SHARE_RESERVED)
         commits_end = Deadline(call.deadline.at - reserved)
-        self._phase(lambda: self.auto.close(self._by(commits_end), last=last_commit))
-        self._phase(self.part)
-        self._phase(lambda: self.commits.finish(self._by(commits_end)))
-        self._phase(self.commits.give_up)
+        self._phase(
+            "last commit", lambda: self.auto.close(self._by(commits_end), last=last_commit)
+        )
+        self._phase("listener", self.part)
+        self._phase("commits", lambda: self.commits.finish(self._by(commits_end)))
+        self._phase("callbacks", self.commits.give_up)
         # Always, and with the time that was kept for it: others wait for its partitions.
-        self._phase(lambda: self.leave(self._leaving(call)))
+        self._phase("leave", lambda: self.leave(self._leaving(call)))
         self.caller.closed = True
         # The thread needs one turn to close everything. It is given that turn even if
         # the budget is used up, or was nothing.
         last = Deadline(max(call.deadline.at, self.caller.now() + LAST_TURN))
-        self._phase(lambda: self._end_thread(call, last))
-        self._phase(lambda: self._join(last))
-        self._phase(self.interceptors.close)
+        self._phase("network thread", lambda: self._end_thread(call, last))
+        self._phase("join", lambda: self._join(last))
+        self._phase("interceptors", self.interceptors.close)
+        CLOSED.add(self.caller.counters)
         self._raise()
 
-    def _phase(self, work: Callable[[], Exception | None]) -> None:
-        """Do it, and remember what it raises or returns."""
+    def _phase(self, name: str, work: Callable[[], Exception | None]) -> None:
+        """Do it, and remember what it raises or returns, and how long it took."""
+        began = self.caller.now()
         try:
             failed = work()
         except Exception as error:  # noqa: BLE001 - it is raised at the end
@@ -99,6 +104,8 @@ class Closing:
         except BaseException as interrupt:  # noqa: BLE001 - as above
             self._interrupt = self._interrupt or interrupt
             return
+        finally:
+            self.caller.counters.closing.of(name).observe(self.caller.now() - began)
         if failed is not None and self._failure is not None:
             LOG.warning("another failure in close", exc_info=failed)
         self._failure = self._failure or failed

@@ -12,13 +12,16 @@ is asked for, or the next poll. Until then the chunk remembers where that is, an
 whoever collects first takes back what was lent and not asked for.
 """
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from prokurist.consumer.counters import MOST_TOPICS, Consumed
 from prokurist.consumer.deserializing import Deserializers
 from prokurist.errors import KafkaException, OffsetOutOfRangeException
+from prokurist.events.counters import Family
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
 from prokurist.events.fetching import Use
 from prokurist.events.partition_state import Position
@@ -66,6 +69,16 @@ class Lent:
         last = self.last
         return self.start if last is None else Position(last.offset + 1, last.leader_epoch)
 
+    @property
+    def handed_out(self) -> int:
+        """How many of its records that were: counted when somebody asks, and not one by one."""
+        last = self.last
+        if last is None:
+            return 0
+        return sum(
+            bisect_right(run.as_columns().offsets, last.offset) for run in self.taken.runs
+        )
+
 
 class Collector:
     """See the module.
@@ -80,6 +93,7 @@ class Collector:
 
     Attributes:
         lent: What an iteration has in hand; it takes note there of what it hands out.
+        topics: What was returned, by topic.
     """
 
     def __init__(
@@ -99,6 +113,7 @@ class Collector:
         self._check_crcs = check_crcs
         self._cap = max(memory, LARGEST_BATCH)
         self.lent: Lent | None = None
+        self.topics: Family[Consumed] = Family(Consumed, MOST_TOPICS)
 
     # --- for a poll ------------------------------------------------------------------
 
@@ -131,7 +146,9 @@ class Collector:
                 tp = taken.chunk.partition
                 runs.setdefault(tp, []).extend(taken.runs)
                 after[tp] = OffsetAndMetadata(taken.after.offset, "", taken.after.epoch)
-                left -= sum(map(len, taken.runs))
+                returned = sum(map(len, taken.runs))
+                self.topics.of(tp.topic).records += returned
+                left -= returned
             if (following := self._follows(taken.chunk)) is not None:
                 line.append(following)  # The others come first.
         return ConsumerRecords(runs, after) if after else None
@@ -171,7 +188,11 @@ class Collector:
         """All that was lent has been handed out, and more is asked for."""
         self.count()
         lent, self.lent = self.lent, None
-        if lent is not None and self._advance(lent.taken, lent.taken.after, has_it=True):
+        if lent is None:
+            return
+        topic = lent.taken.chunk.partition.topic
+        self.topics.of(topic).records += sum(map(len, lent.taken.runs))
+        if self._advance(lent.taken, lent.taken.after, has_it=True):
             self._follows(lent.taken.chunk)
 
     def recall(self) -> None:
@@ -180,6 +201,7 @@ class Collector:
         lent, self.lent = self.lent, None
         if lent is not None:
             chunk = lent.taken.chunk
+            self.topics.of(chunk.partition.topic).records += lent.handed_out
             chunk.offset, chunk.reader = lent.seen.offset, None  # Read again from there.
 
     def close(self) -> None:
@@ -269,6 +291,7 @@ class Collector:
         if reader is None:
             return chunk
         if reader.exhausted:
+            self.topics.of(chunk.partition.topic).bytes += len(chunk.records)
             return self._buffer.drop(chunk)
         self._buffer.grown(chunk, reader.size - len(chunk.records))
         return chunk

@@ -22,15 +22,22 @@ from prokurist.consumer.closing import Closing
 from prokurist.consumer.collecting import Collector
 from prokurist.consumer.commits import Commits
 from prokurist.consumer.committing import Committing
+from prokurist.consumer.counters import Counted
 from prokurist.consumer.deserializing import Deserializers
 from prokurist.consumer.health import Health, MembershipHealth
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.iteration import Iteration
 from prokurist.consumer.listeners import Listeners
 from prokurist.consumer.lookups import Lookups
+from prokurist.consumer.open_clients import OPEN
 from prokurist.consumer.subscribing import Subscribing
 from prokurist.errors import IllegalStateException
-from prokurist.events.clock import CallersClock, MonotonicClock, as_seconds
+from prokurist.events.clock import (
+    CallersClock,
+    MonotonicClock,
+    as_seconds,
+    epoch_milliseconds,
+)
 from prokurist.types import GroupMembershipOperation
 
 if TYPE_CHECKING:
@@ -76,6 +83,7 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
             self._wire(settings, clock, machinery)
             machinery.thread.start()
             at_exit.remember(self, KafkaConsumer._close)
+            OPEN.add(self._counted)
         except BaseException:
             machinery.thread.abandon()
             self._machinery = None
@@ -121,6 +129,9 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
         self._listeners = Listeners(
             self._caller, self._background, self._auto, self._subscription
         )
+        self._counted = Counted(
+            config, machinery, self._caller, self._collector.topics, epoch_milliseconds()
+        )
 
     # --- from anywhere ---------------------------------------------------------------
 
@@ -163,6 +174,18 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
             identity.epoch,
             None if heard_at is None else max(0.0, now - heard_at),
         )
+
+    def metrics(self) -> dict[str, float]:
+        """What this client has counted: from any thread, at once, also after `close`.
+
+        The keys are those of the exposition that Prometheus scrapes, without `client_id`:
+        `prokurist_consumer_records_lag{topic="orders",partition="3"}`. Histograms have
+        their `_bucket`, `_sum` and `_count`. See docs/metrics.md for what there is.
+        """
+        # Here, because nobody else pays for the catalogue: the core only counts.
+        from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
+
+        return as_mapping(self._counted)
 
     def client_instance_id(self, timeout: float | timedelta) -> "UUID":
         """The id under which brokers know this client's metrics: there is none yet.
@@ -243,7 +266,7 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
             return
         with self._caller.inside("close"):
             self._listeners.refuse_inside("close")
-            Closing(
+            closing = Closing(
                 self._caller,
                 self._auto,
                 self._commits,
@@ -251,7 +274,14 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
                 self._built().thread,
                 part=self._part,
                 leave=lambda call: self._leave(call, membership),
-            ).run(min(seconds, self._config.request_timeout_ms / 1000), last_commit=last_commit)
+            )
+            try:
+                closing.run(
+                    min(seconds, self._config.request_timeout_ms / 1000),
+                    last_commit=last_commit,
+                )
+            finally:
+                OPEN.remove(self._counted)
             self._collector.close()
 
     def _built(self) -> Machinery:

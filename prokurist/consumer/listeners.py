@@ -156,11 +156,13 @@ class Listeners:
 
     def _inside(self, name: str, work: Callable[[], object]) -> object:
         self._running = name
+        began = self._caller.now()
         try:
             with self._caller.callback():
                 return work()
         finally:
             self._running = None
+            self._caller.counters.callbacks.of(name).observe(self._caller.now() - began)
 
     def __repr__(self) -> str:
         return f"Listeners({self._listener!r}{', running' * (self._running is not None)})"

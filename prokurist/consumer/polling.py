@@ -194,6 +194,7 @@ class Polling:
             now = self._caller.now()
             self._buffer.polled(now)
             self._presence.leave(now)
+            self._caller.counters.polled(call, now)
 
     def _pass(self, call: Call, collect: Callable[[], Result | None]) -> Result | None:
         """Collect what there is, and ask for what is missing.

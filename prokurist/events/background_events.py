@@ -121,6 +121,11 @@ class BackgroundEvents:
         """Whether a poll waits."""
         return self._waiting is not None
 
+    @property
+    def waiting(self) -> int:
+        """How many errors and steps wait for a poll."""
+        return len(self._errors) + len(self._steps)
+
     def close(self, why: KafkaException) -> None:
         """The network thread has ended; a poll that waits hears so at once."""
         with self._lock:

@@ -70,6 +70,9 @@ class Call:
         partitions: What it is about, for the text of its TimeoutException.
         topic: The same.
         config_key: The key that bounds it where the user gave no timeout.
+
+    Attributes:
+        timed_out: Whether it ended because its time was over.
     """
 
     __slots__ = (
@@ -87,6 +90,7 @@ class Call:
         "gate",
         "operation",
         "partitions",
+        "timed_out",
         "topic",
     )
 
@@ -107,6 +111,7 @@ class Call:
         self.topic: str | None = topic
         self.config_key: str = config_key
         self.gate: Gate = Gate()
+        self.timed_out: bool = False
         self._lock = threading.Lock()
         self._stand = Stand.OPEN
         self._answer: Any = None
@@ -292,12 +297,18 @@ class Call:
             return any(attempt.ended is None for attempt in self._tries)
 
     @property
+    def attempts(self) -> int:
+        """How many requests were written for it."""
+        return len(self._tries)
+
+    @property
     def without_time(self) -> bool:
         """Whether it was given timeout 0: one turn, and no waiting."""
         return self.deadline.at <= self.began
 
     def _out_of_time(self, now: float) -> TimeoutException:
         """The ledger as it is now; the lock is held."""
+        self.timed_out = True
         self._close_wait(now)
         return TimeoutException(
             operation=self.operation,

@@ -59,6 +59,7 @@ class Fetching(Assignment):
         after: Position | None,
         *,
         end: int | None = None,
+        start: int | None = None,
         leader_epoch: int | None = None,
     ) -> bool:
         """An answer has come.
@@ -67,6 +68,7 @@ class Fetching(Assignment):
             wish: What was asked for.
             after: Where the next fetch begins; None where nothing came.
             end: Where the log ends, as the leader said.
+            start: Where it begins.
             leader_epoch: The epoch in which it was asked; the position counts as
                 confirmed in it.
 
@@ -79,6 +81,8 @@ class Fetching(Assignment):
                 return False
             if end is not None:
                 state.end = end
+            if start is not None:
+                state.start = start
             if after is not None:
                 state.position = after
                 state.confirmed_in = leader_epoch

@@ -25,9 +25,23 @@ class Mailbox(Generic[Event]):
 
     Args:
         wake: Called, outside the lock, when the reader has something new.
+
+    Attributes:
+        posted: How many there were.
+        drained: When the oldest of those that were drained last was posted, where the
+            poster has said so; the reader's.
     """
 
-    __slots__ = ("_closed", "_events", "_lock", "_wake", "_woken", "posted")
+    __slots__ = (
+        "_closed",
+        "_events",
+        "_lock",
+        "_since",
+        "_wake",
+        "_woken",
+        "drained",
+        "posted",
+    )
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._lock = threading.Lock()
@@ -35,10 +49,16 @@ class Mailbox(Generic[Event]):
         self._events: list[Event] = []
         self._woken = False
         self._closed: Callable[[], BaseException] | None = None
+        self._since: float | None = None
         self.posted: int = 0
+        self.drained: float | None = None
 
-    def post(self, event: Event) -> None:
+    def post(self, event: Event, now: float | None = None) -> None:
         """Hand over an event.
+
+        Args:
+            event: The event.
+            now: The clock, where the poster has one.
 
         Raises:
             BaseException: What the argument of `close` makes, once it was called.
@@ -46,6 +66,8 @@ class Mailbox(Generic[Event]):
         with self._lock:
             if self._closed is not None:
                 raise self._closed()
+            if not self._events:
+                self._since = now
             self._events.append(event)
             self.posted += 1
             wake, self._woken = not self._woken, True
@@ -57,6 +79,7 @@ class Mailbox(Generic[Event]):
         with self._lock:
             taken, self._events = self._events, []
             self._woken = False
+            self.drained = self._since
         return taken
 
     def close(self, why: Callable[[], BaseException]) -> list[Event]:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from prokurist.events.rebalances import Rebalances
+
 
 class Role(Enum):
     """What the group takes us for."""
@@ -70,11 +72,16 @@ NOBODY: Final = Identity()
 
 
 class Enrolment:
-    """Who we are at the moment: the network thread's word, but for the wish to be in."""
+    """Who we are at the moment: the network thread's word, but for the wish to be in.
+
+    Attributes:
+        rebalances: How often what we own was shared out anew.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._identity = NOBODY
+        self.rebalances: Rebalances = Rebalances()
 
     @property
     def identity(self) -> Identity:

@@ -102,6 +102,7 @@ class PartitionState:
         born: The ticket of its assignment, which answers about its log are bound to.
         end: Where the log ends, as far as we have heard; for the lag.
         end_asked: Whether that is being looked up.
+        start: Where the log begins, as far as we have heard.
     """
 
     __slots__ = (
@@ -120,6 +121,7 @@ class PartitionState:
         "position",
         "reset",
         "standing",
+        "start",
         "stuck",
         "ticket",
         "told",
@@ -134,6 +136,7 @@ class PartitionState:
         self.told: bool = False
         self.end_asked: bool = False
         self.end: int | None = None
+        self.start: int | None = None
         self.standing: Standing = Standing.NEW
         self.position: Position | None = None
         self._returned: Position | None = None

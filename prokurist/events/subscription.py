@@ -10,6 +10,7 @@ assigned anew in the meantime, it is dropped, and `settle` says so.
 """
 
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
@@ -19,6 +20,24 @@ from prokurist.events.fetching import Fetching
 from prokurist.events.group_assignment import GroupAssignment
 from prokurist.events.partition_state import PartitionState, Position, Standing
 from prokurist.types import OffsetAndMetadata, TopicPartition
+
+
+class Place(NamedTuple):
+    """Where an assigned partition stands; None is what is not known.
+
+    Attributes:
+        partition: Which.
+        position: The next offset after what the user has done with.
+        start: Where its log begins.
+        end: Where its log ends.
+        paused: Whether the user wants nothing of it for now.
+    """
+
+    partition: TopicPartition
+    position: int | None
+    start: int | None
+    end: int | None
+    paused: bool
 
 
 class Subscription(Confirmation, Fetching, GroupAssignment):
@@ -269,6 +288,27 @@ class Subscription(Confirmation, Fetching, GroupAssignment):
                 return False
             state.need_reset(reset)
             return True
+
+    # --- a reader of metrics, on any thread ------------------------------------------
+
+    def places(self, partitions: Iterable[TopicPartition]) -> list[Place]:
+        """Where some partitions stand; those that are assigned no more are left out.
+
+        The lock is held for all of them: whoever asks for many asks for some at a time.
+        """
+        with self._lock:
+            return [
+                Place(
+                    tp,
+                    None if done is None else done.offset,
+                    state.start,
+                    state.end,
+                    state.paused,
+                )
+                for tp in partitions
+                if (state := self._partitions.get(tp)) is not None
+                for done in (state.done,)
+            ]
 
     @property
     def generation(self) -> int:

@@ -15,6 +15,7 @@ from prokurist.errors import DisconnectException, KafkaException, NetworkExcepti
 from prokurist.events.call import Call
 from prokurist.network_thread.connection import Connection
 from prokurist.network_thread.connection_state import ConnectionState
+from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.features import Features
 from prokurist.network_thread.io.network import (
     Arrived,
@@ -52,6 +53,7 @@ class NetworkClient:
         on_disconnect: Called with the node and the error when a connection goes
             down against our wish, before its requests fail.
         features: What the cluster has finalised.
+        counters: What is counted of requests and connections.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class NetworkClient:
     ) -> None:
         self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = ignore
         self.features: Features = Features()
+        self.counters: TrafficCounters = TrafficCounters()
         self._network = network
         self._resolver = resolver
         self._timer = timer
@@ -146,6 +149,7 @@ class NetworkClient:
             greeting=self._greeting,
             client_id=self._client_id,
             cap=self._cap,
+            counters=self.counters,
         )
 
     def flush(self) -> None:
@@ -154,6 +158,7 @@ class NetworkClient:
             connection.flush()
             if not connection.pipeline.waiting:
                 self._pressing.pop(connection, None)
+        self.counters.unsent = sum(each.pipeline.waiting for each in self._pressing)
 
     def handle(self, happenings: Iterable[Happening]) -> None:
         """Take in what the network says has happened."""

@@ -21,6 +21,7 @@ from typing import Final, Protocol
 
 from prokurist.errors import DisconnectException, KafkaException, error_for
 from prokurist.network_thread.connection_state import ConnectionState, transition
+from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.io.network import Network, SocketAddress
 from prokurist.network_thread.pipeline import Pipeline
 from prokurist.network_thread.requests import Lane, Limits, Unsent
@@ -87,6 +88,7 @@ class Connection:
         greeting: ApiVersions,
         client_id: str,
         cap: Versions | None,
+        counters: TrafficCounters,
     ) -> None:
         self.node = node
         self.lane = lane
@@ -98,6 +100,7 @@ class Connection:
             limits=limits,
             client_id=client_id,
             cap=cap,
+            counters=counters,
             suspect=self.failed,
             state=self._doing,
         )
@@ -108,6 +111,7 @@ class Connection:
         self._client_id = client_id
         self._greeting = greeting
         self._cap = cap
+        self._counters = counters
         self._offered: Versions | None = None
         self._addresses: deque[SocketAddress] = deque()
         self.tried_at: float = -math.inf
@@ -115,6 +119,7 @@ class Connection:
         self._setup_failures = 0
         self._retry_at = -1.0
         self._asked = (0, 0)
+        self._asked_at = -math.inf
         self._setup: Due | None = None
         self._retry: Due | None = None
         self._idle: Due | None = None
@@ -221,12 +226,18 @@ class Connection:
         self._asked = (correlation, version)
         frame = codec.encode(self._greeting, version, correlation, self._client_id)
         self._network.write(self.number, frame)
+        self._asked_at = self._timer.now
+        self._counters.wrote(self.node.id, API_VERSIONS.name, len(frame), self._timer.now)
 
     def _greeted(self, frame: memoryview) -> None:
         correlation, version = self._asked
         if codec.correlation_id(frame) != correlation:
             raise DisconnectException(f"{self.node} answered another request than the greeting")
         answer = codec.decode(self._greeting, version, frame)
+        took = self._timer.now - self._asked_at
+        self._counters.answered(
+            self.node.id, API_VERSIONS.name, len(frame), took, answer.throttle
+        )
         if answer.error == UNSUPPORTED_VERSION:
             self._greet(answer.version_to_ask_again(version))
             return
@@ -238,6 +249,7 @@ class Connection:
         self._offered = answer.offered
         self._cancel_setup()
         self._move(ConnectionState.READY)
+        self._counters.opened += 1
         self._failures = self._setup_failures = 0
         self.pipeline.used_at = self._timer.now
         self.pipeline.throttle(answer.throttle)
@@ -290,6 +302,7 @@ class Connection:
         if self.state is not ConnectionState.READY:
             # A live connection that drops says nothing of how long a setup takes.
             self._setup_failures += 1
+            self._counters.failed += 1
         self._down()
         self._failures += 1
         self._retry_at = self._timer.now + self._limits.reconnect.pause(self._failures)
@@ -324,6 +337,7 @@ class Connection:
         self.pipeline.fail(why)
 
     def _down(self) -> None:
+        self._counters.closed += self.state is ConnectionState.READY
         self._move(ConnectionState.DOWN)
         self._network.close(self.number)
         self._owner.ended(self)

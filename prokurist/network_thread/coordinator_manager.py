@@ -16,6 +16,7 @@ from typing import Final
 from prokurist.errors import GroupAuthorizationException, KafkaException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
+from prokurist.events.counters import Stretch
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.operation import Operation, Promise, Withdrawn
@@ -37,7 +38,11 @@ ITS_LANES: Final = frozenset({Lane.COORDINATOR, Lane.JOIN})
 
 
 class CoordinatorManager:
-    """See the module."""
+    """See the module.
+
+    Attributes:
+        unknown: How long somebody has had to wait for it.
+    """
 
     def __init__(
         self,
@@ -60,6 +65,7 @@ class CoordinatorManager:
         self._troubled_since: float = timer.now
         self._troubled_last: float = -math.inf
         self._warned_at: float | None = None
+        self.unknown: Stretch = Stretch()
 
     @property
     def name(self) -> str | None:
@@ -89,6 +95,7 @@ class CoordinatorManager:
     def _search_shared(self) -> Promise[Node]:
         if self._found is None:
             found = self._found = Promise[Node]()
+            self.unknown.begin(self._timer.now)
             found.on_forsaken = self._stop
             search = Operation(self._look_up(), "FindCoordinator", self._searched)
             self._search = None if search.ended else search
@@ -102,6 +109,7 @@ class CoordinatorManager:
 
     def _searched(self, node: Node | None, error: KafkaException | None) -> None:
         found, self._found, self._search = self._found, None, None
+        self.unknown.end(self._timer.now)
         if node is not None:
             self._node, self._last_error = node, None
         if found is not None:

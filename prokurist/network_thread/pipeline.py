@@ -22,6 +22,7 @@ from prokurist.errors import (
     UnsupportedVersionException,
 )
 from prokurist.events.call import DISCONNECTED
+from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.operation import Withdrawn
 from prokurist.network_thread.requests import ANOTHER_AFTER, Answer, Limits, Sent, Unsent
 from prokurist.network_thread.timer import Timer
@@ -44,6 +45,7 @@ class Pipeline:
         limits: How long each may take, and how many at once.
         client_id: Said in every request.
         cap: What we may use of our own versions, in tests of old protocols.
+        counters: The client's.
         suspect: Called when a request has been in flight for too long.
         state: Says where the connection stands, for an error's text.
     """
@@ -56,6 +58,7 @@ class Pipeline:
         limits: Limits,
         client_id: str,
         cap: Versions | None,
+        counters: TrafficCounters,
         suspect: Callable[[KafkaException], None],
         state: Callable[[], str],
     ) -> None:
@@ -67,6 +70,7 @@ class Pipeline:
         self._limits = limits
         self._client_id = client_id
         self._cap = cap
+        self._counters = counters
         self._suspect = suspect
         self._state = state
         self._correlation = 0
@@ -76,6 +80,7 @@ class Pipeline:
     def submit(self, unsent: Unsent) -> None:
         """Queue a request."""
         unsent.promise.on_forsaken = lambda: self._take_back(unsent)
+        unsent.since = self._timer.now
         if unsent.anybody or unsent.call is None:
             # A call's own deadline bounds its requests; those of nobody in
             # particular must not wait in the queue for ever either.
@@ -129,13 +134,15 @@ class Pipeline:
             if attempt is None:
                 unsent.promise.break_(Withdrawn("the caller has left"))
                 return
-        sent = Sent(unsent, correlation, version, attempt)
+        sent = Sent(unsent, correlation, version, attempt, self._timer.now)
         patience = self._limits.request if unsent.patience is None else unsent.patience
         self._limit(sent, self._timer.now + patience)
         unsent.promise.on_forsaken = lambda: self._abandon(sent)
         self._sent.append(sent)
         self.used_at = self._timer.now
         write(frame)
+        self._counters.queued.observe(sent.began - unsent.since)
+        self._counters.wrote(self._node.id, request.api.name, len(frame), sent.began)
 
     def _limit(self, sent: Sent, at: float) -> None:
         name = sent.unsent.request.api.name
@@ -175,6 +182,7 @@ class Pipeline:
 
     def _abandon(self, sent: Sent) -> None:
         sent.abandoned = True
+        self._counters.abandoned += 1
 
     def match(self, frame: memoryview) -> tuple[Sent, Any]:
         """Take an answer: which request it belongs to, and what it says.
@@ -198,14 +206,22 @@ class Pipeline:
         self.used_at = self._timer.now
         if sent.due is not None:
             self._timer.cancel(sent.due)
+        self._counters.answered(
+            self._node.id,
+            sent.unsent.request.api.name,
+            len(frame),
+            self._timer.now - sent.began,
+            throttle_of(response),
+        )
         return sent, response
 
     def settle(self, sent: Sent, response: Any) -> None:
         """Tell whoever asked; operations run on."""
-        self.throttle(getattr(response, "throttle", 0.0))
+        self.throttle(throttle_of(response))
         if sent.abandoned:
             # Its caller has left; the place in the line was all it still had.
             self.late_answers += 1
+            self._counters.late_answers += 1
             return
         if sent.attempt is not None and sent.unsent.call is not None:
             sent.unsent.call.ended(sent.attempt, self._timer.now, ANSWERED)
@@ -235,6 +251,8 @@ class Pipeline:
         sent, self._sent = self._sent, deque()
         unsent, self._unsent = self._unsent, deque()
         self.throttled_until = 0.0
+        if sent:
+            self._counters.nodes.of(str(self._node.id)).lost += len(sent)
         for each in sent:
             if each.due is not None:
                 self._timer.cancel(each.due)
@@ -262,3 +280,8 @@ class Pipeline:
         return (
             f"Pipeline({self._node}, {len(self._sent)} in flight, {len(self._unsent)} unsent)"
         )
+
+
+def throttle_of(response: Any) -> float:
+    """The seconds of silence that an answer asks for; of some kinds none can."""
+    return getattr(response, "throttle", 0.0)

@@ -83,7 +83,7 @@ class Unsent:
         due: When it has waited long enough, where no call's deadline says so.
     """
 
-    __slots__ = ("anybody", "call", "due", "effect", "patience", "promise", "request")
+    __slots__ = ("anybody", "call", "due", "effect", "patience", "promise", "request", "since")
 
     def __init__(
         self,
@@ -101,24 +101,32 @@ class Unsent:
         self.anybody: bool = anybody
         self.promise: Promise[Answer[Any]] = Promise()
         self.due: Due | None = None
+        self.since: float = 0.0
 
 
 class Sent:
     """A request on the wire.
 
     Attributes:
+        began: When it was written.
         abandoned: Its caller has left; only its place in the line still counts.
         due: When its connection becomes suspect.
     """
 
-    __slots__ = ("abandoned", "attempt", "correlation", "due", "unsent", "version")
+    __slots__ = ("abandoned", "attempt", "began", "correlation", "due", "unsent", "version")
 
     def __init__(
-        self, unsent: Unsent, correlation: int, version: int, attempt: Try | None
+        self,
+        unsent: Unsent,
+        correlation: int,
+        version: int,
+        attempt: Try | None,
+        began: float,
     ) -> None:
         self.unsent: Unsent = unsent
         self.correlation: int = correlation
         self.version: int = version
         self.attempt: Try | None = attempt
+        self.began: float = began
         self.due: Due | None = None
         self.abandoned: bool = False

@@ -24,6 +24,7 @@ from prokurist.events.clock import Clock, Deadline
 from prokurist.events.mailbox import Mailbox
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.counters import LoopCounters
 from prokurist.network_thread.io.network import Network
 from prokurist.network_thread.timer import Timer
 
@@ -95,6 +96,7 @@ class NetworkThread:
         self.mailbox: Mailbox[ApplicationEvent] = Mailbox(network.wake)
         self.life: Life = Life.NEW
         self.turns: int = 0
+        self.counters: LoopCounters = LoopCounters()
         self.died_of: BaseException | None = None
         self._clock = clock
         self._timer = timer
@@ -147,6 +149,11 @@ class NetworkThread:
         return not self._thread.is_alive()
 
     @property
+    def wakes(self) -> int:
+        """How many turns an event of the application has woken."""
+        return self._network.wakes
+
+    @property
     def alive(self) -> bool:
         """Whether it runs."""
         return self.life is Life.RUNNING
@@ -185,7 +192,8 @@ class NetworkThread:
         self._timer.now = self._clock.now()
         self.turns += 1
         mark = self._timer.mark()
-        self._taken.extend(self.mailbox.drain())
+        events = self.mailbox.drain()
+        self._taken.extend(events)
         while self._taken:
             # It leaves the line when it has been taken up, and not before: should
             # that meet a bug of ours, its caller and those behind him still hear.
@@ -198,15 +206,21 @@ class NetworkThread:
         if self._closing:
             self._end()
             return
+        if events:
+            self.counters.took(self.mailbox.drained, self._timer.now, self._clock.now())
+        fired = self._timer.fired
         self._timer.fire(mark)
         for manager in self._managers:
             manager.poll()
         self._client.flush()
         due = self._timer.top()
         # The clock has gone on while operations ran; what is due by now is not waited for.
-        wait = None if due is None else max(0.0, due.at - self._clock.now())
+        now = self._clock.now()
+        wait = None if due is None else max(0.0, due.at - now)
         happenings = self._network.poll(wait)
         self._timer.now = self._clock.now()
+        empty = not (events or happenings or self._timer.fired != fired)
+        self.counters.turned(now, self._timer.now, empty=empty)
         self._client.handle(happenings)
 
     def _end(self) -> None:

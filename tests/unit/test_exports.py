@@ -41,6 +41,7 @@ NAMES = {
     "WakeupException",
     "__version__",
     "errors",
+    "metrics",
     "testing",
 }
 

@@ -117,7 +117,7 @@ class Judge:
             outcome.moved = True
         end = row.last_stable_offset if self._read_committed else row.high_watermark
         if not len(row.records):
-            self._subscription.fetched(wish, None, end=end)
+            self._subscription.fetched(wish, None, end=end, start=row.log_start)
             return
         run = extent(row.records)
         offset = wish.position.offset
@@ -126,7 +126,9 @@ class Judge:
             return
         after = Position(run.next_offset, run.leader_epoch)
         epoch = put.question.leader_epoch
-        if not self._subscription.fetched(wish, after, end=end, leader_epoch=epoch):
+        if not self._subscription.fetched(
+            wish, after, end=end, start=row.log_start, leader_epoch=epoch
+        ):
             return
         outcome.moved = True
         outcome.entries.append(

@@ -24,10 +24,11 @@ from uuid import UUID
 from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
 from prokurist.events.backoff import Backoff
-from prokurist.events.fetch_buffer import FetchBuffer
+from prokurist.events.fetch_buffer import Chunk, FetchBuffer
 from prokurist.events.fetching import Use, Wish
 from prokurist.events.subscription import Subscription
 from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.counters import FetchCounters
 from prokurist.network_thread.fetch.answers import Judge, Outcome
 from prokurist.network_thread.fetch.session import Asked, Terms
 from prokurist.network_thread.fetch.sources import Replicas, Source, Troubles, leadership
@@ -78,6 +79,9 @@ class FetchManager:
         backoff: `retry.backoff.ms` and its `.max.`.
         limits: How much may be fetched.
         replica_lifetime: Seconds for which a replica is preferred to the leader.
+
+    Attributes:
+        counters: What is counted of its answers.
     """
 
     def __init__(
@@ -108,6 +112,7 @@ class FetchManager:
         )
         self._sources: dict[int, Source] = {}
         self._served: dict[TopicPartition, int] = {}
+        self.counters: FetchCounters = FetchCounters()
         self._answers = 0
         self._seen = (-1, -1)
         self._stirred = False
@@ -294,6 +299,9 @@ class FetchManager:
         self._answers += 1
         for entry in outcome.entries:
             self._served[entry.partition] = self._answers
+        self.counters.sizes.observe(
+            sum(len(each.records) for each in outcome.entries if isinstance(each, Chunk))
+        )
         for tp in outcome.well:
             self._troubles.end(tp)
         for tp in outcome.troubled:

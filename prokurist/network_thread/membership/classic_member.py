@@ -189,16 +189,18 @@ class ClassicMember:
     def _begin(self, reason: str) -> None:
         self._due = None
         lost, self._lost = self._lost, False
+        self._ground.enrolment.rebalances.begin(self._ground.timer.now)
         running = Operation(self._round.run(reason, lost=lost), "rebalance", self._ended)
         self._running = None if running.ended else running
 
     def _ended(self, _nothing: None, error: KafkaException | None) -> None:
         self._running = None
-        if isinstance(error, Withdrawn):
-            return
         if error is not None:
-            self._failed(error)
+            self._ground.enrolment.rebalances.fail()
+            if not isinstance(error, Withdrawn):
+                self._failed(error)
             return
+        self._ground.enrolment.rebalances.end(self._ground.timer.now)
         # What was learned meanwhile counts from now on.
         if (why := self._why()) is not None:
             self._want(why)

@@ -181,6 +181,7 @@ class ConsumerMember:
 
     def _stop(self) -> None:
         """Have nothing go on of this membership."""
+        self._ground.enrolment.rebalances.fail()
         self._guard.stop()
         for operation in (self._heartbeats, self._losing):
             if operation is not None:
@@ -269,6 +270,8 @@ class ConsumerMember:
     def _note_work(self) -> None:
         if self.state in (MemberState.STABLE, MemberState.RECONCILING):
             working = self._reconciler.is_working
+            if not working:
+                self._ground.enrolment.rebalances.end(self._ground.timer.now)
             to = MemberState.RECONCILING if working else MemberState.STABLE
             if to is not self.state:
                 self._move(to)
@@ -395,6 +398,7 @@ class ConsumerMember:
         if self.state is MemberState.JOINING:
             self._move(MemberState.STABLE)
         if response.assignment is not None:
+            self._ground.enrolment.rebalances.begin(self._ground.timer.now)
             self._reconciler.aim(response.assignment)
             self._note_work()
 

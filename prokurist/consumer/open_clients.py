@@ -1,0 +1,56 @@
+"""Which clients of this process are open, for whoever reads counters of all of them.
+
+Thread: any; `_lock` is held for a few assignments.
+Invariants: a client is held weakly, so one that nobody closed is gone when it is
+collected; no two that are open have one name.
+"""
+
+import threading
+from typing import Final
+from weakref import ref
+
+from prokurist.consumer.counters import Counted
+
+
+class OpenClients:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._clients: dict[str, ref[Counted]] = {}
+
+    def add(self, client: Counted) -> str:
+        """Another one is open.
+
+        Returns:
+            Its name: its client id, with a number behind it if an older one has that.
+        """
+        client_id = client.machinery.client_id
+        with self._lock:
+            self._clients = {name: each for name, each in self._clients.items() if each()}
+            name, number = client_id, 1
+            while name in self._clients:
+                number += 1
+                name = f"{client_id} ({number})"
+            self._clients[name] = ref(client)
+        return name
+
+    def remove(self, client: Counted) -> None:
+        """It is open no longer."""
+        with self._lock:
+            self._clients = {
+                name: each for name, each in self._clients.items() if each() is not client
+            }
+
+    def all(self) -> list[tuple[str, Counted]]:
+        """Those that are open, by name."""
+        with self._lock:
+            held = tuple(self._clients.items())
+        return [(name, client) for name, each in held if (client := each()) is not None]
+
+    def __repr__(self) -> str:
+        return f"OpenClients({len(self.all())})"
+
+
+OPEN: Final = OpenClients()
+"""Those of this process."""

@@ -1,0 +1,153 @@
+"""Writes `docs/metrics.md` from the catalogue.
+
+Invariants: the output depends on nothing but the catalogue and the table of Java's
+names, and two runs give the same text.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from prokurist.metrics.catalogue import CATALOGUE
+from prokurist.metrics.java import JAVA, Answer
+from prokurist.metrics.metric import Metric
+
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Calls and deadlines": ("call", "deadline", "application", "attempts", "late", "close"),
+    "Reading": ("consumer",),
+    "The network thread": ("network", "loop", "event", "events", "background"),
+    "Brokers": ("request", "requests", "throttle", "node", "connections"),
+    "The client": ("client",),
+}
+"""By the first word after the prefix."""
+
+_INTRO = """\
+# Metrics
+
+% Written by `python -m prokurist.metrics docs`. Change the catalogue in prokurist/metrics.
+
+Every client counts, always; that costs a few tens of nanoseconds for a number and a tenth
+of a microsecond for a histogram, per call, request, turn or answer and never per record.
+Whoever wants to see it has two ways.
+
+**Prometheus.** With the extra `prokurist[prometheus]`, once in a process, at any time:
+
+```python
+import prokurist.metrics
+from prometheus_client import start_http_server
+
+prokurist.metrics.register()
+start_http_server(9108)
+```
+
+One collector reads all clients of the process, those that are made later included. Each
+series has the label `client_id`; of two open clients with one id the younger goes by
+`orders (2)`. The series of a client are gone when it is closed, but for
+`prokurist_close_phase_seconds`, which is kept for the process. Another registry than the
+default one: `register(registry)`. The library's metrics of the process itself stay what
+they are.
+
+**A mapping.** `consumer.metrics()` gives the same numbers of one consumer, from any thread
+and after `close` too, by the names that an exposition has:
+
+```python
+lag = consumer.metrics()['prokurist_consumer_records_lag{topic="orders",partition="3"}']
+```
+
+## How many series
+
+Calls, request kinds and phases are a few dozen names. Brokers and callbacks have at most
+200 labels of a kind, topics 1 000; what comes later is counted under `(others)`. Of the
+partitions that a client reads, 1 000 have series of their own, in the order of the
+assignment: `register(most_partitions=…)` changes that, and 0 leaves them out. The sums and
+extremes (`…_lag_sum`, `…_lag_max`, `…_lead_min`) cover all of them,
+`prokurist_consumer_partitions_unlisted` says how many are left out, and the log says it
+once for each client.
+
+## More than one process
+
+A collector like this one reads the process that it is in; the multiprocess mode of
+`prometheus_client` knows its own instruments only. With gunicorn, give each worker a port
+of its own, and let Prometheus scrape all of them:
+
+```python
+# gunicorn.conf.py
+from prometheus_client import start_http_server
+
+import prokurist.metrics
+
+PORTS = range(9108, 9124)
+
+
+def post_fork(server, worker):
+    \"\"\"After the fork, which threads and sockets do not survive.\"\"\"
+    prokurist.metrics.register()
+    for port in PORTS:
+        try:
+            start_http_server(port)
+        except OSError:
+            continue  # Another worker's.
+        return
+    raise RuntimeError(f"none of the ports {PORTS} is free")
+```
+
+A worker takes the first port that is free, so one that is begun anew has the port of the
+one that it replaces. Have more ports than workers: during a reload there are both.
+Consumers have to be made after the fork as well: a copy of one says so with
+`ForkedClientError`.
+
+## Alerts and a dashboard
+
+In docs/ops of the repository: `prokurist.rules.yml`, with a case for each alert in
+`prokurist.test.yml` (`promtool test rules`), and `dashboard.json` for Grafana. What a
+threshold should be depends on the service; these are where to begin. That calls time out
+is a broker's doing or the network's; that they end *late* never is: then the process is
+short of CPU, or something holds the GIL.
+
+## The catalogue
+
+Counters end in `_total`; the rate of one is Java's `…-rate`. Histograms have buckets: the
+rate of `_sum` by that of `_count` is Java's `…-avg`, and `histogram_quantile` stands in for
+its `…-max`.
+"""
+
+
+def document() -> str:
+    """Write the page.
+
+    Returns:
+        The text of `docs/metrics.md`.
+    """
+    lines = [_INTRO]
+    for title, words in GROUPS.items():
+        lines += [f"### {title}", "", "| metric | type | labels | what it means |"]
+        lines += ["| --- | --- | --- | --- |"]
+        lines += [row(each) for each in CATALOGUE if group_of(each) in words]
+        lines.append("")
+    lines += ["## Java's names", "", "| Java | here | |", "| --- | --- | --- |"]
+    lines += [java_row(name, answer) for name, answer in sorted(JAVA.items())]
+    return "\n".join(lines) + "\n"
+
+
+def group_of(metric: Metric) -> str:
+    """The word that a metric is grouped by."""
+    words = metric.name.removeprefix("prokurist_").split("_")
+    return "call" if words[0] == "calls" else words[0]
+
+
+def row(metric: Metric) -> str:
+    """One metric's line."""
+    labels = ", ".join(f"`{each}`" for each in metric.labels)
+    return f"| `{metric.name}` | {metric.kind.value} | {labels} | {metric.help} |"
+
+
+def java_row(name: str, answer: Answer) -> str:
+    """One Java metric's line."""
+    names = ", ".join(f"`{each}`" for each in answer.ours) or "none"
+    note = answer.note.replace("|", r"\|")
+    return f"| `{name}` | {names} | {note} |"
+
+
+def ungrouped() -> Iterator[str]:
+    """What no group holds: nothing, as a test sees to."""
+    known = {word for words in GROUPS.values() for word in words}
+    return (each.name for each in CATALOGUE if group_of(each) not in known)

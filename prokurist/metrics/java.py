@@ -1,0 +1,187 @@
+"""What Java's consumer calls its metrics, and which of ours answers to each.
+
+Thread: any.
+
+Java shows rates, averages and maxima over its own windows. Here a rate is `rate()` of a
+counter, an average the rate of `_sum` over that of `_count`, and a maximum a quantile of
+the buckets: so several of Java's names share one of ours.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class Answer(NamedTuple):
+    """What stands in a Java metric's place.
+
+    Attributes:
+        ours: The names of our metrics; empty where there is none.
+        note: Which labels select it, or how it is computed; without a name, why there
+            is none.
+    """
+
+    ours: tuple[str, ...]
+    note: str = ""
+
+
+def ours(*names: str, note: str = "") -> Answer:
+    """These of our metrics, without the prefix that all have."""
+    return Answer(tuple(f"prokurist_{name}" for name in names), note)
+
+
+def none(reason: str) -> Answer:
+    """No metric of ours."""
+    return Answer((), reason)
+
+
+BY_API: Final = {
+    "commit-latency": 'api="OffsetCommit"',
+    "heartbeat-response-time": 'api=~"Heartbeat|ConsumerGroupHeartbeat"',
+    "join-time": 'api="JoinGroup"',
+    "sync-time": 'api="SyncGroup"',
+    "fetch-latency": 'api="Fetch"',
+}
+COUNTED_BY_API: Final = {
+    "commit": BY_API["commit-latency"],
+    "heartbeat": BY_API["heartbeat-response-time"],
+    "join": BY_API["join-time"],
+    "sync": BY_API["sync-time"],
+    "fetch": BY_API["fetch-latency"],
+}
+
+NO_AUTHENTICATION: Final = none("this client has no SASL yet, so nothing is authenticated")
+
+JAVA: Final[Mapping[str, Answer]] = {
+    **{
+        f"{name}-{how}": ours("request_seconds", note=labels)
+        for name, labels in BY_API.items()
+        for how in ("avg", "max")
+        if (name, how) != ("heartbeat-response-time", "avg")  # Java has none.
+    },
+    **{
+        f"{name}-{how}": ours("requests_total", note=labels)
+        for name, labels in COUNTED_BY_API.items()
+        for how in ("rate", "total")
+    },
+    **{
+        f"partition-{what}-latency-{how}": ours(
+            "consumer_callback_seconds", note=f'callback="on_partitions_{what}"'
+        )
+        for what in ("assigned", "revoked", "lost")
+        for how in ("avg", "max")
+    },
+    **{
+        f"{what}-authentication-{how}": NO_AUTHENTICATION
+        for what in ("failed", "successful")
+        for how in ("rate", "total")
+    },
+    **{
+        f"{what}-reauthentication-{how}": NO_AUTHENTICATION
+        for what in ("failed", "successful")
+        for how in ("rate", "total")
+    },
+    "successful-authentication-no-reauth-total": NO_AUTHENTICATION,
+    "reauthentication-latency-avg": NO_AUTHENTICATION,
+    "reauthentication-latency-max": NO_AUTHENTICATION,
+    # What the client is.
+    "version": ours("client_info", note="label version"),
+    "commit-id": none("the version says it: a release is one commit"),
+    "start-time-ms": ours("client_start_time_seconds"),
+    "count": none("count({__name__=~'prokurist_.*', client_id='…'}) in Prometheus tells"),
+    # The group.
+    "assigned-partitions": ours("consumer_partitions"),
+    "rebalance-latency-avg": ours("consumer_rebalance_seconds"),
+    "rebalance-latency-max": ours("consumer_rebalance_seconds"),
+    "rebalance-latency-total": ours("consumer_rebalance_seconds", note="its `_sum`"),
+    "rebalance-rate-per-hour": ours("consumer_rebalance_seconds", note="its `_count`"),
+    "rebalance-total": ours("consumer_rebalance_seconds", note="its `_count`"),
+    "failed-rebalance-rate-per-hour": ours("consumer_rebalances_failed_total"),
+    "failed-rebalance-total": ours("consumer_rebalances_failed_total"),
+    "last-heartbeat-seconds-ago": ours("consumer_heartbeat_age_seconds"),
+    "last-rebalance-seconds-ago": ours("consumer_rebalance_age_seconds"),
+    # Fetching.
+    "bytes-consumed-rate": ours("consumer_bytes_total"),
+    "bytes-consumed-total": ours("consumer_bytes_total"),
+    "records-consumed-rate": ours("consumer_records_total"),
+    "records-consumed-total": ours("consumer_records_total"),
+    "fetch-size-avg": ours("consumer_fetch_bytes"),
+    "fetch-size-max": ours("consumer_fetch_bytes", note="of all topics together"),
+    "fetch-throttle-time-avg": ours("throttle_seconds_total", note='api="Fetch"'),
+    "fetch-throttle-time-max": ours("throttle_seconds_total", note='api="Fetch"'),
+    "records-per-request-avg": ours(
+        "consumer_records_total", "consumer_fetch_bytes", note="the one by the other's `_count`"
+    ),
+    "records-lag": ours("consumer_records_lag"),
+    "records-lag-avg": ours("consumer_records_lag", note="avg_over_time"),
+    "records-lag-max": ours("consumer_records_lag_max", "consumer_records_lag"),
+    "records-lead": ours("consumer_records_lead"),
+    "records-lead-avg": ours("consumer_records_lead", note="avg_over_time"),
+    "records-lead-min": ours("consumer_records_lead_min", "consumer_records_lead"),
+    "preferred-read-replica": none(
+        "a broker's id is no number to compute with; prokurist_node_received_bytes_total "
+        "shows from which broker the bytes come"
+    ),
+    # KIP-1068: what goes between the two threads.
+    "application-event-queue-size": ours("events_waiting"),
+    "application-event-queue-time-avg": ours("event_queue_seconds", note="oldest of a drain"),
+    "application-event-queue-time-max": ours("event_queue_seconds"),
+    "application-event-queue-processing-time-avg": ours("event_taking_seconds"),
+    "application-event-queue-processing-time-max": ours("event_taking_seconds"),
+    "application-events-expired-count": ours("calls_timed_out_total"),
+    "background-event-queue-size": ours("background_events_waiting"),
+    "background-event-queue-time-avg": none(
+        "such an event waits for the next poll and for nothing else: "
+        "prokurist_consumer_poll_interval_seconds bounds it"
+    ),
+    "background-event-queue-time-max": none(
+        "as for the average: prokurist_consumer_poll_interval_seconds bounds it"
+    ),
+    "background-event-queue-processing-time-avg": ours("consumer_callback_seconds"),
+    "background-event-queue-processing-time-max": ours("consumer_callback_seconds"),
+    "time-between-network-thread-poll-avg": ours(
+        "loop_busy_seconds", "loop_wait_seconds_total", note="their sums by the turns"
+    ),
+    "time-between-network-thread-poll-max": ours("loop_busy_seconds", note="without the wait"),
+    "unsent-requests-queue-size": ours("requests_waiting"),
+    "unsent-requests-queue-time-avg": ours("request_queue_seconds"),
+    "unsent-requests-queue-time-max": ours("request_queue_seconds"),
+    # Calls and polls.
+    "commit-sync-time-ns-total": ours("call_seconds", note='`_sum`, call="commit_sync"'),
+    "committed-time-ns-total": ours("call_seconds", note='`_sum`, call="committed"'),
+    "last-poll-seconds-ago": ours("consumer_poll_age_seconds", note="since it ended"),
+    "poll-idle-ratio-avg": ours("consumer_poll_seconds", note="rate of its `_sum`"),
+    "time-between-poll-avg": ours("consumer_poll_interval_seconds"),
+    "time-between-poll-max": ours("consumer_poll_interval_seconds"),
+    # The network.
+    "connection-close-rate": ours("connections_closed_total"),
+    "connection-close-total": ours("connections_closed_total"),
+    "connection-count": ours("connections"),
+    "connection-creation-rate": ours("connections_opened_total"),
+    "connection-creation-total": ours("connections_opened_total"),
+    "incoming-byte-rate": ours("node_received_bytes_total"),
+    "incoming-byte-total": ours("node_received_bytes_total"),
+    "outgoing-byte-rate": ours("node_sent_bytes_total"),
+    "outgoing-byte-total": ours("node_sent_bytes_total"),
+    "io-ratio": ours("loop_busy_seconds", note="rate of its `_sum`"),
+    "io-time-ns-avg": ours("loop_busy_seconds"),
+    "io-time-ns-total": ours("loop_busy_seconds", note="its `_sum`"),
+    "io-wait-ratio": ours("loop_wait_seconds_total"),
+    "io-wait-time-ns-avg": ours("loop_wait_seconds_total", "loop_turns_total"),
+    "io-wait-time-ns-total": ours("loop_wait_seconds_total"),
+    "network-io-rate": ours("node_requests_total", "node_request_seconds", note="their sum"),
+    "network-io-total": ours("node_requests_total", "node_request_seconds", note="their sum"),
+    "select-rate": ours("loop_turns_total"),
+    "select-total": ours("loop_turns_total"),
+    "request-latency-avg": ours("node_request_seconds"),
+    "request-latency-max": ours("node_request_seconds"),
+    "request-rate": ours("node_requests_total"),
+    "request-total": ours("node_requests_total"),
+    "request-size-avg": ours("node_sent_bytes_total", "node_requests_total", note="quotient"),
+    "request-size-max": none(
+        "requests of a consumer are small; the average is a quotient of "
+        "prokurist_node_sent_bytes_total and prokurist_node_requests_total"
+    ),
+    "response-rate": ours("node_request_seconds", note="its `_count`"),
+    "response-total": ours("node_request_seconds", note="its `_count`"),
+}
+"""By the metric's name alone: Java uses each with one meaning, whatever its group and tags."""

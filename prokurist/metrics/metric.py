@@ -1,0 +1,106 @@
+"""One metric: its name, what it means, and how it is read.
+
+Thread: any; everything here is immutable.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from prokurist.events.counters import Histogram
+from prokurist.metrics.reading import Reading
+
+Labels: TypeAlias = tuple[str, ...]
+"""The values of a metric's labels, in the order of their names."""
+
+Value: TypeAlias = tuple[Labels, float | Histogram]
+"""What a metric came to, for some values of its labels."""
+
+Sample: TypeAlias = tuple[str, tuple[tuple[str, str], ...], float]
+"""One line of the exposition: a name, labels and a number."""
+
+
+class Kind(Enum):
+    """How a metric's numbers are to be read."""
+
+    COUNTER = "counter"
+    """It only grows; its rate tells."""
+    GAUGE = "gauge"
+    """It is what it is at this moment."""
+    HISTOGRAM = "histogram"
+    """How many values fell below which bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A row of the catalogue.
+
+    Attributes:
+        name: As it is exposed; a counter's ends in `_total`, and a unit stands in it.
+        help: What it means, in a sentence.
+        read: Its values for one client.
+        labels: The names of its labels, beside `client_id`.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    read: Callable[[Reading], Iterable[Value]]
+    labels: tuple[str, ...] = ()
+
+
+def counter(
+    name: str,
+    text: str,
+    read: Callable[[Reading], Iterable[Value]],
+    *labels: str,
+) -> Metric:
+    """A row for something that only grows."""
+    return Metric(name, Kind.COUNTER, text, read, labels)
+
+
+def gauge(
+    name: str,
+    text: str,
+    read: Callable[[Reading], Iterable[Value]],
+    *labels: str,
+) -> Metric:
+    """A row for something that is what it is."""
+    return Metric(name, Kind.GAUGE, text, read, labels)
+
+
+def histogram(
+    name: str,
+    text: str,
+    read: Callable[[Reading], Iterable[Value]],
+    *labels: str,
+) -> Metric:
+    """A row for spans or sizes."""
+    return Metric(name, Kind.HISTOGRAM, text, read, labels)
+
+
+def one(value: float | Histogram | None) -> Iterator[Value]:
+    """The value of a metric without labels; None is no value."""
+    if value is not None:
+        yield (), value
+
+
+def samples(
+    metric: Metric, labels: tuple[tuple[str, str], ...], value: float | Histogram
+) -> Iterator[Sample]:
+    """The lines that a value makes."""
+    if not isinstance(value, Histogram):
+        yield metric.name, labels, float(value)
+        return
+    below, counts = 0, tuple(value.counts)
+    for bound, count in zip((*value.bounds, float("inf")), counts, strict=True):
+        below += count
+        yield f"{metric.name}_bucket", (*labels, ("le", bound_of(bound))), float(below)
+    yield f"{metric.name}_sum", labels, value.total
+    yield f"{metric.name}_count", labels, float(below)
+
+
+def bound_of(bound: float) -> str:
+    """An upper bound as Prometheus writes it."""
+    return "+Inf" if bound == float("inf") else repr(bound)

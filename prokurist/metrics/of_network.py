@@ -1,0 +1,193 @@
+"""Rows that the network thread counts: turns, requests, connections.
+
+Thread: any.
+"""
+
+from collections.abc import Callable, Iterator
+
+from prokurist.events.counters import Histogram
+from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, one
+from prokurist.metrics.reading import Reading
+from prokurist.network_thread.counters import ApiCounters, NodeCounters
+
+
+def by_api(
+    of: Callable[[ApiCounters], float | Histogram],
+) -> Callable[[Reading], Iterator[Value]]:
+    """A value for each kind of request."""
+
+    def read(at: Reading) -> Iterator[Value]:
+        for api, counters in at.client.machinery.client.counters.apis.children.items():
+            yield (api,), of(counters)
+
+    return read
+
+
+def by_node(
+    of: Callable[[NodeCounters], float | Histogram],
+) -> Callable[[Reading], Iterator[Value]]:
+    """A value for each broker."""
+
+    def read(at: Reading) -> Iterator[Value]:
+        for node, counters in at.client.machinery.client.counters.nodes.children.items():
+            yield (node,), of(counters)
+
+    return read
+
+
+def lateness(at: Reading) -> Iterator[Value]:
+    """Of a thread that runs."""
+    machinery = at.client.machinery
+    due = machinery.timer.next_at
+    if machinery.thread.alive:
+        yield (), 0.0 if due is None else max(0.0, at.now - due)
+
+
+def connections(at: Reading) -> Iterator[Value]:
+    """Those that came up and have not gone."""
+    counters = at.client.machinery.client.counters
+    closed = counters.closed  # First: more may come up until the other is read.
+    yield (), counters.opened - closed
+
+
+ROWS: tuple[Metric, ...] = (
+    gauge(
+        "prokurist_network_thread_alive",
+        "1 while the network thread runs; 0 after it died of a bug.",
+        lambda at: one(at.client.machinery.thread.alive),
+    ),
+    gauge(
+        "prokurist_loop_lateness_seconds",
+        "How long the network thread has left undone what is due; 0 where nothing is.",
+        lateness,
+    ),
+    counter(
+        "prokurist_loop_turns_total",
+        "Turns of the network thread's loop.",
+        lambda at: one(at.client.machinery.thread.turns),
+    ),
+    counter(
+        "prokurist_loop_empty_turns_total",
+        "Turns in which nothing was asked, nothing was due, and nothing came.",
+        lambda at: one(at.client.machinery.thread.counters.empty),
+    ),
+    counter(
+        "prokurist_loop_wakeups_total",
+        "Turns whose wait for the network was ended by an event of the application.",
+        lambda at: one(at.client.machinery.thread.wakes),
+    ),
+    histogram(
+        "prokurist_loop_busy_seconds",
+        "How long each turn worked, from the end of one wait for the network to the next.",
+        lambda at: one(at.client.machinery.thread.counters.busy),
+    ),
+    counter(
+        "prokurist_loop_wait_seconds_total",
+        "Time in which the loop waited for the network.",
+        lambda at: one(at.client.machinery.thread.counters.waited),
+    ),
+    gauge(
+        "prokurist_events_waiting",
+        "Events of the application that the network thread has not taken yet.",
+        lambda at: one(len(at.client.machinery.thread.mailbox)),
+    ),
+    histogram(
+        "prokurist_event_queue_seconds",
+        "How long the oldest event of each drain had waited for the network thread.",
+        lambda at: one(at.client.machinery.thread.counters.queued),
+    ),
+    histogram(
+        "prokurist_event_taking_seconds",
+        "How long the network thread took to take up the events of one drain.",
+        lambda at: one(at.client.machinery.thread.counters.taking),
+    ),
+    gauge(
+        "prokurist_background_events_waiting",
+        "Errors and rebalance steps that wait for the next poll.",
+        lambda at: one(at.client.machinery.background.waiting),
+    ),
+    counter(
+        "prokurist_requests_total",
+        "Requests that were written, by the names of Kafka's protocol.",
+        by_api(lambda api: api.sent),
+        "api",
+    ),
+    histogram(
+        "prokurist_request_seconds",
+        "From the writing of a request to its answer; late answers count, lost ones do not.",
+        by_api(lambda api: api.seconds),
+        "api",
+    ),
+    counter(
+        "prokurist_throttle_seconds_total",
+        "Silence that brokers have asked for in their answers (quotas).",
+        by_api(lambda api: api.throttled),
+        "api",
+    ),
+    gauge(
+        "prokurist_requests_waiting",
+        "Requests that could not be written yet, at the end of the last turn's writing.",
+        lambda at: one(at.client.machinery.client.counters.unsent),
+    ),
+    histogram(
+        "prokurist_request_queue_seconds",
+        "How long requests waited to be written.",
+        lambda at: one(at.client.machinery.client.counters.queued),
+    ),
+    counter(
+        "prokurist_attempts_abandoned_total",
+        "Requests on the wire that nobody waited for any more.",
+        lambda at: one(at.client.machinery.client.counters.abandoned),
+    ),
+    counter(
+        "prokurist_late_answers_total",
+        "Answers to those, which were dropped.",
+        lambda at: one(at.client.machinery.client.counters.late_answers),
+    ),
+    counter(
+        "prokurist_node_requests_total",
+        "Requests that were written to a broker; bootstrap addresses have negative ids.",
+        by_node(lambda node: node.sent),
+        "node_id",
+    ),
+    counter(
+        "prokurist_node_requests_lost_total",
+        "Requests that failed because their connection went down.",
+        by_node(lambda node: node.lost),
+        "node_id",
+    ),
+    histogram(
+        "prokurist_node_request_seconds",
+        "From the writing of a request to its answer.",
+        by_node(lambda node: node.seconds),
+        "node_id",
+    ),
+    counter(
+        "prokurist_node_sent_bytes_total",
+        "Bytes of the requests written to a broker.",
+        by_node(lambda node: node.bytes_sent),
+        "node_id",
+    ),
+    counter(
+        "prokurist_node_received_bytes_total",
+        "Bytes of a broker's answers.",
+        by_node(lambda node: node.bytes_received),
+        "node_id",
+    ),
+    gauge("prokurist_connections", "Connections that are ready.", connections),
+    counter(
+        "prokurist_connections_opened_total",
+        "Connections that became ready.",
+        lambda at: one(at.client.machinery.client.counters.opened),
+    ),
+    counter(
+        "prokurist_connections_closed_total",
+        "Connections that were ready and are gone, by our wish or not.",
+        lambda at: one(at.client.machinery.client.counters.closed),
+    ),
+    counter(
+        "prokurist_connections_failed_total",
+        "Tries to connect that came to nothing.",
+        lambda at: one(at.client.machinery.client.counters.failed),
+    ),
+)

@@ -1,0 +1,167 @@
+"""The catalogue for Prometheus: one collector for all clients of the process.
+
+Thread: whichever scrapes. A scrape reads plain numbers; it takes no lock that a call
+holds for more than a few assignments, and waits for nothing.
+Invariants: `prometheus_client` is loaded when somebody registers, and not before; a
+client's series are there from its making to its `close`.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+from prokurist.consumer.counters import CLOSED, Counted
+from prokurist.consumer.open_clients import OPEN
+from prokurist.events.counters import Histogram
+from prokurist.metrics.catalogue import CATALOGUE
+from prokurist.metrics.metric import Kind, Metric, Value, samples
+from prokurist.metrics.of_calls import CLOSE_PHASES
+from prokurist.metrics.reading import MOST_PARTITIONS, Reading
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client import Metric as Family
+
+LOG: Final = logging.getLogger("prokurist.metrics")
+
+REGISTERED: Final[WeakKeyDictionary[object, "ClientsCollector"]] = WeakKeyDictionary()
+"""By registry: one that is registered with twice has one collector all the same."""
+
+
+def register(
+    registry: "CollectorRegistry | None" = None, *, most_partitions: int = MOST_PARTITIONS
+) -> None:
+    """Have all clients of this process read by a registry of `prometheus_client`.
+
+    Once for a process is enough: it covers clients that are made later, and those that
+    are closed have no series any more. A second time does nothing but set
+    `most_partitions` anew. Nothing is served by this: see `start_http_server` of
+    `prometheus_client`.
+
+    Args:
+        registry: Where; None for the default registry.
+        most_partitions: How many partitions of each client have series of their own; 0
+            for none. Sums and extremes cover all of them in any case.
+
+    Raises:
+        ImportError: `prometheus_client` is not installed.
+        ValueError: The registry holds some of the names already, or the number is negative.
+    """
+    if most_partitions < 0:
+        raise ValueError(f"most_partitions is 0 or more, not {most_partitions}")
+    if registry is None:
+        registry = default_registry()
+    known = REGISTERED.get(registry)
+    if known is not None:
+        known.most_partitions = most_partitions
+        return
+    collector = ClientsCollector(most_partitions)
+    try:
+        registry.register(collector)
+    except ValueError as error:
+        raise ValueError(
+            f"the registry holds names that begin with prokurist_ already ({error}): "
+            f"unregister whoever holds them, or pass a registry of its own"
+        ) from error
+    REGISTERED[registry] = collector
+
+
+def default_registry() -> "CollectorRegistry":
+    """The one that `prometheus_client` serves by itself.
+
+    Raises:
+        ImportError: It is not installed.
+    """
+    try:
+        from prometheus_client import REGISTRY  # noqa: PLC0415 - see the module
+    except ImportError as error:
+        raise ImportError(
+            "prokurist.metrics.register needs prometheus_client: install "
+            "prokurist[prometheus]; without it, consumer.metrics() gives the same numbers"
+        ) from error
+    return REGISTRY
+
+
+class ClientsCollector:
+    """What a registry asks; see the module.
+
+    Args:
+        most_partitions: See `register`.
+        clients: Those that are open, by name.
+    """
+
+    def __init__(
+        self,
+        most_partitions: int = MOST_PARTITIONS,
+        clients: Callable[[], Iterable[tuple[str, Counted]]] = OPEN.all,
+    ) -> None:
+        self.most_partitions: int = most_partitions
+        self._clients = clients
+        self._warned: set[str] = set()
+
+    def describe(self) -> Iterator["Family"]:
+        """The names, without which a registry would collect to learn them."""
+        return map(empty, CATALOGUE)
+
+    def collect(self) -> Iterator["Family"]:
+        """All samples of this moment."""
+        readings = [
+            (name, Reading(client, self.most_partitions)) for name, client in self._clients()
+        ]
+        for name, at in readings:
+            self._tell_of_bounds(name, at)
+        for metric in CATALOGUE:
+            family = empty(metric)
+            if metric is CLOSE_PHASES:
+                closed = [((phase,), value) for phase, value in CLOSED.phases.children.items()]
+                fill(family, metric, metric.labels, closed)
+            else:
+                labels = ("client_id", *metric.labels)
+                for name, at in readings:
+                    own = (((name, *values), value) for values, value in metric.read(at))
+                    fill(family, metric, labels, own)
+            yield family
+
+    def _tell_of_bounds(self, name: str, at: Reading) -> None:
+        """Say once for each client that not every partition has series of its own."""
+        left_out = at.partitions.count - len(at.partitions.listed)
+        if left_out and self.most_partitions and name not in self._warned:
+            self._warned.add(name)
+            LOG.warning(
+                "%s reads %d partitions: %d of them have series of their own, the sums cover "
+                "all; pass most_partitions to prokurist.metrics.register for more",
+                name,
+                at.partitions.count,
+                len(at.partitions.listed),
+            )
+
+    def __repr__(self) -> str:
+        return f"ClientsCollector(most_partitions={self.most_partitions})"
+
+
+def empty(metric: Metric) -> "Family":
+    """A row without values, as `prometheus_client` has it."""
+    from prometheus_client import Metric as Family  # noqa: PLC0415 - see the module
+
+    # A counter's family goes by the name without its suffix.
+    name = metric.name.removesuffix("_total") if metric.kind is Kind.COUNTER else metric.name
+    return Family(name, metric.help, metric.kind.value)
+
+
+def fill(
+    family: "Family", metric: Metric, labels: tuple[str, ...], values: Iterable[Value]
+) -> None:
+    """Add the samples that some values make."""
+    from prometheus_client.samples import Sample  # noqa: PLC0415 - see the module
+
+    for of_labels, value in values:
+        pairs = tuple(zip(labels, of_labels, strict=True))
+        if isinstance(value, Histogram):
+            family.samples += [
+                Sample(name, dict(all_pairs), number)
+                for name, all_pairs, number in samples(metric, pairs, value)
+            ]
+        else:
+            # Partitions make thousands of these: by the short way.
+            family.samples.append(Sample(metric.name, dict(pairs), float(value)))

@@ -1,0 +1,122 @@
+"""One client at one moment: what the rows of the catalogue read.
+
+Thread: any. It takes the lock of the subscription for a few partitions at a time, and
+no other.
+
+Partitions may be very many. The sums cover all of them; series of their own have as
+many as the reader allows, in the order of the assignment, and how many are left out is
+a metric itself.
+"""
+
+from dataclasses import dataclass, field
+from itertools import islice
+
+from prokurist.consumer.counters import Counted
+from prokurist.events.subscription import Place
+
+AT_A_TIME = 250
+"""Partitions that are looked at under the lock at once: about a tenth of a millisecond."""
+
+MOST_PARTITIONS = 1000
+"""Partitions of a client that have series of their own, where nobody says otherwise."""
+
+
+@dataclass(slots=True)
+class Spread:
+    """What some numbers come to, without keeping them.
+
+    Attributes:
+        total: Their sum.
+        least: The smallest; None where there is none.
+        most: The largest.
+    """
+
+    total: int = 0
+    least: int | None = None
+    most: int | None = None
+
+    def add(self, number: int) -> None:
+        """Count one in."""
+        self.total += number
+        if self.least is None or number < self.least:
+            self.least = number
+        if self.most is None or number > self.most:
+            self.most = number
+
+
+@dataclass(slots=True)
+class Partitions:
+    """What was found of the assigned partitions.
+
+    Attributes:
+        listed: Those that have series of their own.
+        count: How many are assigned.
+        paused: How many of them are paused.
+        lag: How far they are behind the ends of their logs.
+        lead: How far they are ahead of the beginnings.
+    """
+
+    listed: list[Place] = field(default_factory=list)
+    count: int = 0
+    paused: int = 0
+    lag: Spread = field(default_factory=Spread)
+    lead: Spread = field(default_factory=Spread)
+
+
+class Reading:
+    """See the module.
+
+    Args:
+        client: The client.
+        most: How many partitions have series of their own.
+
+    Attributes:
+        now: Its clock.
+        partitions: What it reads.
+    """
+
+    __slots__ = ("client", "now", "partitions")
+
+    def __init__(self, client: Counted, most: int = MOST_PARTITIONS) -> None:
+        self.client: Counted = client
+        self.now: float = client.caller.now()
+        self.partitions: Partitions = looked_at(client, most)
+
+    def since(self, moment: float | None) -> float | None:
+        """How long ago a moment was; None for one that has not been."""
+        return None if moment is None else max(0.0, self.now - moment)
+
+    def __repr__(self) -> str:
+        return f"Reading({self.client} at {self.now:.3f})"
+
+
+def looked_at(client: Counted, most: int) -> Partitions:
+    """Look at all partitions, some at a time."""
+    subscription = client.machinery.subscription
+    found = Partitions()
+    assigned = iter(tuple(subscription.assigned()))
+    while some := tuple(islice(assigned, AT_A_TIME)):
+        places = subscription.places(some)
+        found.listed += places[: most - len(found.listed)]
+        found.count += len(places)
+        for place in places:
+            found.paused += place.paused
+            if (lag := lag_of(place)) is not None:
+                found.lag.add(lag)
+            if (lead := lead_of(place)) is not None:
+                found.lead.add(lead)
+    return found
+
+
+def lag_of(place: Place) -> int | None:
+    """How many offsets lie between a position and the end of the log."""
+    if place.position is None or place.end is None:
+        return None
+    return max(0, place.end - place.position)
+
+
+def lead_of(place: Place) -> int | None:
+    """How many offsets lie between the beginning of the log and a position."""
+    if place.position is None or place.start is None:
+        return None
+    return max(0, place.position - place.start)

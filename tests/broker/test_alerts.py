@@ -1,0 +1,150 @@
+"""A real Prometheus scrapes a real consumer of a real Kafka that freezes, and says so."""
+
+import json
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry, start_http_server
+
+import prokurist.metrics
+from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicPartition
+from prokurist.testing.kafka import RealKafka
+from prokurist.testing.kafka.ports import free_port
+from tests.broker.conftest import Asking
+
+pytestmark = pytest.mark.kafka
+
+OPS = Path(__file__).parents[2] / "docs" / "ops"
+NO_PROMETHEUS = "prometheus is not installed (Debian: apt-get install prometheus)"
+CLIENT = "alerts-under-test"
+TP = TopicPartition("orders", 0)
+
+CONFIG = """
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [rules.yml]
+scrape_configs:
+  - job_name: app
+    static_configs: [{targets: ["127.0.0.1:%d"]}]
+"""
+
+
+class Prometheus:
+    """One that scrapes, and tells which alerts fire."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def ask(self, path: str) -> Any:
+        """An answer of its API; None while there is none."""
+        try:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{self.port}/api/v1/{path}", timeout=5
+            ) as answer:
+                return json.load(answer)["data"]
+        except OSError:
+            return None
+
+    def value(self, query: str) -> float | None:
+        """What a query of one series comes to."""
+        data = self.ask(f"query?query={urllib.request.quote(query)}")  # type: ignore[attr-defined]
+        if not data or not data["result"]:
+            return None
+        return float(data["result"][0]["value"][1])
+
+    def firing(self) -> dict[str, dict[str, str]]:
+        """The alerts that fire, with their labels."""
+        data = self.ask("alerts") or {"alerts": []}
+        return {
+            each["labels"]["alertname"]: each["labels"]
+            for each in data["alerts"]
+            if each["state"] == "firing"
+        }
+
+
+@pytest.fixture
+def prometheus(tmp_path: Path, asking_registry: CollectorRegistry) -> Iterator[Prometheus]:
+    """A Prometheus with our rules, which wait for nothing, and this process as its target."""
+    program = shutil.which("prometheus")
+    if program is None:
+        pytest.skip(NO_PROMETHEUS)
+    server, thread = start_http_server(0, addr="127.0.0.1", registry=asking_registry)
+    rules = (OPS / "prokurist.rules.yml").read_text("utf-8")
+    quick = "\n".join(
+        "        for: 1s" if line.startswith("        for: ") else line
+        for line in rules.splitlines()
+    )
+    (tmp_path / "rules.yml").write_text(quick, "utf-8")
+    (tmp_path / "config.yml").write_text(CONFIG % server.server_port, "utf-8")
+    port = free_port()
+    run = subprocess.Popen(
+        [
+            program,
+            f"--config.file={tmp_path / 'config.yml'}",
+            f"--storage.tsdb.path={tmp_path / 'data'}",
+            f"--web.listen-address=127.0.0.1:{port}",
+            "--log.level=error",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield Prometheus(port)
+    finally:
+        run.kill()
+        run.wait()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.fixture
+def asking_registry() -> CollectorRegistry:
+    """A registry that all clients of this process are registered with."""
+    registry = CollectorRegistry()
+    prokurist.metrics.register(registry)
+    return registry
+
+
+@pytest.mark.timeout(180)
+def test_a_frozen_broker_makes_the_alerts_fire(
+    prometheus: Prometheus, orders: RealKafka, eventually: Asking
+) -> None:
+    """Calls that time out, and heartbeats that are late; before that, nothing.
+
+    That no call ends late is the point: ProkuristCallsLate keeps quiet.
+    """
+    with KafkaConsumer(
+        {"bootstrap.servers": orders.bootstrap, "group.id": CLIENT, "client.id": CLIENT},
+        enable_auto_commit=False,
+        request_timeout_ms=60_000,
+    ) as consumer:
+        consumer.subscribe(["orders"])
+        eventually(lambda: (consumer.poll(0.2), consumer.assignment())[1])
+        consumer.commit_sync({TP: OffsetAndMetadata(0)}, timeout=10)
+        member = f'prokurist_consumer_member{{client_id="{CLIENT}"}}'
+        eventually(lambda: prometheus.value(member) == 1, 60)
+        # A first call has made the series, so that `increase` has where to begin.
+        timed_out = f'prokurist_calls_timed_out_total{{client_id="{CLIENT}"}}'
+        eventually(lambda: prometheus.value(timed_out) == 0, 30)
+        assert not prometheus.firing()
+        orders.freeze()
+        try:
+            with pytest.raises(TimeoutException):
+                consumer.commit_sync({TP: OffsetAndMetadata(0)}, timeout=1.0)
+            eventually(lambda: "ProkuristCallsTimedOut" in prometheus.firing(), 30)
+            eventually(lambda: "ProkuristHeartbeatsLate" in prometheus.firing(), 60)
+            firing = prometheus.firing()
+        finally:
+            orders.thaw()
+        assert firing["ProkuristCallsTimedOut"]["call"] == "commit_sync"
+        assert firing["ProkuristHeartbeatsLate"]["client_id"] == CLIENT
+        assert "ProkuristCallsLate" not in firing
+        late = f'prokurist_consumer_heartbeat_age_seconds{{client_id="{CLIENT}"}} < 10'
+        eventually(lambda: (consumer.poll(0.2), prometheus.value(late))[1] is not None, 60)
+    # Its series are gone with it.
+    eventually(lambda: prometheus.value(member) is None, 30)

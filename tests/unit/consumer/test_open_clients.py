@@ -1,0 +1,59 @@
+"""Which clients are open, and by which names."""
+
+import gc
+from types import SimpleNamespace
+from typing import Any, cast
+
+from prokurist.consumer.counters import CallerCounters, ClosedClients, Counted
+from prokurist.consumer.open_clients import OpenClients
+from prokurist.events.counters import Family
+
+
+def client(client_id: str) -> Counted:
+    """One that has nothing but a name."""
+    machinery = cast("Any", SimpleNamespace(client_id=client_id))
+    nothing = cast("Any", None)
+    return Counted(nothing, machinery, nothing, Family(nothing), 0)
+
+
+def names(clients: OpenClients) -> list[str]:
+    """By which those go that are open."""
+    return [name for name, _ in clients.all()]
+
+
+def test_two_with_one_id_have_two_names() -> None:
+    """The younger one's has a number, which is free again when it is gone."""
+    clients = OpenClients()
+    first, second, third = (client("orders") for _ in range(3))
+    assert [clients.add(each) for each in (first, second, third)] == [
+        "orders",
+        "orders (2)",
+        "orders (3)",
+    ]
+    clients.remove(second)
+    assert names(clients) == ["orders", "orders (3)"]
+    fourth = client("orders")
+    assert clients.add(fourth) == "orders (2)"
+    assert repr(clients) == "OpenClients(3)"
+
+
+def test_one_that_nobody_closed_is_gone_when_it_is_collected() -> None:
+    """The list keeps nobody alive."""
+    clients = OpenClients()
+    clients.add(client("left behind"))
+    gc.collect()
+    assert names(clients) == []
+    kept = client("left behind")
+    assert clients.add(kept) == "left behind"
+
+
+def test_closed_clients_are_counted_together() -> None:
+    """Their phases, by name."""
+    closed = ClosedClients()
+    for seconds in (0.1, 0.3):
+        counters = CallerCounters()
+        counters.closing.of("leave").observe(seconds)
+        closed.add(counters)
+    assert closed.phases.children["leave"].count == 2
+    assert closed.phases.children["leave"].total == 0.4
+    assert repr(closed) == "ClosedClients(2)"

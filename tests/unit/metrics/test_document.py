@@ -1,0 +1,66 @@
+"""What is generated is current."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prokurist.metrics.__main__ import main
+
+PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
+
+
+def test_the_page_is_current(capsys: pytest.CaptureFixture[str]) -> None:
+    """A change of the catalogue that is not written out fails here, with the command."""
+    assert main(["docs"]) == 0
+    current = capsys.readouterr().out == PAGE.read_text(encoding="utf-8")
+    assert current, "refresh it: python -m prokurist.metrics docs > docs/metrics.md"
+
+
+@pytest.mark.parametrize("arguments", [[], ["poem"], ["docs", "docs"]])
+def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    """Anything but one known page is answered with the usage."""
+    assert main(arguments) == 2
+    assert "usage: python -m prokurist.metrics docs" in capsys.readouterr().err
+
+
+def test_its_examples_are_python() -> None:
+    """Each of them parses."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        ast.parse(block)
+
+
+WORKERS = """
+import re, sys, urllib.request
+page = open(sys.argv[1], encoding="utf-8").read()
+block = re.search(r"# gunicorn.conf.py\\n(.*?)```", page, re.DOTALL).group(1)
+names = {}
+exec(block, names)
+import socket
+free = socket.socket(); free.bind(("", 0)); first = free.getsockname()[1]; free.close()
+names["PORTS"] = range(first, min(first + 50, 65536))
+names["post_fork"](None, None)
+names["post_fork"](None, None)
+ports = []
+for port in names["PORTS"]:
+    try:
+        text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read()
+    except OSError:
+        continue
+    if b"prokurist_consumer_records_total" in text:
+        ports.append(port)
+print(len(ports))
+"""
+
+
+def test_the_example_for_several_processes_works() -> None:
+    """Two workers, two ports, and our metrics at both; here in one process."""
+    run = subprocess.run(
+        [sys.executable, "-c", WORKERS, str(PAGE)], capture_output=True, text=True, check=False
+    )
+    assert run.stdout.strip() == "2", run.stderr
