@@ -7,7 +7,6 @@ outranks it and is raised as it is; whoever sends one wants no more waiting, so 
 phases that are left get none.
 """
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -20,8 +19,12 @@ from prokurist.errors import KafkaException
 from prokurist.events.application_events import Close
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
-
-LOG: Final = logging.getLogger("prokurist.consumer")
+from prokurist.events.tellings import (
+    CLIENT_CLOSED,
+    CLOSE_FAILED_AGAIN,
+    CLOSE_INTERRUPTED,
+    CLOSE_PHASE_ENDED,
+)
 
 MOST_RESERVED: Final = 1.0
 SHARE_RESERVED: Final = 0.25
@@ -75,23 +78,27 @@ class Closing:
         # Commits that nobody answers must not take the time that the end itself needs.
         reserved = min(MOST_RESERVED, budget * SHARE_RESERVED)
         commits_end = Deadline(call.deadline.at - reserved)
-        self._phase(lambda: self.auto.close(self._by(commits_end), last=last_commit))
-        self._phase(self.part)
-        self._phase(lambda: self.commits.finish(self._by(commits_end)))
-        self._phase(self.commits.give_up)
+        self._phase(
+            "the last commit", lambda: self.auto.close(self._by(commits_end), last=last_commit)
+        )
+        self._phase("the listener", self.part)
+        self._phase("commits", lambda: self.commits.finish(self._by(commits_end)))
+        self._phase("callbacks", self.commits.give_up)
         # Always, and with the time that was kept for it: others wait for its partitions.
-        self._phase(lambda: self.leave(self._leaving(call)))
+        self._phase("leaving the group", lambda: self.leave(self._leaving(call)))
         self.caller.closed = True
         # The thread needs one turn to close everything. It is given that turn even if
         # the budget is used up, or was nothing.
         last = Deadline(max(call.deadline.at, self.caller.now() + LAST_TURN))
-        self._phase(lambda: self._end_thread(call, last))
-        self._phase(lambda: self._join(last))
-        self._phase(self.interceptors.close)
+        self._phase("the connections", lambda: self._end_thread(call, last))
+        self._phase("the thread", lambda: self._join(last))
+        self._phase("interceptors", self.interceptors.close)
+        self.caller.trace.tell(CLIENT_CLOSED, seconds=self.caller.now() - call.began)
         self._raise()
 
-    def _phase(self, work: Callable[[], Exception | None]) -> None:
+    def _phase(self, name: str, work: Callable[[], Exception | None]) -> None:
         """Do it, and remember what it raises or returns."""
+        began = self.caller.now()
         try:
             failed = work()
         except Exception as error:  # noqa: BLE001 - it is raised at the end
@@ -99,8 +106,11 @@ class Closing:
         except BaseException as interrupt:  # noqa: BLE001 - as above
             self._interrupt = self._interrupt or interrupt
             return
+        finally:
+            took = self.caller.now() - began
+            self.caller.trace.tell(CLOSE_PHASE_ENDED, phase=name, seconds=took)
         if failed is not None and self._failure is not None:
-            LOG.warning("another failure in close", exc_info=failed)
+            self.caller.trace.tell(CLOSE_FAILED_AGAIN, error=failed)
         self._failure = self._failure or failed
 
     def _by(self, deadline: Deadline) -> Deadline:
@@ -110,7 +120,8 @@ class Closing:
         return deadline.earlier(Deadline(self.caller.now()))
 
     def _leaving(self, call: Call) -> Call:
-        return Call("close", self.caller.now(), self._by(call.deadline))
+        caller = self.caller
+        return Call("close", caller.now(), self._by(call.deadline), trace=caller.tracing)
 
     def _end_thread(self, call: Call, last: Deadline) -> None:
         try:
@@ -125,9 +136,7 @@ class Closing:
     def _raise(self) -> None:
         if self._interrupt is not None:
             if self._failure is not None:
-                LOG.warning(
-                    "interrupted while closing, after a failure", exc_info=self._failure
-                )
+                self.caller.trace.tell(CLOSE_INTERRUPTED, error=self._failure)
             raise self._interrupt
         if self._failure is not None:
             name = type(self._failure).__name__

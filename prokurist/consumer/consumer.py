@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.metadata import version
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, overload
 
@@ -31,6 +32,8 @@ from prokurist.consumer.lookups import Lookups
 from prokurist.consumer.subscribing import Subscribing
 from prokurist.errors import IllegalStateException
 from prokurist.events.clock import CallersClock, MonotonicClock, as_seconds
+from prokurist.events.tellings import CLIENT_STARTED
+from prokurist.events.trace import Trace
 from prokurist.types import GroupMembershipOperation
 
 if TYPE_CHECKING:
@@ -103,11 +106,16 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
         try:
             self._wire(settings, clock, machinery)
             machinery.thread.start()
-            at_exit.remember(self, KafkaConsumer._close)
+            at_exit.remember(self, KafkaConsumer._close, machinery.trace)
+            self._tell_start(settings, machinery.trace)
         except BaseException:
             machinery.thread.abandon()
             self._machinery = None
             raise
+
+    def _tell_start(self, config: ConsumerConfig, trace: Trace) -> None:
+        servers = ",".join(f"{each.host}:{each.port}" for each in config.bootstrap_servers)
+        trace.tell(CLIENT_STARTED, version=version("prokurist"), bootstrap=servers)
 
     @classmethod
     def wired(cls, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> Self:
@@ -134,9 +142,12 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
             memory=config.fetch_buffer_max_bytes,
         )
         self._caller = Caller(
-            clock, machinery.thread.mailbox, config.default_api_timeout_ms / 1000
+            clock,
+            machinery.thread.mailbox,
+            config.default_api_timeout_ms / 1000,
+            machinery.trace,
         )
-        self._interceptors = Interceptors(config.interceptor_classes)
+        self._interceptors = Interceptors(config.interceptor_classes, machinery.trace)
         interval = config.auto_commit_interval_ms / 1000
         self._auto = AutoCommitter(
             self._caller,
