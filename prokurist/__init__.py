@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from prokurist import errors as errors
     from prokurist import testing as testing
+    from prokurist import timeline as timeline
     from prokurist.config import ConsumerConfig as ConsumerConfig
     from prokurist.config import ProducerConfig as ProducerConfig
     from prokurist.config import Secret as Secret
@@ -69,6 +70,7 @@ __all__ = [
     "__version__",
     "errors",
     "testing",
+    "timeline",
 ]
 
 _HOMES = {
@@ -100,7 +102,7 @@ _HOMES = {
 }
 """Where each name lives; `test_exports` keeps it equal to what type checkers see."""
 
-_ROOMS = frozenset({"errors", "testing"})
+_ROOMS = frozenset({"errors", "testing", "timeline"})
 
 
 def __getattr__(name: str) -> Any:

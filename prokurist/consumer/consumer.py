@@ -318,3 +318,8 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
     def __repr__(self) -> str:
         machinery = self._built()
         return f"KafkaConsumer({machinery.client_id}, {machinery.thread.life.value})"
+
+
+def trace_of(consumer: KafkaConsumer) -> Trace | None:
+    """Where both threads of a consumer tell what they do; None once it is closed."""
+    return None if consumer._caller.closed else consumer._caller.trace  # noqa: SLF001 - ours

@@ -40,6 +40,7 @@ NAMES = {
     "__version__",
     "errors",
     "testing",
+    "timeline",
 }
 
 

@@ -26,16 +26,16 @@ def test_readers_hear_what_is_told_while_they_read() -> None:
 def test_it_is_fine_while_somebody_wants_that() -> None:
     """The last of them to go ends it; who reads states only does not count."""
     trace, one, other, coarse = Trace(), Told(), Told(), Told()
-    assert not trace.fine
+    seen = [trace.fine]
     trace.read_by(coarse, fine=False)
-    assert not trace.fine
+    seen.append(trace.fine)
     trace.read_by(one, fine=True)
     trace.read_by(other, fine=True)
     trace.left_by(one)
-    assert trace.fine
+    seen.append(trace.fine)
     trace.left_by(other)
-    trace.left_by(coarse)
-    assert not trace.fine
+    seen.append(trace.fine)
+    assert seen == [False, False, True, False]
 
 
 def test_a_kind_knows_its_keys() -> None:

@@ -12,7 +12,7 @@ from prokurist.config import Secret
 from prokurist.errors import KafkaException
 from prokurist.events import tellings
 from prokurist.events.call_tellings import KINDS, LOOP_WOKE
-from prokurist.events.trace import Level
+from prokurist.events.trace import Kind, Level
 from prokurist.logs.log import ROOT, sentence
 from prokurist.types import Node, TopicPartition
 from tests.telling import logged
@@ -161,7 +161,7 @@ def test_no_handler_is_added() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_every_row_can_be_told(kind: tellings.Kind, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_row_can_be_told(kind: Kind, caplog: pytest.LogCaptureFixture) -> None:
     """Its keys are free for use, its sentence can be made, and its texts are there."""
     assert not RESERVED & set(kind.keys)
     assert kind.learns[-1] in ".:"

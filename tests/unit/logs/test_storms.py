@@ -45,6 +45,7 @@ def test_a_time_in_which_nobody_met_it_begins_another_story() -> None:
 def test_each_has_a_story_of_its_own() -> None:
     """What is said of one broker or group holds back nothing that is said of another."""
     storms = Storms()
+    mine = None
     for now in (0.0, 50.0, 60.0):
         mine = storms.lasted(COORDINATOR_UNREACHABLE, MINE, now)
     assert mine == 60.0
