@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast simulate soak fuzz fuzz-asan check format lint types contracts verify-types bench docs generated broker clean
+.PHONY: help demo test test-fast simulate soak fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -81,7 +81,11 @@ generated: .venv/ready ## write anew what is generated from the tables
 	$(PY) -m prokurist.config typed > build.tmp && mv build.tmp prokurist/config/typed.py
 	$(PY) -m prokurist.config docs > build.tmp && mv build.tmp docs/config.md
 	$(PY) -m prokurist.metrics docs > build.tmp && mv build.tmp docs/metrics.md
+	$(PY) -m prokurist.logs > build.tmp && mv build.tmp docs/logging.md
 	$(BIN)/ruff format -q prokurist/config/typed.py
+
+picture: .venv/ready ## draw a commit to a frozen broker, as it stands in the README
+	$(PY) docs/frozen_commit.py > build.tmp && mv build.tmp docs/frozen_commit.svg
 
 broker: .venv/ready ## a real Kafka in the foreground, to play with: make broker ARGS="--nodes 3"
 	@$(PY) -m prokurist.testing.kafka $(ARGS)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from prokurist import errors as errors
     from prokurist import metrics as metrics
     from prokurist import testing as testing
+    from prokurist import timeline as timeline
     from prokurist.config import ConsumerConfig as ConsumerConfig
     from prokurist.config import ProducerConfig as ProducerConfig
     from prokurist.config import Secret as Secret
@@ -75,6 +76,7 @@ __all__ = [
     "errors",
     "metrics",
     "testing",
+    "timeline",
 ]
 
 _HOMES = {
@@ -108,7 +110,7 @@ _HOMES = {
 }
 """Where each name lives; `test_exports` keeps it equal to what type checkers see."""
 
-_ROOMS = frozenset({"errors", "metrics", "testing"})
+_ROOMS = frozenset({"errors", "metrics", "testing", "timeline"})
 
 
 def __getattr__(name: str) -> Any:

@@ -43,6 +43,8 @@ from prokurist.events.cluster import Cluster
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.membership import Enrolment, Presence
 from prokurist.events.subscription import Subscription
+from prokurist.events.trace import Trace
+from prokurist.logs.log import Log, wants_calls
 from prokurist.network_thread.bootstrap import Bootstrap
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.client import NetworkClient
@@ -95,6 +97,7 @@ class Machinery:
         positions: What it looks up of positions, for those who look at an idle client.
         buffer: What it has fetched, for both threads.
         fetches: What it fetches, for those who look at an idle client.
+        trace: Where both threads tell what happens.
     """
 
     client_id: str
@@ -111,6 +114,7 @@ class Machinery:
     positions: PositionsManager
     buffer: FetchBuffer[Any]
     fetches: FetchManager
+    trace: Trace
 
     @property
     def coordinator(self) -> CoordinatorManager | None:
@@ -165,6 +169,8 @@ def consumer_machinery(
         time_of_day: Milliseconds since the epoch.
     """
     client_id = config.client_id or f"prokurist-consumer-{next(NUMBERS)}"
+    trace = Trace.of(client_id, config.group_id, clock)
+    trace.read_by(Log(), fine=wants_calls())
     timer = Timer(clock.now())
     retry = Backoff.of_milliseconds(
         config.retry_backoff_ms, config.retry_backoff_max_ms, random
@@ -178,6 +184,7 @@ def consumer_machinery(
         client_id,
         random.random,
         cap,
+        trace,
     )
     canonical = config.client_dns_lookup == "resolve_canonical_bootstrap_servers_only"
     bootstrap = Bootstrap(
@@ -241,6 +248,7 @@ def consumer_machinery(
         patience=config.default_api_timeout_ms / 1000,
         read_committed=read_committed,
         time_of_day=time_of_day,
+        trace=trace,
     )
     buffer = FetchBuffer[Any]()
     fetches = FetchManager(
@@ -276,6 +284,7 @@ def consumer_machinery(
         timer,
         patience=config.default_api_timeout_ms / 1000,
         read_committed=read_committed,
+        trace=trace,
     )
     thread = NetworkThread(
         f"{client_id}-network",
@@ -288,6 +297,7 @@ def consumer_machinery(
         managers=(fetches, metadata) if group is None else (group, fetches, metadata),
         background=background,
         prepare=codec.preload,
+        trace=trace,
     )
     return Machinery(
         client_id,
@@ -304,6 +314,7 @@ def consumer_machinery(
         positions,
         buffer,
         fetches,
+        trace,
     )
 
 

@@ -13,15 +13,14 @@ are left as they are: the process takes their sockets with it.
 """
 
 import atexit
-import logging
 import sys
 from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 from prokurist.errors import IllegalStateException, KafkaException
 from prokurist.events.clock import Deadline, MonotonicClock
-
-LOG: Final = logging.getLogger("prokurist.consumer")
+from prokurist.events.tellings import CLOSE_AT_EXIT_FAILED
+from prokurist.events.trace import Trace
 
 AT_MOST: Final = 5.0
 """Seconds for all consumers together."""
@@ -35,13 +34,13 @@ class Close(Protocol):
         ...
 
 
-OPEN: Final = WeakKeyDictionary[object, Close]()
+OPEN: Final = WeakKeyDictionary[object, tuple[Close, Trace]]()
 """Held weakly: one that nobody else holds is collected, with its ResourceWarning."""
 
 
-def remember(consumer: object, close: Close) -> None:
+def remember(consumer: object, close: Close, trace: Trace) -> None:
     """Close this one at the end of the interpreter; one that is closed by then stays so."""
-    OPEN[consumer] = close
+    OPEN[consumer] = close, trace
 
 
 @atexit.register
@@ -54,10 +53,10 @@ def close_all() -> None:
     while left:
         # A share for each: one whose brokers are silent must not take all the time.
         share = deadline.remaining(clock.now()) / len(left)
-        consumer, close = left.pop()
+        consumer, (close, trace) = left.pop()
         try:
             close(consumer, share, last_commit=uncaught is None)
         except IllegalStateException:
             continue  # Another process's, or another thread is inside.
         except KafkaException as error:
-            LOG.warning("at the end of the interpreter: %s", error)
+            trace.tell(CLOSE_AT_EXIT_FAILED, error=error)

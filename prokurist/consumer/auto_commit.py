@@ -14,10 +14,8 @@ picks up. How it ended is looked at, and told to the interceptors, by the next c
 that runs callbacks.
 """
 
-import logging
 import math
 from collections.abc import Collection
-from typing import Final
 
 from prokurist.consumer.calling import LAST_TURN, Caller
 from prokurist.consumer.interceptors import Interceptors
@@ -27,9 +25,8 @@ from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.membership import Enrolment, Role
 from prokurist.events.subscription import Subscription
+from prokurist.events.tellings import AUTO_COMMIT_FAILED, LAST_COMMIT_FAILED
 from prokurist.types import TopicPartition
-
-LOG: Final = logging.getLogger("prokurist.consumer")
 
 
 class AutoCommitter:
@@ -112,7 +109,7 @@ class AutoCommitter:
             try:
                 committed = call.result()
             except KafkaException as error:
-                LOG.warning("auto-commit failed, the next one takes its place: %s", error)
+                self._caller.trace.tell(AUTO_COMMIT_FAILED, error=error)
             else:
                 if committed:
                     self._interceptors.on_commit(committed)
@@ -141,15 +138,19 @@ class AutoCommitter:
         if not offsets:
             return None
         if identity.role is Role.OUTSIDE:
-            LOG.warning("closed without committing: the group does not count this member")
+            self._unsaved("without committing", "the group does not count this member")
             return None
-        call = Call("close", self._caller.now(), deadline, partitions=tuple(offsets))
+        now, trace = self._caller.now(), self._caller.tracing
+        call = Call("close", now, deadline, partitions=tuple(offsets), trace=trace)
         try:
             self._caller.post(Commit(call, offsets, identity))
         except KafkaException as dead:
-            LOG.warning("closed without committing the last offsets: %s", dead)
+            self._unsaved("without committing the last offsets", dead)
             return None
         return call
+
+    def _unsaved(self, outcome: str, error: object) -> None:
+        self._caller.trace.tell(LAST_COMMIT_FAILED, outcome=outcome, error=error)
 
     def _told_of_last(self, call: Call, deadline: Deadline) -> KafkaException | None:
         now = self._caller.now()
@@ -160,7 +161,7 @@ class AutoCommitter:
         try:
             self._interceptors.on_commit(call.result())
         except TimeoutException as late:
-            LOG.warning("closed before the last offsets were known to be committed: %s", late)
+            self._unsaved("before the last offsets were known to be committed", late)
         except KafkaException as error:
             return error
         return None

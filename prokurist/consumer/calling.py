@@ -30,9 +30,11 @@ from prokurist.errors import (
 )
 from prokurist.events.application_events import ApplicationEvent, Withdraw
 from prokurist.events.call import Call
+from prokurist.events.call_tellings import CALL_POSTED, CALLER_WAITS, CALLER_WOKE
 from prokurist.events.clock import CallersClock, Deadline
 from prokurist.events.gate import Gate
 from prokurist.events.mailbox import Mailbox
+from prokurist.events.trace import UNREAD, Trace
 from prokurist.types import TopicPartition
 
 TURN: Final = 0.25
@@ -125,6 +127,7 @@ class Caller:
         clock: The clock of both threads.
         mailbox: The network thread's.
         default: Seconds for a call that is given no timeout.
+        trace: The client's, also for whoever is handed this one.
 
     Attributes:
         lock: Held by the call that is inside; only ever tried.
@@ -137,8 +140,13 @@ class Caller:
     """
 
     def __init__(
-        self, clock: CallersClock, mailbox: Mailbox[ApplicationEvent], default: float
+        self,
+        clock: CallersClock,
+        mailbox: Mailbox[ApplicationEvent],
+        default: float,
+        trace: Trace = UNREAD,
     ) -> None:
+        self.trace: Trace = trace
         self._clock = clock
         self._mailbox = mailbox
         self._default = default
@@ -214,7 +222,14 @@ class Caller:
         """
         now = self._clock.now()
         deadline = Deadline.after(now, self._default if timeout is None else timeout)
-        return Call(operation, now, deadline, partitions=partitions, topic=topic)
+        return Call(
+            operation, now, deadline, partitions=partitions, topic=topic, trace=self.tracing
+        )
+
+    @property
+    def tracing(self) -> Trace | None:
+        """The trace for a call that begins now; None while nobody reads single calls."""
+        return self.trace if self.trace.fine else None
 
     def ask(self, call: Call, event: ApplicationEvent) -> Any:
         """Post an event and wait for its call, for as long as its deadline allows.
@@ -233,6 +248,9 @@ class Caller:
         Raises:
             KafkaException: The network thread has ended.
         """
+        if self.trace.fine:
+            call = event.call.number
+            self.trace.tell(CALL_POSTED, call=call, posted=type(event).__name__)
         self._mailbox.post(event, self._clock.now())
 
     def answer(self, call: Call) -> Any:
@@ -326,7 +344,7 @@ class Caller:
                 if self.woken:
                     self.woken = False
                     raise WakeupException(f"wakeup() ended {call.operation}")
-                if not self._clock.wait(gate, until):
+                if not self._wait_at(gate, call, until):
                     return False
                 self.counters.wakeups += 1
         finally:
@@ -334,7 +352,18 @@ class Caller:
 
     def wait_for_end(self, call: Call, deadline: Deadline) -> bool:
         """The wait of `close`, which no wake-up ends: whether the call has ended."""
-        return self._clock.wait(call.watch(), deadline.at) or not call.is_open
+        return self._wait_at(call.watch(), call, deadline.at) or not call.is_open
+
+    def _wait_at(self, gate: Gate, call: Call, until: float) -> bool:
+        """Wait at a gate: whether it has opened."""
+        if not self.trace.fine:
+            return self._clock.wait(gate, until)
+        call_is = {"call": call.number, "operation": call.operation}
+        self.trace.tell(CALLER_WAITS, **call_is)
+        opened = self._clock.wait(gate, until)
+        why = "its gate was opened" if opened else "its time was over"
+        self.trace.tell(CALLER_WOKE, **call_is, reason=why)
+        return opened
 
     def raise_if_woken(self) -> None:
         """A wake-up that came before this wait ends it.

@@ -7,7 +7,6 @@ outranks it and is raised as it is; whoever sends one wants no more waiting, so 
 phases that are left get none.
 """
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -21,8 +20,12 @@ from prokurist.errors import KafkaException
 from prokurist.events.application_events import Close
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
-
-LOG: Final = logging.getLogger("prokurist.consumer")
+from prokurist.events.tellings import (
+    CLIENT_CLOSED,
+    CLOSE_FAILED_AGAIN,
+    CLOSE_INTERRUPTED,
+    CLOSE_PHASE_ENDED,
+)
 
 MOST_RESERVED: Final = 1.0
 SHARE_RESERVED: Final = 0.25
@@ -92,6 +95,7 @@ class Closing:
         self._phase("join", lambda: self._join(last))
         self._phase("interceptors", self.interceptors.close)
         CLOSED.add(self.caller.counters)
+        self.caller.trace.tell(CLIENT_CLOSED, seconds=self.caller.now() - call.began)
         self._raise()
 
     def _phase(self, name: str, work: Callable[[], Exception | None]) -> None:
@@ -105,9 +109,11 @@ class Closing:
             self._interrupt = self._interrupt or interrupt
             return
         finally:
-            self.caller.counters.closing.of(name).observe(self.caller.now() - began)
+            took = self.caller.now() - began
+            self.caller.counters.closing.of(name).observe(took)
+            self.caller.trace.tell(CLOSE_PHASE_ENDED, phase=name, seconds=took)
         if failed is not None and self._failure is not None:
-            LOG.warning("another failure in close", exc_info=failed)
+            self.caller.trace.tell(CLOSE_FAILED_AGAIN, error=failed)
         self._failure = self._failure or failed
 
     def _by(self, deadline: Deadline) -> Deadline:
@@ -117,7 +123,8 @@ class Closing:
         return deadline.earlier(Deadline(self.caller.now()))
 
     def _leaving(self, call: Call) -> Call:
-        return Call("close", self.caller.now(), self._by(call.deadline))
+        caller = self.caller
+        return Call("close", caller.now(), self._by(call.deadline), trace=caller.tracing)
 
     def _end_thread(self, call: Call, last: Deadline) -> None:
         try:
@@ -132,9 +139,7 @@ class Closing:
     def _raise(self) -> None:
         if self._interrupt is not None:
             if self._failure is not None:
-                LOG.warning(
-                    "interrupted while closing, after a failure", exc_info=self._failure
-                )
+                self.caller.trace.tell(CLOSE_INTERRUPTED, error=self._failure)
             raise self._interrupt
         if self._failure is not None:
             name = type(self._failure).__name__

@@ -9,7 +9,6 @@ RetriableCommitFailedException: by the time one could try again, a newer commit 
 have overtaken it, and only the user knows.
 """
 
-import logging
 from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
@@ -28,9 +27,8 @@ from prokurist.events.application_events import Commit, CommitOnce
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.membership import Enrolment
+from prokurist.events.tellings import ASYNC_COMMIT_FAILED, COMMIT_CALLBACK_RAISED_AGAIN
 from prokurist.types import OffsetAndMetadata, TopicPartition
-
-LOG: Final = logging.getLogger("prokurist.consumer")
 
 Offsets: TypeAlias = dict[TopicPartition, OffsetAndMetadata]
 CommitCallback: TypeAlias = Callable[[Offsets, KafkaException | None], object]
@@ -124,7 +122,7 @@ class Commits:
                 with self._caller.callback():
                     callback(offsets, error)
             elif error is not None:
-                LOG.warning("asynchronous commit failed: %s", error)
+                self._caller.trace.tell(ASYNC_COMMIT_FAILED, error=error)
 
     def _wait(self, deadline: Deadline) -> bool:
         """Wait for the line to end, running callbacks on the way; False when time is up."""
@@ -144,7 +142,7 @@ class Commits:
         raised: list[Exception] = []
         while self._line and self._caller.wait_for_end(self._line[0][0], deadline):
             self._run_in_close(raised)
-        return first_of(raised)
+        return self._first_of(raised)
 
     def give_up(self) -> Exception | None:
         """End the line where it stands: what is left in it has failed, and hears so.
@@ -157,7 +155,13 @@ class Commits:
             self._caller.withdraw(call, DisconnectException("the consumer was closed first"))
         while self._line:
             self._run_in_close(raised)
-        return first_of(raised)
+        return self._first_of(raised)
+
+    def _first_of(self, raised: list[Exception]) -> Exception | None:
+        """The error to raise, of those that callbacks raised; the others are told of."""
+        for error in raised[1:]:
+            self._caller.trace.tell(COMMIT_CALLBACK_RAISED_AGAIN, error=error)
+        return raised[0] if raised else None
 
     def _run_in_close(self, raised: list[Exception]) -> None:
         try:
@@ -170,13 +174,6 @@ class Commits:
 
     def __repr__(self) -> str:
         return f"Commits({len(self._line)} pending)"
-
-
-def first_of(raised: list[Exception]) -> Exception | None:
-    """The error to raise, of those that callbacks raised in `close`; the others are logged."""
-    for error in raised[1:]:
-        LOG.warning("another commit callback raised in close", exc_info=error)
-    return raised[0] if raised else None
 
 
 def outcome(call: Call) -> KafkaException | None:

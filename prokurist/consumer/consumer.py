@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from datetime import timedelta
+from importlib.metadata import version
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, overload
 
@@ -38,6 +39,8 @@ from prokurist.events.clock import (
     as_seconds,
     epoch_milliseconds,
 )
+from prokurist.events.tellings import CLIENT_STARTED
+from prokurist.events.trace import Trace
 from prokurist.types import GroupMembershipOperation
 
 if TYPE_CHECKING:
@@ -82,12 +85,17 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
         try:
             self._wire(settings, clock, machinery)
             machinery.thread.start()
-            at_exit.remember(self, KafkaConsumer._close)
+            at_exit.remember(self, KafkaConsumer._close, machinery.trace)
             OPEN.add(self._counted)
+            self._tell_start(settings, machinery.trace)
         except BaseException:
             machinery.thread.abandon()
             self._machinery = None
             raise
+
+    def _tell_start(self, config: ConsumerConfig, trace: Trace) -> None:
+        servers = ",".join(f"{each.host}:{each.port}" for each in config.bootstrap_servers)
+        trace.tell(CLIENT_STARTED, version=version("prokurist"), bootstrap=servers)
 
     @classmethod
     def wired(cls, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> Self:
@@ -114,9 +122,12 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
             memory=config.fetch_buffer_max_bytes,
         )
         self._caller = Caller(
-            clock, machinery.thread.mailbox, config.default_api_timeout_ms / 1000
+            clock,
+            machinery.thread.mailbox,
+            config.default_api_timeout_ms / 1000,
+            machinery.trace,
         )
-        self._interceptors = Interceptors(config.interceptor_classes)
+        self._interceptors = Interceptors(config.interceptor_classes, machinery.trace)
         interval = config.auto_commit_interval_ms / 1000
         self._auto = AutoCommitter(
             self._caller,
@@ -323,3 +334,8 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
     def __repr__(self) -> str:
         machinery = self._built()
         return f"KafkaConsumer({machinery.client_id}, {machinery.thread.life.value})"
+
+
+def trace_of(consumer: KafkaConsumer) -> Trace | None:
+    """Where both threads of a consumer tell what they do; None once it is closed."""
+    return None if consumer._caller.closed else consumer._caller.trace  # noqa: SLF001 - ours

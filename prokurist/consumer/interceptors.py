@@ -5,13 +5,12 @@ Thread: the application's, inside a call. An object has any of `on_consume(recor
 What one of them raises is logged, and harms nobody: neither the call nor the others.
 """
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
+from prokurist.events.tellings import INTERCEPTOR_RAISED
+from prokurist.events.trace import UNREAD, Trace
 from prokurist.types import OffsetAndMetadata, TopicPartition
-
-LOG: Final = logging.getLogger("prokurist.consumer")
 
 Records = TypeVar("Records")
 
@@ -21,9 +20,11 @@ class Interceptors:
 
     Args:
         objects: The user's.
+        trace: Where it is told what they raise.
     """
 
-    def __init__(self, objects: Sequence[object]) -> None:
+    def __init__(self, objects: Sequence[object], trace: Trace = UNREAD) -> None:
+        self._trace = trace
         self._objects = tuple(objects)
 
     def on_consume(self, records: Records) -> Records:
@@ -32,7 +33,7 @@ class Interceptors:
             try:
                 records = method(records)
             except Exception as error:  # noqa: BLE001 - whatever a user's object raises
-                complain(method, error)
+                self._complain(method, error)
         return records
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
@@ -41,7 +42,7 @@ class Interceptors:
             try:
                 method(dict(offsets))
             except Exception as error:  # noqa: BLE001 - as above
-                complain(method, error)
+                self._complain(method, error)
 
     def close(self) -> None:
         """Tell them that this was all."""
@@ -49,7 +50,10 @@ class Interceptors:
             try:
                 method()
             except Exception as error:  # noqa: BLE001 - as above
-                complain(method, error)
+                self._complain(method, error)
+
+    def _complain(self, method: Callable[..., Any], error: Exception) -> None:
+        self._trace.tell(INTERCEPTOR_RAISED, method=repr(method), error=error)
 
     def _having(self, name: str) -> list[Callable[..., Any]]:
         methods = (getattr(each, name, None) for each in self._objects)
@@ -57,8 +61,3 @@ class Interceptors:
 
     def __repr__(self) -> str:
         return f"Interceptors({len(self._objects)})"
-
-
-def complain(method: Callable[..., Any], error: Exception) -> None:
-    """Log what an interceptor has raised."""
-    LOG.warning("interceptor %r raised and is passed over", method, exc_info=error)

@@ -7,9 +7,8 @@ returns anything. Whatever a step's code raises, those that are queued are made 
 same: the first error is raised when they are, the others are logged.
 """
 
-import logging
 from collections.abc import Callable
-from typing import Final, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.calling import Caller
@@ -17,9 +16,8 @@ from prokurist.errors import IllegalStateException, KafkaException, WakeupExcept
 from prokurist.events.application_events import StepDone
 from prokurist.events.background_events import BackgroundEvents, Step, StepKind
 from prokurist.events.subscription import Subscription
+from prokurist.events.tellings import LISTENER_RAISED_AGAIN, STEP_UNHEARD
 from prokurist.types import TopicPartition
-
-LOG: Final = logging.getLogger("prokurist.consumer")
 
 Partitions = frozenset[TopicPartition]
 
@@ -91,7 +89,7 @@ class Listeners:
         while (step := self._background.take_step()) is not None:
             error = self._make(step)
             if error is not None and failed is not None:
-                LOG.error("another rebalance callback raised", exc_info=error)
+                self._caller.trace.tell(LISTENER_RAISED_AGAIN, error=error)
             failed = failed or error
         if failed is not None:
             raise failed
@@ -121,7 +119,7 @@ class Listeners:
             try:
                 self._caller.post(done)
             except KafkaException as dead:
-                LOG.debug("nobody waits for %s any more: %s", step.kind.value, dead)
+                self._caller.trace.tell(STEP_UNHEARD, step=step.kind.value, error=dead)
         return None
 
     def _answer(self, step: Step) -> object:

@@ -188,7 +188,7 @@ class Polling:
                 ) and call.deadline.expired(self._caller.now()):
                     return None
                 # Something has come: look what it is.
-                call = Call(call.operation, call.began, call.deadline)
+                call = call.again()
         finally:
             self._background.watch(None)
             now = self._caller.now()

@@ -8,11 +8,9 @@ thread, by what the network thread has said of our place last; and if nobody can
 told that we leave, we leave all the same.
 """
 
-import logging
 import re
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Final
 
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import partitions_in, subscription_in
@@ -25,14 +23,18 @@ from prokurist.events.background_events import BackgroundEvents, StepKind
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline, as_seconds
 from prokurist.events.membership import Enrolment, Presence
+from prokurist.events.tellings import (
+    ENFORCE_REBALANCE_IDLE,
+    ERROR_UNRAISED,
+    FATAL_FORGIVEN,
+    LEAVE_UNASKED,
+)
 from prokurist.types import (
     ConsumerGroupMetadata,
     GroupMembershipOperation,
     SubscriptionPattern,
     TopicPartition,
 )
-
-LOG: Final = logging.getLogger("prokurist.consumer")
 
 
 class Subscribing(Placing):
@@ -158,10 +160,7 @@ class Subscribing(Placing):
             if self._subscription.subscribed is None:
                 raise IllegalStateException("enforce_rebalance with nothing subscribed to")
             if self._config.group_protocol == "consumer":
-                LOG.warning(
-                    "enforce_rebalance does nothing with group.protocol=consumer: the broker "
-                    "decides when partitions are shared out anew"
-                )
+                self._caller.trace.tell(ENFORCE_REBALANCE_IDLE)
                 return
             call = self._caller.call("enforce_rebalance", None)
             self._caller.post(Rejoin(call, reason or "enforce_rebalance was called"))
@@ -193,7 +192,7 @@ class Subscribing(Placing):
             failed = self._part()
             self._leave(call)
         while error := self._background.take_pending(self._subscription.still_wanted):
-            LOG.warning("unsubscribed before this was raised: %s", error)
+            self._caller.trace.tell(ERROR_UNRAISED, error=error)
         self._change_assignment(())
         if failed is not None:
             raise failed
@@ -218,11 +217,11 @@ class Subscribing(Placing):
         try:
             self._caller.post(Leave(call, how))
         except KafkaException as dead:
-            LOG.debug("nobody is left to leave the group: %s", dead)
+            self._caller.trace.tell(LEAVE_UNASKED, error=dead)
         else:
             last = Deadline(max(call.deadline.at, call.began + TURN * call.without_time))
             if not self._caller.wait_for_end(call, last):
                 self._caller.withdraw(call, KafkaException("the group was left without a word"))
         fatal = self._background.forgive()
         if fatal is not None:
-            LOG.info("left the group that had ended the membership: %s", fatal)
+            self._caller.trace.tell(FATAL_FORGIVEN, error=fatal)

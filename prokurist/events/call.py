@@ -24,8 +24,17 @@ from enum import Enum
 from typing import Any, Final
 
 from prokurist.errors import Attempt, TimeoutException, Wait
+from prokurist.events.call_tellings import (
+    ATTEMPT_BEGAN,
+    ATTEMPT_ENDED,
+    CALL_BEGAN,
+    CALL_FINISHED,
+    CALL_LEFT,
+    CALL_WAITS,
+)
 from prokurist.events.clock import Deadline
 from prokurist.events.gate import Gate
+from prokurist.events.trace import Kind, Trace
 from prokurist.types import TopicPartition
 
 UNANSWERED: Final = "unanswered"
@@ -48,6 +57,7 @@ class Try:
 
     Attributes:
         effect: Whether it may have changed something on the broker, as a commit does.
+        number: Which of its call's attempts it is, from 1.
         began: When it was written, on the clock.
         ended: When it ended, or None.
     """
@@ -58,6 +68,7 @@ class Try:
     began: float
     ended: float | None = None
     outcome: str = UNANSWERED
+    number: int = 0
 
 
 class Call:
@@ -70,6 +81,7 @@ class Call:
         partitions: What it is about, for the text of its TimeoutException.
         topic: The same.
         config_key: The key that bounds it where the user gave no timeout.
+        trace: Where it is told what is done for it; None where nobody reads that.
 
     Attributes:
         timed_out: Whether it ended because its time was over.
@@ -88,10 +100,12 @@ class Call:
         "config_key",
         "deadline",
         "gate",
+        "number",
         "operation",
         "partitions",
         "timed_out",
         "topic",
+        "trace",
     )
 
     def __init__(
@@ -103,6 +117,7 @@ class Call:
         partitions: Sequence[TopicPartition] = (),
         topic: str | None = None,
         config_key: str = DEFAULT_KEY,
+        trace: Trace | None = None,
     ) -> None:
         self.operation: str = operation
         self.began: float = began
@@ -120,6 +135,17 @@ class Call:
         self._tries: list[Try] = []
         self._wait: tuple[str, float] | None = None
         self._waits: list[Wait] = []
+        self.trace: Trace | None = trace
+        self.number: int = 0
+        if trace is not None:
+            self.number = trace.number()
+            self._tell(trace, CALL_BEGAN, timeout=deadline.at - began)
+
+    def again(self) -> "Call":
+        """The same call, to be waited for once more: with an answer of its own."""
+        again = Call(self.operation, self.began, self.deadline)
+        again.trace, again.number = self.trace, self.number
+        return again
 
     # --- the network thread --------------------------------------------------------
 
@@ -136,6 +162,9 @@ class Call:
                 return None
             self._close_wait(now)
             self._tries.append(attempt)
+            attempt.number = len(self._tries)
+        if self.trace is not None:
+            self._tell_of(self.trace, ATTEMPT_BEGAN, attempt)
         return attempt
 
     def ended(
@@ -164,6 +193,8 @@ class Call:
                 attempt.effect = attempt.effect and not undone
                 if error is not None:
                     self._last_error = error
+        if self.trace is not None:
+            self._tell_of(self.trace, ATTEMPT_ENDED, attempt, outcome=outcome)
 
     def met(self, error: BaseException) -> None:
         """Keep the last error, where no attempt met it."""
@@ -180,6 +211,8 @@ class Call:
             if self._stand is Stand.OPEN:
                 self._close_wait(now)
                 self._wait = (reason, now)
+        if self.trace is not None:
+            self._tell(self.trace, CALL_WAITS, reason=reason)
 
     def wait_ends(self, now: float) -> None:
         """What the call waited for has come."""
@@ -201,7 +234,7 @@ class Call:
             if self._stand is not Stand.OPEN:
                 return False
             self._stand, self._answer = Stand.FINISHED, answer
-        self.gate.open()
+        self._end(CALL_FINISHED, "answered")
         return True
 
     def fail(self, error: BaseException) -> bool:
@@ -210,7 +243,7 @@ class Call:
             if self._stand is not Stand.OPEN:
                 return False
             self._stand, self._error = Stand.FINISHED, error
-        self.gate.open()
+        self._end(CALL_FINISHED, type(error).__name__)
         return True
 
     def expire(self, now: float) -> bool:
@@ -219,7 +252,7 @@ class Call:
             if self._stand is not Stand.OPEN:
                 return False
             self._stand, self._error = Stand.FINISHED, self._out_of_time(now)
-        self.gate.open()
+        self._end(CALL_FINISHED, TimeoutException.__name__)
         return True
 
     # --- the caller ----------------------------------------------------------------
@@ -253,7 +286,7 @@ class Call:
             self._stand = Stand.LEFT
             self._error = why if why is not None else self._out_of_time(now)
         # Nobody waits by now, and whoever looks at the gate later shall not.
-        self.gate.open()
+        self._end(CALL_LEFT, TimeoutException.__name__ if why is None else type(why).__name__)
         return True
 
     def result(self) -> Any:
@@ -305,6 +338,19 @@ class Call:
     def without_time(self) -> bool:
         """Whether it was given timeout 0: one turn, and no waiting."""
         return self.deadline.at <= self.began
+
+    def _end(self, kind: Kind, outcome: str) -> None:
+        """It has ended, and the lock is free. No reader keeps its caller."""
+        self.gate.open()
+        if self.trace is not None:
+            self._tell(self.trace, kind, outcome=outcome)
+
+    def _tell(self, trace: Trace, kind: Kind, **values: object) -> None:
+        trace.tell(kind, call=self.number, operation=self.operation, **values)
+
+    def _tell_of(self, trace: Trace, kind: Kind, attempt: Try, **values: object) -> None:
+        which = {"attempt": attempt.number, "request": attempt.request, "node": attempt.node}
+        self._tell(trace, kind, **which, **values)
 
     def _out_of_time(self, now: float) -> TimeoutException:
         """The ledger as it is now; the lock is held."""

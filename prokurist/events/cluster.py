@@ -147,6 +147,20 @@ class Cluster:
         """Whether nothing in it is new."""
         return replace(self, version=older.version) == older
 
+    def moved_since(
+        self, older: "Cluster", topics: Iterable[str]
+    ) -> tuple[TopicPartition, ...]:
+        """What of some topics had a leader and has another."""
+        return tuple(
+            TopicPartition(topic, number)
+            for topic in topics
+            if (view := self.topics.get(topic)) is not None
+            for number, partition in view.partitions.items()
+            if partition.leader is not None
+            and (was := older.partition(TopicPartition(topic, number))) is not None
+            and was.leader not in (None, partition.leader)
+        )
+
     def leader(self, tp: TopicPartition) -> Node | None:
         """The broker that leads a partition, if it is known and alive."""
         view = self.partition(tp)

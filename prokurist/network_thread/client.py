@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from prokurist.errors import DisconnectException, KafkaException, NetworkException
 from prokurist.events.call import Call
+from prokurist.events.trace import UNREAD, Trace
 from prokurist.network_thread.connection import Connection
 from prokurist.network_thread.connection_state import ConnectionState
 from prokurist.network_thread.counters import TrafficCounters
@@ -66,7 +67,9 @@ class NetworkClient:
         client_id: str,
         lots: Callable[[], float],
         cap: Versions | None = None,
+        trace: Trace = UNREAD,
     ) -> None:
+        self.trace: Trace = trace
         self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = ignore
         self.features: Features = Features()
         self.counters: TrafficCounters = TrafficCounters()

@@ -13,13 +13,24 @@ Thread: the network thread alone.
   something to send.
 """
 
-import logging
 import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Final, Protocol
 
 from prokurist.errors import DisconnectException, KafkaException, error_for
+from prokurist.events.tellings import (
+    BROKER_DISTRUSTED,
+    BROKER_REACHED,
+    BROKER_THROTTLES,
+    BROKER_UNREACHABLE,
+    CONNECTION_CLOSED,
+    CONNECTION_FAILED,
+    CONNECTION_LOST,
+    CONNECTION_OPENING,
+    CONNECTION_UP,
+)
+from prokurist.events.trace import Kind, Trace
 from prokurist.network_thread.connection_state import ConnectionState, transition
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.io.network import Network, SocketAddress
@@ -32,8 +43,6 @@ from prokurist.network_thread.wire.apis import API_VERSIONS
 from prokurist.network_thread.wire.versions import Range, Versions, negotiate
 from prokurist.types import Node
 
-LOG: Final = logging.getLogger("prokurist.network_thread")
-
 UNSUPPORTED_VERSION: Final = 35
 
 LOOK_AGAIN: Final = 1.0
@@ -42,6 +51,8 @@ LOOK_AGAIN: Final = 1.0
 
 class Owner(Protocol):
     """What a connection asks of the client that owns it."""
+
+    trace: Trace
 
     def number(self, connection: "Connection") -> int:
         """A fresh number for a try; what happens under it comes to this connection."""
@@ -105,6 +116,7 @@ class Connection:
             state=self._doing,
         )
         self._owner = owner
+        self._trace = owner.trace
         self._network = network
         self._timer = timer
         self._limits = limits
@@ -159,6 +171,7 @@ class Connection:
     def _open(self) -> None:
         self._cancel_retry()
         self.tried_at = self._timer.now
+        self._tell(CONNECTION_OPENING)
         self._move(ConnectionState.RESOLVING)
         self._limit_setup()
         self._owner.resolve(self)
@@ -250,6 +263,9 @@ class Connection:
         self._cancel_setup()
         self._move(ConnectionState.READY)
         self._counters.opened += 1
+        self._tell(CONNECTION_UP)
+        if self._failures:
+            self._trace.tell(BROKER_REACHED, node=self.node)
         self._failures = self._setup_failures = 0
         self.pipeline.used_at = self._timer.now
         self.pipeline.throttle(answer.throttle)
@@ -272,7 +288,7 @@ class Connection:
                 arrival = self.pipeline.match(frame)
         except KafkaException as error:
             untrusted = as_disconnect(self.node, error)
-            LOG.error("%s", untrusted)  # noqa: TRY400 - its traceback says nothing
+            self._trace.tell(BROKER_DISTRUSTED, node=self.node, error=untrusted)
             # Whoever greets like that may be a stranger at one of several addresses.
             self.lost(untrusted)
             return
@@ -287,6 +303,8 @@ class Connection:
             if self._throttle.live and self._throttle.at == until:
                 return
             self._timer.cancel(self._throttle)
+        pause = until - self._timer.now
+        self._trace.tell(BROKER_THROTTLES, node=self.node, pause=pause)
         self._throttle = self._timer.at(until, f"{self.node} throttles us", self.flush)
 
     def lost(self, error: KafkaException) -> None:
@@ -299,13 +317,19 @@ class Connection:
 
     def failed(self, error: KafkaException) -> None:
         """Down, against our wish."""
-        if self.state is not ConnectionState.READY:
+        stood = self.state is ConnectionState.READY
+        self._down()
+        self._failures += 1
+        pause = self._limits.reconnect.pause(self._failures)
+        self._retry_at = self._timer.now + pause
+        if stood:
+            self._tell(CONNECTION_LOST, error=error)
+        else:
             # A live connection that drops says nothing of how long a setup takes.
             self._setup_failures += 1
             self._counters.failed += 1
-        self._down()
-        self._failures += 1
-        self._retry_at = self._timer.now + self._limits.reconnect.pause(self._failures)
+            self._tell(CONNECTION_FAILED, error=error, pause=pause)
+            self._trace.tell(BROKER_UNREACHABLE, node=self.node, error=error)
         self._owner.went_down(self, error)
         self.pipeline.fail(error)
 
@@ -328,11 +352,13 @@ class Connection:
             self._watch_idleness(left)
         else:
             self._down()
+            self._tell(CONNECTION_CLOSED, reason="it was idle")
 
     def close(self, why: KafkaException) -> None:
         """Down, by our wish: whoever still waits hears why."""
         if self.state is not ConnectionState.DOWN:
             self._down()
+            self._tell(CONNECTION_CLOSED, reason=str(why))
         self._cancel_retry()
         self.pipeline.fail(why)
 
@@ -352,6 +378,9 @@ class Connection:
 
     def _move(self, state: ConnectionState) -> None:
         self.state = transition(self.state, state)
+
+    def _tell(self, kind: Kind, **values: object) -> None:
+        self._trace.tell(kind, node=self.node, lane=self.lane.value, **values)
 
     # --- what others ask -----------------------------------------------------------
 

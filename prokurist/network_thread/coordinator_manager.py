@@ -5,18 +5,22 @@ waits; a caller's deadline takes him out of the waiting and leaves the look-up t
 the others. It goes on for as long as somebody waits, and no longer: an idle
 client asks nobody anything.
 
-A coordinator that stays out of reach is told of in the log: after a minute, then
-once a minute while somebody goes on trying, and once when it serves again.
+Each time that it turns out to be out of reach is told of, and when it serves again; the
+log makes of that a line a minute (`logs.storms`).
 """
 
-import logging
-import math
 from typing import Final
 
 from prokurist.errors import GroupAuthorizationException, KafkaException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.counters import Stretch
+from prokurist.events.tellings import (
+    COORDINATOR_FOUND,
+    COORDINATOR_LOST,
+    COORDINATOR_SERVES,
+    COORDINATOR_UNREACHABLE,
+)
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.operation import Operation, Promise, Withdrawn
@@ -25,11 +29,6 @@ from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.verdicts import FIND_COORDINATOR, Verdict
 from prokurist.network_thread.wire.metadata import CoordinatorOf, FindCoordinator
 from prokurist.types import Node
-
-LOG: Final = logging.getLogger("prokurist.network_thread")
-
-WARN_EVERY: Final = 60.0
-"""Trouble is told of when it has lasted so long, and again whenever so long has passed."""
 
 WAIT = "the group's coordinator"
 
@@ -62,9 +61,7 @@ class CoordinatorManager:
         self._found: Promise[Node] | None = None
         self._waiting: list[Call] = []
         self._last_error: KafkaException | None = None
-        self._troubled_since: float = timer.now
-        self._troubled_last: float = -math.inf
-        self._warned_at: float | None = None
+        self._is_troubled = False
         self.unknown: Stretch = Stretch()
 
     @property
@@ -112,6 +109,7 @@ class CoordinatorManager:
         self.unknown.end(self._timer.now)
         if node is not None:
             self._node, self._last_error = node, None
+            self._client.trace.tell(COORDINATOR_FOUND, node=node)
         if found is not None:
             if error is not None:
                 found.break_(error)
@@ -173,36 +171,18 @@ class CoordinatorManager:
         if self._node == node:
             self._node = None
             self._last_error = why
+            self._client.trace.tell(COORDINATOR_LOST, node=node, error=why)
             self._trouble(why)
 
     def served(self, node: Node) -> None:
         """The coordinator has answered as such: whatever kept it out of reach is over."""
-        if self._warned_at is not None:
-            # As loud as the warnings, so that whoever reads them sees the end as well.
-            LOG.warning(
-                "%s serves group %s again, after %d s",
-                node,
-                self._group_id,
-                self._timer.now - self._troubled_since,
-            )
-            self._warned_at = None
-        self._troubled_last = -math.inf
+        if self._is_troubled:
+            self._is_troubled = False
+            self._client.trace.tell(COORDINATOR_SERVES, node=node, group=self._group_id)
 
     def _trouble(self, error: KafkaException) -> None:
-        now = self._timer.now
-        if now - self._troubled_last > WARN_EVERY:
-            # After a success, or after a time in which nobody tried: another story.
-            self._troubled_since, self._warned_at = now, None
-        self._troubled_last = now
-        last = self._troubled_since if self._warned_at is None else self._warned_at
-        if now - last >= WARN_EVERY:
-            self._warned_at = now
-            LOG.warning(
-                "the coordinator of group %s has been out of reach for %d s: %s",
-                self._group_id,
-                now - self._troubled_since,
-                error,
-            )
+        self._is_troubled = True
+        self._client.trace.tell(COORDINATOR_UNREACHABLE, group=self._group_id, error=error)
 
     def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
         """One of the coordinator's own connections went down: perhaps it has moved."""

@@ -105,7 +105,9 @@ class Group:
                 presence,
                 background,
                 steps,
-                Handover(subscription, steps, self._auto, timer, interval, changed),
+                Handover(
+                    subscription, steps, self._auto, timer, interval, changed, client.trace
+                ),
             ),
         )
 

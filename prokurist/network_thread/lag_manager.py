@@ -4,14 +4,13 @@ Thread: the network thread alone. Nobody waits for it: an answer goes to the
 `Subscription`, an error to the log, and whoever asks for the lag again has both.
 """
 
-import logging
-from typing import Final
-
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import LookUpEnd
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.subscription import Subscription
+from prokurist.events.tellings import LAG_UNKNOWN
+from prokurist.events.trace import Trace
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.offsets_manager import OffsetsManager
 from prokurist.network_thread.operation import Withdrawn
@@ -19,8 +18,6 @@ from prokurist.network_thread.position_search import LEAST, Taking, nothing
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.wire.log_offsets import Moment
 from prokurist.types import TopicPartition
-
-LOG: Final = logging.getLogger("prokurist.network_thread")
 
 
 class LagManager:
@@ -33,6 +30,7 @@ class LagManager:
         timer: The Timer.
         patience: `default.api.timeout.ms`, in seconds.
         read_committed: Whether logs end at their last stable offset.
+        trace: Where it is told what was not found out.
     """
 
     def __init__(
@@ -44,7 +42,9 @@ class LagManager:
         *,
         patience: float,
         read_committed: bool,
+        trace: Trace,
     ) -> None:
+        self._trace = trace
         self._subscription = subscription
         self._calls = calls
         self._offsets = offsets
@@ -71,7 +71,7 @@ class LagManager:
         except Withdrawn:
             raise
         except KafkaException as error:
-            LOG.info("the end of %s, for its lag, is not known: %s", tp, error)
+            self._trace.tell(LAG_UNKNOWN, partition=tp, error=error)
         finally:
             self._subscription.end_found(tp, born, end)
 

@@ -30,6 +30,7 @@ from prokurist.errors import KafkaException, RetriableException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster, TopicView
+from prokurist.events.tellings import LEADERS_MOVED, METADATA_FAILED, REBOOTSTRAPPED
 from prokurist.network_thread.bootstrap import Bootstrap
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.interest import Interest
@@ -258,6 +259,7 @@ class MetadataManager:
 
     def _begin_again(self) -> None:
         """Forget the cluster, and ask the bootstrap addresses as if for the first time."""
+        self._client.trace.tell(REBOOTSTRAPPED)
         self.cluster = replace(
             self.cluster,
             nodes={},
@@ -274,6 +276,7 @@ class MetadataManager:
     def _met(self, error: KafkaException) -> None:
         """It goes on; whoever gives up waiting for it can say what it met."""
         self.last_error = error
+        self._client.trace.tell(METADATA_FAILED, error=error)
         for call in self._waiting:
             call.met(error)
 
@@ -295,7 +298,7 @@ class MetadataManager:
         self._client.forget({*self.cluster.nodes, *(each.id for each in self._bootstrap.nodes)})
         self._look_again(older)
         self._refuse()
-        self.on_update(self.cluster)
+        self._updated(older)
 
     def _believed(self, view: TopicView) -> TopicView:
         """A view; with an error that passes, the older one with that error.
@@ -342,7 +345,13 @@ class MetadataManager:
         """Believe a broker that says who leads in its place (KIP-951)."""
         older, self.cluster = self.cluster, self.cluster.led_by(leaders, nodes)
         if self.cluster is not older:
-            self.on_update(self.cluster)
+            self._updated(older)
+
+    def _updated(self, older: Cluster) -> None:
+        moved = self.cluster.moved_since(older, self._interest.of_nobody)
+        if moved:
+            self._client.trace.tell(LEADERS_MOVED, partitions=moved)
+        self.on_update(self.cluster)
 
     def _watch_age(self) -> None:
         if self._age is not None:

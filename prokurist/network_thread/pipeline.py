@@ -22,6 +22,7 @@ from prokurist.errors import (
     UnsupportedVersionException,
 )
 from prokurist.events.call import DISCONNECTED
+from prokurist.events.call_tellings import LATE_ANSWER_DROPPED
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.operation import Withdrawn
 from prokurist.network_thread.requests import ANOTHER_AFTER, Answer, Limits, Sent, Unsent
@@ -222,10 +223,19 @@ class Pipeline:
             # Its caller has left; the place in the line was all it still had.
             self.late_answers += 1
             self._counters.late_answers += 1
+            self._tell_late(sent)
             return
         if sent.attempt is not None and sent.unsent.call is not None:
             sent.unsent.call.ended(sent.attempt, self._timer.now, ANSWERED)
         sent.unsent.promise.keep(Answer(response, sent.attempt, self._node))
+
+    def _tell_late(self, sent: Sent) -> None:
+        call = sent.unsent.call
+        if call is not None and call.trace is not None:
+            name = sent.unsent.request.api.name
+            call.trace.tell(
+                LATE_ANSWER_DROPPED, call=call.number, request=name, node=self._node
+            )
 
     def throttle(self, seconds: float) -> None:
         """Send nothing for a while (KIP-219).

@@ -6,23 +6,21 @@ Nobody is told before everything that came with one answer is settled: the last 
 to hear of his position ends the search, and nothing shall be lost by that.
 """
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
 
 from prokurist.errors import KafkaException, LogTruncationException
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
 from prokurist.events.cluster import Cluster
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
+from prokurist.events.tellings import LOG_TRUNCATED, POSITIONS_RESET
+from prokurist.events.trace import Trace
 from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.position_search import Search, truncation_of
 from prokurist.network_thread.validation_manager import Check
 from prokurist.network_thread.wire.log_offsets import ListedOffset
 from prokurist.types import TopicPartition
-
-LOG: Final = logging.getLogger("prokurist.network_thread")
 
 
 class Outcomes:
@@ -32,6 +30,7 @@ class Outcomes:
         subscription: What is assigned.
         background: Where errors go that nobody waits for.
         metadata: Knows the leaders' epochs.
+        trace: Where it is told what becomes of positions.
 
     Attributes:
         searches: Those there are, by what they look for.
@@ -42,7 +41,9 @@ class Outcomes:
         subscription: Subscription,
         background: BackgroundEvents,
         metadata: MetadataManager,
+        trace: Trace,
     ) -> None:
+        self._trace = trace
         self.searches: dict[TopicPartition, Search] = {}
         self._subscription = subscription
         self._background = background
@@ -65,6 +66,9 @@ class Outcomes:
                 position = Position(row.offset, row.leader_epoch)
                 self._subscription.settle(search.left[tp], position, row.asked_in)
                 settled.append(tp)
+        if settled:
+            begins = {tp: found[tp].offset for tp in settled}
+            self._trace.tell(POSITIONS_RESET, offsets=begins, count=len(begins))
         self._all_over(search, settled)
 
     def settle_committed(
@@ -99,7 +103,7 @@ class Outcomes:
             if error is not None:
                 cut.append(error)
                 continue
-            LOG.warning("the log of %s was cut back before %s", tp, wanted.confirm)
+            self._trace.tell(LOG_TRUNCATED, partition=tp, position=wanted.confirm)
             if self._subscription.still_wanted(wanted):
                 # The leader cannot tell where: now it is the policy's turn.
                 policy = self._subscription.policy

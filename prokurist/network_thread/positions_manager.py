@@ -38,6 +38,7 @@ from prokurist.events.clock import Deadline
 from prokurist.events.cluster import Cluster
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
+from prokurist.events.trace import Trace
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.commit_manager import CommitManager
 from prokurist.network_thread.metadata_manager import MetadataManager
@@ -75,6 +76,7 @@ class PositionsManager:
         patience: `default.api.timeout.ms`, in seconds.
         read_committed: Whether logs end at their last stable offset.
         time_of_day: Milliseconds since the epoch, for policies that count back from now.
+        trace: Where it is told what becomes of positions.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class PositionsManager:
         patience: float,
         read_committed: bool,
         time_of_day: Callable[[], int],
+        trace: Trace,
     ) -> None:
         self._subscription = subscription
         self._calls = calls
@@ -101,7 +104,7 @@ class PositionsManager:
         self._patience = max(patience, LEAST)
         self._read_committed = read_committed
         self._time_of_day = time_of_day
-        self._outcomes = Outcomes(subscription, background, metadata)
+        self._outcomes = Outcomes(subscription, background, metadata, trace)
 
     def take(self, event: PositionEvent) -> None:
         """Begin what an event asks for."""

@@ -9,7 +9,6 @@ is never logged and passed over: a loop that goes on after a bug of ours would
 keep promises it can no longer keep.
 """
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,16 +19,16 @@ from prokurist.errors import IllegalStateException, KafkaException, NetworkThrea
 from prokurist.events.application_events import ApplicationEvent, Close
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
+from prokurist.events.call_tellings import CALL_TAKEN, LOOP_WOKE
 from prokurist.events.clock import Clock, Deadline
 from prokurist.events.mailbox import Mailbox
+from prokurist.events.tellings import THREAD_DIED, THREAD_DIED_AGAIN
+from prokurist.events.trace import UNREAD, Trace
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.counters import LoopCounters
-from prokurist.network_thread.io.network import Network
-from prokurist.network_thread.timer import Timer
-
-LOG: Final = logging.getLogger("prokurist.network_thread")
-
+from prokurist.network_thread.io.network import Happening, Network
+from prokurist.network_thread.timer import Due, Timer
 
 LEISURE: Final = 0.02
 """How long nobody has to have asked for anything before the thread prepares itself."""
@@ -77,6 +76,7 @@ class NetworkThread:
         background: Where polls wait, which have no operation among the calls.
         prepare: What would make the first request slow; done on the thread before
             its first turn, if nobody has asked for anything yet.
+        trace: The client's.
     """
 
     def __init__(
@@ -92,7 +92,9 @@ class NetworkThread:
         managers: Sequence[RequestManager],
         background: BackgroundEvents,
         prepare: Callable[[], None],
+        trace: Trace = UNREAD,
     ) -> None:
+        self._trace = trace
         self.mailbox: Mailbox[ApplicationEvent] = Mailbox(network.wake)
         self.life: Life = Life.NEW
         self.turns: int = 0
@@ -201,6 +203,9 @@ class NetworkThread:
             if isinstance(event, Close):
                 self._closing.append(event)
             else:
+                if self._trace.fine:
+                    posted = type(event).__name__
+                    self._trace.tell(CALL_TAKEN, call=event.call.number, posted=posted)
                 self._take(event)
             self._taken.popleft()
         if self._closing:
@@ -215,13 +220,25 @@ class NetworkThread:
         self._client.flush()
         due = self._timer.top()
         # The clock has gone on while operations ran; what is due by now is not waited for.
-        now = self._clock.now()
-        wait = None if due is None else max(0.0, due.at - now)
+        since = self._clock.now()
+        wait = None if due is None else max(0.0, due.at - since)
         happenings = self._network.poll(wait)
         self._timer.now = self._clock.now()
         empty = not (events or happenings or self._timer.fired != fired)
-        self.counters.turned(now, self._timer.now, empty=empty)
+        self.counters.turned(since, self._timer.now, empty=empty)
+        if self._trace.fine:
+            self._tell_wake(since, happenings, due)
         self._client.handle(happenings)
+
+    def _tell_wake(
+        self, since: float, happenings: Sequence[Happening], due: Due | None
+    ) -> None:
+        reason = "an event that was posted"
+        if happenings:
+            reason = ", ".join({type(each).__name__.lower(): None for each in happenings})
+        elif due is not None and self._timer.now >= due.at:
+            reason = due.reason
+        self._trace.tell(LOOP_WOKE, slept=self._timer.now - since, reason=reason)
 
     def _end(self) -> None:
         closed = IllegalStateException("the client is closed")
@@ -236,7 +253,7 @@ class NetworkThread:
     def _die(self, error: BaseException) -> None:
         self.died_of = error
         self._move(Life.DEAD)
-        LOG.critical("the network thread died of a bug in prokurist", exc_info=error)
+        self._trace.tell(THREAD_DIED, error=error)
 
         def died() -> NetworkThreadDiedException:
             death = NetworkThreadDiedException(
@@ -247,7 +264,7 @@ class NetworkThread:
             return death
 
         if (second := self._shut_down(died(), died)) is not None:
-            LOG.critical("and another bug while it was shut down", exc_info=second)
+            self._trace.tell(THREAD_DIED_AGAIN, error=second)
             # The clean-up goes on behind it; what it meets then is known already.
             self._shut_down(died(), died)
         for event in self._closing:

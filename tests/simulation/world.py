@@ -34,6 +34,7 @@ from prokurist.testing.cluster.session import Delivery, Session
 from prokurist.types import Node
 from tests.simulation.delivering import told
 from tests.simulation.names import Names
+from tests.telling import check
 
 LATENCY = 0.001
 """From the client to a broker, and back."""
@@ -310,6 +311,7 @@ class World:
             software=("prokurist", "0"),
             cap=cap,
         )
+        machinery.trace.read_by(check, fine=True)
         machinery.fetches._closed = not fetches
         member = Member(config, machinery, network, names)
         self.members.append(member)

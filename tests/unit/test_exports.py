@@ -43,6 +43,7 @@ NAMES = {
     "errors",
     "metrics",
     "testing",
+    "timeline",
 }
 
 

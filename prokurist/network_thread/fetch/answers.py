@@ -20,6 +20,8 @@ from prokurist.events.fetch_buffer import Chunk, Entry, Failure, Held
 from prokurist.events.fetching import Wish
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
+from prokurist.events.tellings import OFFSET_OUT_OF_RANGE
+from prokurist.events.trace import Trace
 from prokurist.network_thread.fetch.session import Asked
 from prokurist.network_thread.fetch.sources import Replicas
 from prokurist.network_thread.refusals import TOPIC_AUTHORIZATION_FAILED, topic_error
@@ -58,12 +60,19 @@ class Judge:
     Args:
         subscription: What is assigned.
         replicas: Which partitions are read from a replica.
+        trace: Where it is told what was not in its log.
         read_committed: Whether logs end at their last stable offset.
     """
 
     def __init__(
-        self, subscription: Subscription, replicas: Replicas, *, read_committed: bool
+        self,
+        subscription: Subscription,
+        replicas: Replicas,
+        trace: Trace,
+        *,
+        read_committed: bool,
     ) -> None:
+        self._trace = trace
         self._subscription = subscription
         self._replicas = replicas
         self._read_committed = read_committed
@@ -100,6 +109,7 @@ class Judge:
                 case Verdict.OUT_OF_RANGE if self._replicas.forget(row.partition):
                     outcome.moved = True  # A follower may lag behind: its leader is asked.
                 case Verdict.OUT_OF_RANGE:
+                    self._tell_out_of_range(put.wish)
                     self._fail(outcome, put.wish, None)
                 case _:
                     refused.append((put.wish, row))
@@ -176,6 +186,14 @@ class Judge:
             elif row.error != TOPIC_AUTHORIZATION_FAILED:
                 error = topic_error(FETCH, row.error, [str(wish.partition)])
             self._fail(outcome, wish, error)
+
+    def _tell_out_of_range(self, wish: Wish) -> None:
+        self._trace.tell(
+            OFFSET_OUT_OF_RANGE,
+            partition=wish.partition,
+            offset=wish.position.offset,
+            policy=str(self._subscription.policy),
+        )
 
     def _fail(self, outcome: Outcome, wish: Wish, error: KafkaException | None) -> None:
         """Let a poll see it, unless the fetch is stale."""

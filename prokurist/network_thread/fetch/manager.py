@@ -108,7 +108,10 @@ class FetchManager:
         self._replicas = Replicas(timer, replica_lifetime)
         self._troubles = Troubles(timer, backoff, self.stir)
         self._judge = Judge(
-            subscription, self._replicas, read_committed=limits.terms.read_committed
+            subscription,
+            self._replicas,
+            client.trace,
+            read_committed=limits.terms.read_committed,
         )
         self._sources: dict[int, Source] = {}
         self._served: dict[TopicPartition, int] = {}

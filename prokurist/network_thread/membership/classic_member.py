@@ -16,9 +16,8 @@ case nothing of what was read is returned from that moment on. Only in the third
 round begin at once: everything is lost already, and nothing is left to wait for.
 """
 
-import logging
 from collections.abc import Coroutine, Sequence
-from typing import Any, Final
+from typing import Any
 
 from prokurist.errors import AuthenticationException, FencedInstanceIdException, KafkaException
 from prokurist.events.application_events import StepDone
@@ -27,6 +26,14 @@ from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
 from prokurist.events.cluster import Cluster
 from prokurist.events.membership import Identity, Role
+from prokurist.events.tellings import (
+    CONSUMER_PROTOCOL_OFFERED,
+    LEFT_UNHEARD,
+    MEMBER_COUNTED,
+    MEMBER_MOVED,
+    MEMBER_PUT_OUT,
+    ROUND_BEGAN,
+)
 from prokurist.network_thread.membership.classic_exchange import ClassicExchange, Who
 from prokurist.network_thread.membership.classic_heartbeats import ClassicHeartbeats
 from prokurist.network_thread.membership.classic_round import ClassicRound
@@ -43,8 +50,6 @@ from prokurist.network_thread.membership.poll_guard import PollGuard
 from prokurist.network_thread.operation import Operation, Withdrawn
 from prokurist.network_thread.verdicts import Verdict
 from prokurist.types import GroupMembershipOperation, MembershipState
-
-LOG: Final = logging.getLogger("prokurist.network_thread")
 
 
 class ClassicMember:
@@ -168,11 +173,8 @@ class ClassicMember:
         """Say once that the other protocol is there to be had."""
         if self._ground.client.features.consumer_protocol and not self._hinted:
             self._hinted = True
-            LOG.info(
-                "group %s uses group.protocol=classic; this cluster has group.version "
-                "finalised and offers group.protocol=consumer as well (KIP-848)",
-                self._ground.group_id,
-            )
+            trace = self._ground.client.trace
+            trace.tell(CONSUMER_PROTOCOL_OFFERED, group=self._ground.group_id)
 
     # --- rounds ------------------------------------------------------------------------
 
@@ -188,6 +190,7 @@ class ClassicMember:
 
     def _begin(self, reason: str) -> None:
         self._due = None
+        self._ground.client.trace.tell(ROUND_BEGAN, reason=reason)
         lost, self._lost = self._lost, False
         self._ground.enrolment.rebalances.begin(self._ground.timer.now)
         running = Operation(self._round.run(reason, lost=lost), "rebalance", self._ended)
@@ -207,7 +210,8 @@ class ClassicMember:
 
     def move(self, state: ClassicState) -> None:
         """See `Place`."""
-        self.state = transition(self.state, state)
+        was, self.state = self.state, transition(self.state, state)
+        self._ground.client.trace.tell(MEMBER_MOVED, was=was.value, state=state.value)
 
     def asking(self) -> None:
         """See `Place`."""
@@ -229,6 +233,9 @@ class ClassicMember:
             self.who.generation,
             self._ground.instance_id,
         )
+        self._ground.client.trace.tell(
+            MEMBER_COUNTED, member=self.who.member_id, generation=self.who.generation
+        )
         # Of each generation the parts are others: what an older one wished to commit
         # may be somebody else's.
         self._ground.enrolment.counted(identity, anew=True)
@@ -248,11 +255,9 @@ class ClassicMember:
             if self.state in (ClassicState.STABLE, ClassicState.TAKING):
                 self._want("the group shares out anew")
             return
-        LOG.warning(
-            "group %s does not count this member any more (%s): what it read may be others', "
-            "and it joins again",
-            self._ground.group_id,
-            error,
+        ground, member = self._ground, self.who.member_id
+        ground.client.trace.tell(
+            MEMBER_PUT_OUT, group=ground.group_id, member=member, error=error
         )
         forget = verdict is Verdict.RESET
         who = self._end(ClassicState.WAITING)
@@ -264,14 +269,7 @@ class ClassicMember:
     def _missed(self, seconds: float) -> None:
         """There was no poll for too long; the guard has stopped."""
         who = self._end(ClassicState.WAITING)
-        LOG.warning(
-            "no poll for %.1f s, and max.poll.interval.ms=%.0f: this consumer has left group "
-            "%s, and joins again with the next poll; take less time between two polls, or "
-            "raise the limit",
-            seconds,
-            self._ground.poll_interval * 1000,
-            self._ground.group_id,
-        )
+        self._ground.tell_missed(seconds)
         self._lose_all()
         if self._ground.instance_id is None:
             self._leave_unasked(who, "max.poll.interval.ms is over")
@@ -335,12 +333,13 @@ class ClassicMember:
     async def _say_goodbye(self, call: Call, who: Who, reason: str) -> None:
         if not who.member_id:
             return
+        ground = self._ground
         try:
             await self._exchange.leave(call, who, reason)
         except Withdrawn:
             raise
         except KafkaException as error:
-            LOG.debug("left without having been heard: %s", error)
+            ground.client.trace.tell(LEFT_UNHEARD, group=ground.group_id, error=error)
 
     def __repr__(self) -> str:
         generation = self.who.generation

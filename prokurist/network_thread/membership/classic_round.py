@@ -97,6 +97,7 @@ class ClassicRound:
         self._timer = ground.timer
         self._backoff = ground.backoff
         self._rack = ground.rack
+        self._trace = ground.client.trace
         self._generation = -1
         self.joined_as: frozenset[str] = frozenset()
 
@@ -214,7 +215,7 @@ class ClassicRound:
 
     async def _lead(self, call: Call, joined: JoinGroupAnswer) -> tuple[tuple[str, bytes], ...]:
         """As the leader, share out; not as one that came back to a group that has its parts."""
-        members = members_of(joined.members)
+        members = members_of(joined.members, self._trace)
         names = topics_of(members)
         cluster = await self._topics.of_everybody(call, names)
         if joined.skip_assignment:

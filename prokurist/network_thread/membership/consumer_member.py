@@ -14,7 +14,6 @@ it has not polled for `max.poll.interval.ms`.
 - Whoever leaves says so once, and waits for no more than its answer.
 """
 
-import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 from uuid import uuid4
@@ -30,6 +29,13 @@ from prokurist.events.call import Call
 from prokurist.events.clock import NEVER, Deadline
 from prokurist.events.cluster import Cluster
 from prokurist.events.membership import Identity, Role
+from prokurist.events.tellings import (
+    LEFT_UNHEARD,
+    MEMBER_COUNTED,
+    MEMBER_MOVED,
+    MEMBER_PUT_OUT,
+    REJOIN_PASSED_OVER,
+)
 from prokurist.network_thread.membership.alarm import Alarm
 from prokurist.network_thread.membership.consumer_refusals import Refusals
 from prokurist.network_thread.membership.consumer_state import (
@@ -49,8 +55,6 @@ from prokurist.network_thread.requests import Answer, Lane
 from prokurist.network_thread.verdicts import CONSUMER_GROUP_HEARTBEAT, Verdict
 from prokurist.network_thread.wire.consumer_group import ConsumerGroupHeartbeatAnswer
 from prokurist.types import GroupMembershipOperation, MembershipState
-
-LOG: Final = logging.getLogger("prokurist.network_thread")
 
 INTERVAL: Final = 5.0
 """Seconds between two heartbeats as long as no coordinator has named any."""
@@ -140,7 +144,7 @@ class ConsumerMember:
 
     def rejoin(self, reason: str) -> None:
         """See `Membership`: here the coordinator alone decides."""
-        LOG.info("not asked for another assignment (%s): the broker decides", reason)
+        self._ground.client.trace.tell(REJOIN_PASSED_OVER, reason=reason)
 
     def on_metadata(self, _cluster: Cluster) -> None:
         """See `Membership`."""
@@ -191,11 +195,9 @@ class ConsumerMember:
         self._patterns.stop()
 
     def _put_out(self, why: KafkaException) -> None:
-        LOG.warning(
-            "group %s does not count member %s any more, which joins again: %s",
-            self._ground.group_id,
-            self._terms.member_id,
-            why,
+        ground = self._ground
+        ground.client.trace.tell(
+            MEMBER_PUT_OUT, group=ground.group_id, member=self._terms.member_id, error=why
         )
         self._end(MemberState.FENCED)
         self._lose(self._join)
@@ -206,13 +208,7 @@ class ConsumerMember:
         self._lose(lambda: None)
 
     def _has_not_polled(self, seconds: float) -> None:
-        LOG.warning(
-            "no poll for %.1f s, which is longer than max.poll.interval.ms: this member leaves "
-            "group %s, and joins again with the next poll. Poll more often, work less between "
-            "two polls (max.poll.records), or raise the key",
-            seconds,
-            self._ground.group_id,
-        )
+        self._ground.tell_missed(seconds)
         self._end(MemberState.STALE)
         self._ground.subscription.lose(self._term)
         now = self._ground.timer.now
@@ -253,7 +249,7 @@ class ConsumerMember:
         except Withdrawn:
             raise
         except KafkaException as error:
-            LOG.info("left group %s without being heard: %s", ground.group_id, error)
+            ground.client.trace.tell(LEFT_UNHEARD, group=ground.group_id, error=error)
 
     # --- what is owned ---------------------------------------------------------------
 
@@ -397,6 +393,9 @@ class ConsumerMember:
         )
         if self.state is MemberState.JOINING:
             self._move(MemberState.STABLE)
+            self._ground.client.trace.tell(
+                MEMBER_COUNTED, member=self._terms.member_id, generation=self._epoch
+            )
         if response.assignment is not None:
             self._ground.enrolment.rebalances.begin(self._ground.timer.now)
             self._reconciler.aim(response.assignment)
@@ -407,7 +406,8 @@ class ConsumerMember:
             raise AssertionError("heartbeats handle their own errors") from error
 
     def _move(self, to: MemberState) -> None:
-        self.state = moved(self.state, to)
+        was, self.state = self.state, moved(self.state, to)
+        self._ground.client.trace.tell(MEMBER_MOVED, was=was.value, state=to.value)
 
     def __repr__(self) -> str:
         return f"ConsumerMember({self.state.value}, epoch {self._epoch}, {self._reconciler})"

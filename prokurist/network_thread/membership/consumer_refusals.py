@@ -3,7 +3,6 @@
 Thread: the network thread alone.
 """
 
-import logging
 from typing import Final
 
 from prokurist.errors import (
@@ -13,11 +12,10 @@ from prokurist.errors import (
     TopicAuthorizationException,
     UnsupportedVersionException,
 )
+from prokurist.events.tellings import INSTANCE_TAKEN
 from prokurist.network_thread.membership.ground import Ground
 from prokurist.network_thread.verdicts import CONSUMER_GROUP_HEARTBEAT
 from prokurist.types import SubscriptionPattern
-
-LOG: Final = logging.getLogger("prokurist.network_thread")
 
 UNSUPPORTED_VERSION: Final = 35
 TOPIC_AUTHORIZATION_FAILED: Final = 29
@@ -44,12 +42,11 @@ class Refusals:
         now = self._ground.timer.now
         if self._unreleased_since is None:
             self._unreleased_since = now
-            LOG.warning(
-                "group.instance.id=%s is another member's yet, which may have crashed: "
-                "waiting up to %d s for its session to end: %s",
-                self._ground.instance_id,
-                UNRELEASED_FOR,
-                error,
+            self._ground.client.trace.tell(
+                INSTANCE_TAKEN,
+                instance=self._ground.instance_id,
+                patience=UNRELEASED_FOR,
+                error=error,
             )
         return now - self._unreleased_since < UNRELEASED_FOR
 

@@ -9,6 +9,7 @@ from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.membership import Enrolment, Presence
 from prokurist.events.subscription import Subscription
+from prokurist.events.tellings import POLL_MISSED
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.coordinator_manager import CoordinatorManager
@@ -47,6 +48,15 @@ class Ground:
     background: BackgroundEvents
     steps: Steps
     handover: Handover
+
+    def tell_missed(self, seconds: float) -> None:
+        """There was no poll for so long that the member has left."""
+        self.client.trace.tell(
+            POLL_MISSED,
+            group=self.group_id,
+            seconds=seconds,
+            limit=self.poll_interval * 1000,
+        )
 
     def ask_for_poll(self) -> None:
         """Have the next poll, or one that waits now, say that it has come."""

@@ -10,22 +10,20 @@ assigned; the listener hears of it; then they are read. Lost: as given back, and
 is committed, for they may be another's already.
 """
 
-import logging
 from collections.abc import Callable
-from typing import Final
 
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import AutoCommit
 from prokurist.events.background_events import StepKind
 from prokurist.events.subscription import Subscription
+from prokurist.events.tellings import PARTITIONS_ASSIGNED, PARTITIONS_LOST, PARTITIONS_REVOKED
+from prokurist.events.trace import Kind, Trace
 from prokurist.network_thread.auto_commit import AutoCommits
 from prokurist.network_thread.membership.steps import Steps
 from prokurist.network_thread.operation import Operation, Promise, Withdrawn
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.verdicts import LAST_COMMIT
 from prokurist.types import TopicPartition
-
-LOG: Final = logging.getLogger("prokurist.network_thread")
 
 Partitions = frozenset[TopicPartition]
 
@@ -40,6 +38,7 @@ class Handover:
         timer: The Timer.
         patience: Seconds for that commit: the group waits no longer than this.
         changed: Called when something is assigned, or is not any more.
+        trace: Where it is told what changes hands.
     """
 
     def __init__(
@@ -50,7 +49,9 @@ class Handover:
         timer: Timer,
         patience: float,
         changed: Callable[[], None],
+        trace: Trace,
     ) -> None:
+        self._trace = trace
         self._subscription = subscription
         self._steps = steps
         self._auto = auto
@@ -69,6 +70,7 @@ class Handover:
             await self._commit(commit)
         if heard and not await self._steps.tell(StepKind.REVOKED, heard):
             return False
+        self._tell(PARTITIONS_REVOKED, partitions)
         return self._drop(term, partitions)
 
     async def take(self, term: int, partitions: Partitions) -> bool:
@@ -76,6 +78,7 @@ class Handover:
         awaiting = self._steps.is_heard
         if not self._subscription.add(term, partitions, awaiting=awaiting):
             return False
+        self._tell(PARTITIONS_ASSIGNED, partitions)
         self._changed()
         if awaiting:
             if not await self._steps.tell(StepKind.ASSIGNED, partitions):
@@ -87,11 +90,16 @@ class Handover:
 
     async def lose(self, term: int) -> None:
         """See the module; whatever the listener raises, they are gone."""
+        self._tell(PARTITIONS_LOST, self._subscription.owned())
         heard = self._subscription.lose(term)
         self._changed()
         if heard:
             await self._steps.tell(StepKind.LOST, heard)
         self._drop(term, self._subscription.owned())
+
+    def _tell(self, kind: Kind, partitions: Partitions) -> None:
+        if partitions:
+            self._trace.tell(kind, partitions=partitions, count=len(partitions))
 
     def _drop(self, term: int, partitions: Partitions) -> bool:
         dropped = self._subscription.drop(term, partitions)

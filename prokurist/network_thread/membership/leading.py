@@ -2,42 +2,35 @@
 
 What the others say of themselves comes from clients of any kind and age, and what an
 assignor answers may be a user's own code. Neither may hurt: a subscription that cannot
-be read is one to nothing, with a word in the log; an assignment that makes no sense is
+be read is one to nothing, and told of; an assignment that makes no sense is
 an error that names the assignor and what is wrong with it.
 
 Thread: the network thread alone; pure functions.
 """
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
 
 from prokurist.assignors import encoding
 from prokurist.assignors.assignor import Member
 from prokurist.errors import KafkaException
 from prokurist.events.cluster import Cluster
+from prokurist.events.tellings import SUBSCRIPTION_UNREADABLE
+from prokurist.events.trace import Trace
 from prokurist.network_thread.wire.membership import JoinedMember
 from prokurist.types import PartitionInfo, TopicPartition
 
-LOG: Final = logging.getLogger("prokurist.network_thread")
 
-
-def members_of(joined: Iterable[JoinedMember]) -> list[Member]:
+def members_of(joined: Iterable[JoinedMember], trace: Trace) -> list[Member]:
     """Everybody in the generation, as they describe themselves."""
-    return [member_of(each) for each in joined]
+    return [member_of(each, trace) for each in joined]
 
 
-def member_of(joined: JoinedMember) -> Member:
+def member_of(joined: JoinedMember, trace: Trace) -> Member:
     """One of them; one that nobody can understand reads nothing."""
     try:
         return encoding.subscriber(joined.metadata, joined.member_id, joined.instance_id)
     except encoding.MalformedMessage as error:
-        LOG.warning(
-            "member %s of the group has a subscription that cannot be read, and is given "
-            "nothing: %s",
-            joined.member_id,
-            error,
-        )
+        trace.tell(SUBSCRIPTION_UNREADABLE, member=joined.member_id, error=error)
         return Member(joined.member_id, (), joined.instance_id)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from prokurist.consumer.interceptors import Interceptors
+from tests.telling import logged
 
 
 class Adding:
@@ -33,7 +34,8 @@ def test_after_an_error_the_records_are_those_of_before(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It is logged, with the interceptor's name."""
-    assert Interceptors([Adding(2), Raising(), Adding(3)]).on_consume([1]) == [1, 2, 3]
+    objects = [Adding(2), Raising(), Adding(3)]
+    assert Interceptors(objects, logged()).on_consume([1]) == [1, 2, 3]
     assert "Raising" in caplog.text
     assert "cannot cope" in caplog.text
 

@@ -21,6 +21,7 @@ from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.operation import Promise
 from prokurist.network_thread.thread import LEISURE, Life, NetworkThread
 from prokurist.network_thread.timer import Timer
+from tests.telling import logged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,6 +101,7 @@ class Bench:
             managers=(),
             background=self.background,
             prepare=lambda: self.stub.done.append("prepare"),
+            trace=logged(),
         )
         self.thread.life = Life.RUNNING
 

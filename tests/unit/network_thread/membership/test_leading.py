@@ -8,6 +8,7 @@ from prokurist.assignors import encoding
 from prokurist.assignors.assignor import Member
 from prokurist.assignors.sticky import CooperativeStickyAssignor
 from prokurist.errors import KafkaException
+from prokurist.events.trace import UNREAD
 from prokurist.network_thread.membership.leading import (
     checked,
     encoded,
@@ -16,6 +17,7 @@ from prokurist.network_thread.membership.leading import (
 )
 from prokurist.network_thread.wire.membership import JoinedMember
 from prokurist.types import Node, PartitionInfo, TopicPartition
+from tests.telling import logged
 
 NODE = Node(1, "10.0.0.1", 9092)
 TOPICS = {
@@ -30,7 +32,7 @@ def test_everybody_is_understood() -> None:
     """Subscriptions, static names and what is owned come through."""
     member = Member("a", ("bills", "orders"), owned=(ORDERS_0,), generation=4, rack="r")
     joined = JoinedMember("a", encoding.subscription(member), "static-a")
-    (found,) = members_of([joined])
+    (found,) = members_of([joined], UNREAD)
     assert (found.topics, found.owned, found.generation, found.rack) == (
         ("bills", "orders"),
         (ORDERS_0,),
@@ -44,7 +46,7 @@ def test_everybody_is_understood() -> None:
 def test_a_subscription_of_rubbish_is_one_to_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """The others are given their part all the same, and the log names the member."""
     with caplog.at_level(logging.WARNING):
-        (found,) = members_of([JoinedMember("x", b"\x00\x01rubbish")])
+        (found,) = members_of([JoinedMember("x", b"\x00\x01rubbish")], logged())
     assert found == Member("x", ())
     assert "member x" in caplog.text
 

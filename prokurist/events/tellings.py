@@ -1,0 +1,392 @@
+"""What the core tells of its states: a row for each, and what an operator learns from it.
+
+Calls, which are told of only while somebody reads that, have a table of their own
+(`events/call_tellings.py`). docs/logging.md is written from both, and the names and keys
+are part of the public interface. A name says what has happened, in the past tense where
+that makes sense; the sentence is for people, the keys are for machines.
+
+Thread: any; nothing here changes.
+"""
+
+from functools import partial
+from typing import Final
+
+from prokurist.events.trace import Kind, Level, Side
+
+EVERY: Final = 60.0
+"""A trouble that lasts is told of once in so many seconds."""
+
+_client = partial(Kind, area="client", side=Side.APPLICATION)
+_thread = partial(Kind, area="client", side=Side.NETWORK)
+_connection = partial(Kind, area="connection", side=Side.NETWORK)
+_metadata = partial(Kind, area="metadata", side=Side.NETWORK)
+_group = partial(Kind, area="group", side=Side.NETWORK)
+_group_app = partial(Kind, area="group", side=Side.APPLICATION)
+_commit = partial(Kind, area="commit", side=Side.APPLICATION)
+_fetch = partial(Kind, area="fetch", side=Side.NETWORK)
+
+# --- the client ---------------------------------------------------------------------
+
+CLIENT_STARTED: Final = _client(
+    "client_started",
+    Level.INFO,
+    "prokurist {version} has started, with {bootstrap}",
+    "A client was built. The line says which version runs, and where it begins.",
+)
+CLIENT_CLOSED: Final = _client(
+    "client_closed",
+    Level.INFO,
+    "closed, in {seconds:.3f} s",
+    "Everything is closed; how long that took.",
+)
+CLOSE_PHASE_ENDED: Final = _client(
+    "close_phase_ended",
+    Level.DEBUG,
+    "closing: {phase} took {seconds:.3f} s",
+    "Which phase of `close` took the time.",
+)
+CLOSE_FAILED_AGAIN: Final = _client(
+    "close_failed_again",
+    Level.WARNING,
+    "another failure in close: {error}",
+    "`close` raises the first failure; this is one of the others.",
+    traceback=True,
+)
+CLOSE_INTERRUPTED: Final = _client(
+    "close_interrupted",
+    Level.WARNING,
+    "interrupted while closing, after a failure: {error}",
+    "The interrupt is raised; this failure was there before it.",
+    traceback=True,
+)
+CLOSE_AT_EXIT_FAILED: Final = _client(
+    "close_at_exit_failed",
+    Level.WARNING,
+    "at the end of the interpreter: {error}",
+    "A client that was still open when the program ended could not be closed in order.",
+)
+INTERCEPTOR_RAISED: Final = _client(
+    "interceptor_raised",
+    Level.WARNING,
+    "interceptor {method} raised and is passed over: {error}",
+    "An object of `interceptor.classes` has a bug.",
+    traceback=True,
+)
+THREAD_DIED: Final = _thread(
+    "thread_died",
+    Level.CRITICAL,
+    "the network thread died of a bug in prokurist: {error}",
+    "Every call of this client raises from now on: build another, and report the traceback.",
+    traceback=True,
+)
+THREAD_DIED_AGAIN: Final = _thread(
+    "thread_died_again",
+    Level.CRITICAL,
+    "and another bug while it was shut down: {error}",
+    "The same, while the thread cleaned up behind itself.",
+    traceback=True,
+)
+
+# --- connections ----------------------------------------------------------------------
+
+CONNECTION_OPENING: Final = _connection(
+    "connection_opening",
+    Level.DEBUG,
+    "connecting to {node}, for {lane}",
+    "There is something to say to a broker, and no connection yet.",
+)
+CONNECTION_UP: Final = _connection(
+    "connection_up",
+    Level.DEBUG,
+    "connected to {node}, for {lane}",
+    "The broker has answered our greeting.",
+)
+CONNECTION_CLOSED: Final = _connection(
+    "connection_closed",
+    Level.DEBUG,
+    "closed the connection to {node}, for {lane}: {reason}",
+    "We have closed it: it was idle, its broker has gone, or the client is closing.",
+)
+CONNECTION_LOST: Final = _connection(
+    "connection_lost",
+    Level.INFO,
+    "lost the connection to {node}, for {lane}: {error}",
+    "A connection that stood is gone, not by our wish. A restarted broker looks like this.",
+)
+CONNECTION_FAILED: Final = _connection(
+    "connection_failed",
+    Level.DEBUG,
+    "no connection to {node}, for {lane}; the next try in {pause:.3f} s: {error}",
+    "One try failed. If that goes on, `broker_unreachable` says so.",
+)
+BROKER_UNREACHABLE: Final = _connection(
+    "broker_unreachable",
+    Level.WARNING,
+    "no connection to {node} could be made for {seconds:.0f} s: {error}",
+    "A broker has been down, or cut off, for a minute. What it leads is not read meanwhile.",
+    story="node",
+    patience=EVERY,
+)
+BROKER_REACHED: Final = _connection(
+    "broker_reached",
+    Level.WARNING,
+    "{node} can be reached, after {seconds:.0f} s",
+    "The end of `broker_unreachable`, as loud as its beginning.",
+    story="node",
+    ends=BROKER_UNREACHABLE,
+)
+BROKER_DISTRUSTED: Final = _connection(
+    "broker_distrusted",
+    Level.ERROR,
+    "{error}",
+    "What answers there does not speak Kafka's protocol as it should: look at the address, "
+    "the port and the listener, and at what stands in between.",
+    also=("node",),
+    story="node",
+)
+BROKER_THROTTLES: Final = _connection(
+    "broker_throttles",
+    Level.INFO,
+    "{node} asks for {pause:.3f} s of silence",
+    "A quota of this client is used up.",
+    story="node",
+)
+
+# --- the cluster ----------------------------------------------------------------------
+
+METADATA_FAILED: Final = _metadata(
+    "metadata_failed",
+    Level.DEBUG,
+    "the cluster could not be asked about: {error}",
+    "A broker did not say what the cluster looks like; others are asked.",
+)
+LEADERS_MOVED: Final = _metadata(
+    "leaders_moved",
+    Level.INFO,
+    "other brokers lead {partitions}",
+    "Partitions that are read have other leaders.",
+)
+REBOOTSTRAPPED: Final = _metadata(
+    "rebootstrapped",
+    Level.WARNING,
+    "no broker of the cluster can be reached: beginning again at bootstrap.servers",
+    "All brokers that were known are out of reach, or one has said that the cluster moved.",
+)
+
+# --- the group ------------------------------------------------------------------------
+
+COORDINATOR_FOUND: Final = _group(
+    "coordinator_found",
+    Level.INFO,
+    "{node} coordinates the group",
+    "Where commits and heartbeats go.",
+)
+COORDINATOR_LOST: Final = _group(
+    "coordinator_lost",
+    Level.INFO,
+    "{node} does not coordinate the group any more: {error}",
+    "It has moved, or is out of reach; it is looked for when it is needed.",
+)
+COORDINATOR_UNREACHABLE: Final = _group(
+    "coordinator_unreachable",
+    Level.WARNING,
+    "the coordinator of group {group} has been out of reach for {seconds:.0f} s: {error}",
+    "Nothing can be committed, and the member may lose its place.",
+    story="group",
+    patience=EVERY,
+)
+COORDINATOR_SERVES: Final = _group(
+    "coordinator_serves",
+    Level.WARNING,
+    "{node} serves group {group} again, after {seconds:.0f} s",
+    "The end of `coordinator_unreachable`, as loud as its beginning.",
+    story="group",
+    ends=COORDINATOR_UNREACHABLE,
+)
+MEMBER_MOVED: Final = _group(
+    "member_moved",
+    Level.DEBUG,
+    "the member goes from {was} to {state}",
+    "Each step of a member through its table of states.",
+)
+MEMBER_COUNTED: Final = _group(
+    "member_counted",
+    Level.INFO,
+    "member {member} is in the group, in generation {generation}",
+    "The group counts us: a classic group anew after each round, by the consumer protocol "
+    "once when it has joined (there, the generation is the member's epoch).",
+)
+MEMBER_PUT_OUT: Final = _group(
+    "member_put_out",
+    Level.WARNING,
+    "group {group} does not count member {member} any more, which joins again; what it read "
+    "may be others': {error}",
+    "Records may be read twice. Often the session ran out: the process stood still, or the "
+    "coordinator was out of reach.",
+)
+POLL_MISSED: Final = _group(
+    "poll_missed",
+    Level.WARNING,
+    "no poll for {seconds:.1f} s, and max.poll.interval.ms={limit:.0f}: this consumer has left "
+    "group {group}, and joins again with the next poll. Poll more often, work less between two "
+    "polls (max.poll.records), or raise the key",
+    "The application takes longer than it said; its partitions are others' now.",
+)
+PARTITIONS_ASSIGNED: Final = _group(
+    "partitions_assigned",
+    Level.INFO,
+    "taken: {partitions}",
+    "What the group has given to this member.",
+    also=("count",),
+)
+PARTITIONS_REVOKED: Final = _group(
+    "partitions_revoked",
+    Level.INFO,
+    "given back: {partitions}",
+    "What the group wants back, and has.",
+    also=("count",),
+)
+PARTITIONS_LOST: Final = _group(
+    "partitions_lost",
+    Level.WARNING,
+    "lost: {partitions}",
+    "What was this member's and may be others' already; nothing of it was committed.",
+    also=("count",),
+)
+ROUND_BEGAN: Final = _group(
+    "round_began",
+    Level.INFO,
+    "joining the group: {reason}",
+    "A round of a classic group, and why.",
+)
+SUBSCRIPTION_UNREADABLE: Final = _group(
+    "subscription_unreadable",
+    Level.WARNING,
+    "member {member} of the group has a subscription that cannot be read, and is given "
+    "nothing: {error}",
+    "Another member, perhaps of another make, speaks otherwise than Kafka's protocol.",
+)
+INSTANCE_TAKEN: Final = _group(
+    "instance_taken",
+    Level.WARNING,
+    "group.instance.id={instance} is another member's yet, which may have crashed: waiting up "
+    "to {patience:.0f} s for its session to end: {error}",
+    "A static member came back before its former self was taken for dead, or two bear one id.",
+)
+CONSUMER_PROTOCOL_OFFERED: Final = _group(
+    "consumer_protocol_offered",
+    Level.INFO,
+    "group {group} uses group.protocol=classic; this cluster has group.version finalised and "
+    "offers group.protocol=consumer as well (KIP-848)",
+    "Rebalances could be smoother.",
+)
+REJOIN_PASSED_OVER: Final = _group(
+    "rejoin_passed_over",
+    Level.INFO,
+    "not asked for another assignment ({reason}): the broker decides",
+    "With `group.protocol=consumer` a member cannot ask for a rebalance.",
+)
+ENFORCE_REBALANCE_IDLE: Final = _group_app(
+    "enforce_rebalance_idle",
+    Level.WARNING,
+    "enforce_rebalance does nothing with group.protocol=consumer: the broker decides when "
+    "partitions are shared out anew",
+    "The same, said to whoever called it.",
+)
+LISTENER_RAISED_AGAIN: Final = _group_app(
+    "listener_raised_again",
+    Level.ERROR,
+    "another rebalance callback raised: {error}",
+    "`poll` raises the first error; this is one of the others.",
+    traceback=True,
+)
+STEP_UNHEARD: Final = _group_app(
+    "step_unheard",
+    Level.DEBUG,
+    "nobody waits for {step} any more: {error}",
+    "The network thread had ended before a callback did.",
+)
+LEFT_UNHEARD: Final = _group(
+    "left_unheard",
+    Level.INFO,
+    "left group {group} without being heard: {error}",
+    "The group waits for the member's session to end before others have its partitions.",
+)
+LEAVE_UNASKED: Final = _group_app(
+    "leave_unasked",
+    Level.DEBUG,
+    "nobody is left to leave the group: {error}",
+    "The network thread had ended before the member left.",
+)
+FATAL_FORGIVEN: Final = _group_app(
+    "fatal_forgiven",
+    Level.INFO,
+    "left the group that had ended the membership: {error}",
+    "`unsubscribe` is the way out of an error that every poll raises.",
+)
+ERROR_UNRAISED: Final = _group_app(
+    "error_unraised",
+    Level.WARNING,
+    "unsubscribed before this was raised: {error}",
+    "Something failed in the background, and no poll came that could have raised it.",
+)
+
+# --- commits --------------------------------------------------------------------------
+
+AUTO_COMMIT_FAILED: Final = _commit(
+    "auto_commit_failed",
+    Level.WARNING,
+    "auto-commit failed, the next one takes its place: {error}",
+    "If that goes on, what was read since will be read again after a restart.",
+)
+ASYNC_COMMIT_FAILED: Final = _commit(
+    "async_commit_failed",
+    Level.WARNING,
+    "asynchronous commit failed: {error}",
+    "A `commit_async` without a callback, which would have been told.",
+)
+COMMIT_CALLBACK_RAISED_AGAIN: Final = _commit(
+    "commit_callback_raised_again",
+    Level.WARNING,
+    "another commit callback raised in close: {error}",
+    "`close` raises the first error; this is one of the others.",
+    traceback=True,
+)
+LAST_COMMIT_FAILED: Final = _commit(
+    "last_commit_failed",
+    Level.WARNING,
+    "closed {outcome}: {error}",
+    "What was read last may be read again.",
+)
+
+# --- reading --------------------------------------------------------------------------
+
+OFFSET_OUT_OF_RANGE: Final = _fetch(
+    "offset_out_of_range",
+    Level.WARNING,
+    "offset {offset} of {partition} is not in its log: auto.offset.reset ({policy}) says where "
+    "reading goes on",
+    "Records were deleted before they were read, or the log was made anew.",
+)
+POSITIONS_RESET: Final = _fetch(
+    "positions_reset",
+    Level.INFO,
+    "by auto.offset.reset, reading begins at {offsets}",
+    "Nothing was committed for these partitions, or nothing that is still there.",
+    also=("count",),
+)
+LOG_TRUNCATED: Final = _fetch(
+    "log_truncated",
+    Level.WARNING,
+    "the log of {partition} was cut back before {position}",
+    "Records that were read are gone: an unclean leader election, as a rule.",
+)
+LAG_UNKNOWN: Final = _fetch(
+    "lag_unknown",
+    Level.INFO,
+    "the end of {partition}, for its lag, is not known: {error}",
+    "A lag was asked for and could not be found out; asking again is all there is to do.",
+)
+
+STATES: Final = tuple(each for each in tuple(globals().values()) if isinstance(each, Kind))
+"""All of them, in the order of the table."""

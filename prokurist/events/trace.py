@@ -1,0 +1,152 @@
+"""The one trace point: where both threads say what has happened, and whoever wants reads it.
+
+The core tells; it formats nothing, knows no reader, and asks nobody for leave. The log
+is one reader (`logs`), a recording another (`timeline`). What there is to tell is a
+table (`events/tellings.py` and `call_tellings.py`); nothing is told for a record.
+
+Thread: either tells, outside of every lock. Readers are called on the thread that tells,
+so what they share they guard themselves; the tuple of them is replaced, never changed.
+
+Invariants: a client has one `Trace`, which `assembly` makes. What happens many times in
+a call is told only while it is `fine`: whoever might tell it asks that first, which is
+all that it costs when nobody reads.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from itertools import count
+from string import Formatter
+from typing import Final, Protocol
+
+from prokurist.events.clock import Clock
+
+
+class Level(IntEnum):
+    """How loud it is; the numbers are those of Python's logging."""
+
+    RECORDED = 0
+    """Of use on a time line only; never in a log."""
+    DEBUG = 10
+    INFO = 20
+    """A change of state that an operator may want to see, in a client that is well."""
+    WARNING = 30
+    """Something that an operator should know of; the client goes on by itself."""
+    ERROR = 40
+    """Something that somebody has to mend."""
+    CRITICAL = 50
+    """A bug of ours: the client is of no use any more."""
+
+
+class Side(Enum):
+    """The thread that tells."""
+
+    APPLICATION = "application"
+    NETWORK = "network"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """A row of the table: something that can be told.
+
+    Attributes:
+        name: Its name, which stays.
+        level: How loud it is.
+        text: The sentence, with its keys in braces.
+        learns: What an operator learns from it, for the documentation.
+        area: What it is about; the logger is `prokurist.` and this.
+        side: Which thread tells it.
+        also: Keys that the sentence leaves out.
+        traceback: Whether the `error` is of use with its traceback.
+        fine: Whether it happens many times in a call.
+        story: The key that tells one trouble from another, where it is told as a storm:
+            while it lasts, one line each `EVERY` seconds.
+        patience: Seconds that such a trouble may last before it is worth a line.
+        ends: What is over with this. It is told only if that was.
+    """
+
+    name: str
+    level: Level
+    text: str
+    learns: str
+    area: str
+    side: Side
+    also: tuple[str, ...] = ()
+    traceback: bool = False
+    fine: bool = False
+    story: str | None = None
+    patience: float = 0.0
+    ends: "Kind | None" = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that are told with it, those of the sentence first."""
+        told = [key for _, key, _, _ in Formatter().parse(self.text) if key]
+        return (*dict.fromkeys(told), *self.also)
+
+
+class Reader(Protocol):
+    """Somebody who reads."""
+
+    def __call__(self, trace: "Trace", kind: Kind, values: Mapping[str, object], /) -> None:
+        """Something has happened; it must neither raise nor wait."""
+
+
+class Trace:
+    """See the module.
+
+    Args:
+        client_id: Whose it is.
+        group: Its group, if it has one.
+        now: The clock's reading.
+
+    Attributes:
+        fine: Whether somebody reads what happens many times in a call.
+    """
+
+    __slots__ = ("_fine_readers", "_numbers", "_readers", "client_id", "fine", "group", "now")
+
+    def __init__(
+        self, client_id: str = "", group: str | None = None, now: Callable[[], float] = float
+    ) -> None:
+        self.client_id: Final = client_id
+        self.group: Final = group
+        self.now: Final = now
+        self.fine: bool = False
+        self._readers: tuple[Reader, ...] = ()
+        self._fine_readers: tuple[Reader, ...] = ()
+        self._numbers = count(1)
+
+    @classmethod
+    def of(cls, client_id: str, group: str | None, clock: Clock) -> "Trace":
+        """The one of a client."""
+        return cls(client_id, group, clock.now)
+
+    def number(self) -> int:
+        """The number of the next call that is told of."""
+        return next(self._numbers)
+
+    def tell(self, kind: Kind, /, **values: object) -> None:
+        """Say what has happened."""
+        for read in self._readers:
+            read(self, kind, values)
+
+    def read_by(self, reader: Reader, *, fine: bool) -> None:
+        """Have somebody read from now on; with `fine`, all there is to tell."""
+        self._readers = (*self._readers, reader)
+        if fine:
+            self._fine_readers = (*self._fine_readers, reader)
+        self.fine = bool(self._fine_readers)
+
+    def left_by(self, reader: Reader) -> None:
+        """It reads no more."""
+        self._readers = tuple(each for each in self._readers if each != reader)
+        self._fine_readers = tuple(each for each in self._fine_readers if each != reader)
+        self.fine = bool(self._fine_readers)
+
+    def __repr__(self) -> str:
+        return f"Trace({self.client_id}, {len(self._readers)} readers)"
+
+
+UNREAD: Final = Trace()
+"""Where nobody reads: of what is built by itself, in a test."""

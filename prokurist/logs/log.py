@@ -1,0 +1,158 @@
+"""The reader that writes the log: to structlog where the application uses it, else to logging.
+
+Nothing is configured here, no handler is added, and structlog is never imported: an
+application that uses it has imported and configured it. What is written where:
+
+- structlog is configured: an event by its name, with its keys, through the application's
+  own processors. INFO and above; or what the level of logging's `prokurist` says.
+- else: a sentence to the logger `prokurist.<area>`, the keys as attributes of the record.
+  An application that has not configured logging either sees warnings and worse on stderr,
+  which is Python's own rule; a client that is well writes none.
+
+Thread: both, whichever tells. Handlers and processors are the application's: what they
+raise is not let through to the core.
+"""
+
+import logging
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+from prokurist.events.trace import Kind, Level, Trace
+from prokurist.logs.storms import Storms
+
+ROOT: Final = logging.getLogger("prokurist")
+
+MOST: Final = 10
+"""Items of a collection that a line shows; it says how many more there are."""
+
+COLLECTIONS: Final = (frozenset, set, list, tuple)
+"""Exactly these: a partition is a tuple too, and one item."""
+
+_LOGGERS: Final[dict[str, logging.Logger]] = {}
+
+
+class Log:
+    """See the module; one for each client."""
+
+    __slots__ = ("_storms",)
+
+    def __init__(self) -> None:
+        self._storms = Storms()
+
+    def __call__(self, trace: Trace, kind: Kind, values: Mapping[str, object], /) -> None:
+        """Write a line, if it is worth one and somebody wants it."""
+        if kind.story is not None:
+            seconds = self._storms.lasted(kind, values, trace.now())
+            if seconds is None:
+                return
+            values = {**values, "seconds": seconds}
+        if kind.level is Level.RECORDED:
+            return
+        structlog = sys.modules.get("structlog")
+        if structlog is not None and structlog.is_configured():
+            if kind.level >= (ROOT.level or Level.INFO):
+                _to_structlog(structlog, trace, kind, values)
+        elif (logger := logger_of(kind)).isEnabledFor(kind.level):
+            _to_logging(logger, trace, kind, values)
+
+    def __repr__(self) -> str:
+        return f"Log({self._storms})"
+
+
+def wants_calls() -> bool:
+    """Whether single calls are logged by a client that is built now."""
+    return ROOT.isEnabledFor(Level.DEBUG)
+
+
+def logger_of(kind: Kind) -> logging.Logger:
+    """Where a kind goes, in an application that uses logging."""
+    logger = _LOGGERS.get(kind.area)
+    if logger is None:
+        logger = _LOGGERS[kind.area] = ROOT.getChild(kind.area)
+    return logger
+
+
+def _to_logging(
+    logger: logging.Logger, trace: Trace, kind: Kind, values: Mapping[str, object]
+) -> None:
+    keys = {"event": kind.name, **_whose(trace), **_plain(values)}
+    whose = " ".join(f"{key}={value}" for key, value in _whose(trace).items())
+    # A sentence of what is there: a percent sign in it must not be read as a format.
+    logger.log(
+        kind.level,
+        "[%s] %s",
+        whose,
+        sentence(kind, values),
+        exc_info=_traceback(kind, values),
+        extra=keys,
+    )
+
+
+def _to_structlog(
+    structlog: Any, trace: Trace, kind: Kind, values: Mapping[str, object]
+) -> None:
+    keys = {**_whose(trace), **_plain(values)}
+    if (error := _traceback(kind, values)) is not None:
+        keys["exc_info"] = error
+    try:
+        # By the method's name: not every logger that can be configured has a `log`.
+        write = getattr(structlog.get_logger(f"prokurist.{kind.area}"), kind.level.name.lower())
+        write(kind.name, **keys)
+    except Exception as broken:  # noqa: BLE001 - the application's processors
+        ROOT.error("structlog raised %r: %s", broken, sentence(kind, values))
+
+
+def sentence(kind: Kind, values: Mapping[str, object]) -> str:
+    """The line for people: one line, whatever a broker has put into its message."""
+    text = kind.text.format_map({key: _shown(value) for key, value in values.items()})
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def _whose(trace: Trace) -> dict[str, object]:
+    whose: dict[str, object] = {"client_id": trace.client_id}
+    if trace.group is not None:
+        whose["group"] = trace.group
+    return whose
+
+
+def _traceback(kind: Kind, values: Mapping[str, object]) -> BaseException | None:
+    error = values.get("error") if kind.traceback else None
+    return error if isinstance(error, BaseException) else None
+
+
+def _plain(values: Mapping[str, object]) -> dict[str, object]:
+    """Keys whose values any formatter can write, JSON among them."""
+    plain: dict[str, object] = {}
+    for key, value in values.items():
+        if value is None or isinstance(value, bool | int | float | str):
+            plain[key] = value
+        elif isinstance(value, Mapping):
+            plain[key] = {str(each): value[each] for each in _first(value)}
+        elif isinstance(value, Collection) and type(value) in COLLECTIONS:
+            plain[key] = [str(each) for each in _first(value)]
+        else:
+            plain[key] = str(value)
+        if isinstance(value, BaseException):
+            plain["error_type"] = type(value).__name__
+    return plain
+
+
+def _shown(value: object) -> object:
+    """A value as a sentence shows it; numbers are formatted by the sentence."""
+    if isinstance(value, str | float | int):
+        return value
+    if isinstance(value, Mapping):
+        shown = [f"{each} at {value[each]}" for each in _first(value)]
+    elif isinstance(value, Collection) and type(value) in COLLECTIONS:
+        shown = [str(each) for each in _first(value)]
+    else:
+        return str(value)
+    more = len(value) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _first(items: Iterable[Any]) -> list[Any]:
+    return sorted(items)[:MOST]

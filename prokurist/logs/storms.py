@@ -1,0 +1,60 @@
+"""Troubles that last: a line when one has lasted long enough, then one a minute, and its end.
+
+The only place that holds lines back. Whoever meets a trouble tells of it each time; here
+it is one story for as long as it goes on.
+
+Thread: both; `_lock` guards the stories, and nothing is called while it is held.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from prokurist.events.tellings import EVERY
+from prokurist.events.trace import Kind
+
+
+@dataclass(slots=True)
+class Story:
+    """A trouble while it lasts; instants on the client's clock."""
+
+    since: float
+    last: float
+    said_at: float | None = None
+
+
+class Storms:
+    """The stories of one client."""
+
+    __slots__ = ("_lock", "_stories")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stories: dict[tuple[Kind, str], Story] = {}
+
+    def lasted(self, kind: Kind, values: Mapping[str, object], now: float) -> float | None:
+        """Whether a telling is worth a line.
+
+        Returns:
+            For how many seconds its trouble has lasted; None for no line.
+        """
+        about = str(values.get(kind.story or ""))
+        with self._lock:
+            if kind.ends is not None:
+                over = self._stories.pop((kind.ends, about), None)
+                return None if over is None or over.said_at is None else now - over.since
+            story = self._stories.get((kind, about))
+            if story is None or now - story.last > EVERY:
+                # After a time in which nobody met it: another story.
+                story = self._stories[kind, about] = Story(now, now)
+            story.last = now
+            due = (
+                story.since + kind.patience if story.said_at is None else story.said_at + EVERY
+            )
+            if now < due:
+                return None
+            story.said_at = now
+            return now - story.since
+
+    def __repr__(self) -> str:
+        return f"Storms({len(self._stories)} stories)"

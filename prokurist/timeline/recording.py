@@ -1,0 +1,153 @@
+"""The recorder: a reader of the trace point that keeps what is told, the newest of it.
+
+Thread: both tell it; any reads it. A deque that is full drops its oldest entry in the
+moment in which it takes another, and neither takes a lock of ours. Whoever reads copies
+it first.
+
+An entry costs less than a microsecond: it is kept as it is told, and made readable when
+somebody looks.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from prokurist.consumer.consumer import KafkaConsumer, trace_of
+from prokurist.errors import IllegalStateException
+from prokurist.events.trace import Kind, Trace
+from prokurist.logs.log import sentence
+from prokurist.timeline import chrome, picture, spans
+from prokurist.types import require_int
+
+ENTRIES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something that happened.
+
+    Attributes:
+        at: Seconds since the recording began.
+        thread: `application` or `network`: who did it.
+        event: Its name, as docs/logging.md lists them.
+        call: The number of the call that it was done for; None for none in particular.
+        text: It as a sentence.
+        keys: Its keys and their values.
+    """
+
+    at: float
+    thread: str
+    event: str
+    call: int | None
+    text: str
+    keys: Mapping[str, object]
+
+
+class Recording:
+    """What both threads of a consumer did, from `record` to `stop`.
+
+    It is read while it goes on, after it, and after the consumer is closed.
+    """
+
+    def __init__(self, trace: Trace, entries: int) -> None:
+        self._trace = trace
+        self._now = trace.now
+        self._began = trace.now()
+        self._kept: deque[tuple[float, Kind, Mapping[str, object]]] = deque(maxlen=entries)
+        trace.read_by(self._keep, fine=True)
+
+    def _keep(self, _trace: Trace, kind: Kind, values: Mapping[str, object], /) -> None:
+        if "error" in values:
+            # An error would keep the frames alive that it came through.
+            values = {**values, "error": str(values["error"])}
+        self._kept.append((self._now(), kind, values))
+
+    def stop(self) -> None:
+        """Record no more; what there is stays."""
+        self._trace.left_by(self._keep)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What happened, in its order; of a long recording, the last of it."""
+        return tuple(self._entry(*kept) for kept in tuple(self._kept))
+
+    def _entry(self, at: float, kind: Kind, values: Mapping[str, object]) -> Entry:
+        number = values.get("call")
+        call = number if isinstance(number, int) and number else None
+        if kind.story is None:
+            text = sentence(kind, values)
+        else:  # Its sentence is for a trouble that has lasted, which only the log knows.
+            text = ": ".join([kind.name.replace("_", " "), *map(str, values.values())])
+        return Entry(at - self._began, kind.side.value, kind.name, call, text, values)
+
+    def text(self, call: int | None = None) -> str:
+        """The entries, a line each.
+
+        Args:
+            call: Only those of the call with this number, and of none in particular.
+        """
+        return "\n".join(
+            f"{entry.at:12.6f}  {entry.thread:<11}  "
+            f"{'' if entry.call is None else f'#{entry.call}':>5}  {entry.text}"
+            for entry in self.entries
+            if call is None or entry.call in (None, call)
+        )
+
+    def chrome(self) -> str:
+        """JSON that chrome://tracing and https://ui.perfetto.dev open."""
+        return chrome.document(self.entries)
+
+    def svg(self, call: int | None = None, *, title: str | None = None) -> str:
+        """One call as a picture with a lane for each thread.
+
+        Args:
+            call: Its number; None for the one that took longest.
+            title: What stands above it.
+
+        Raises:
+            ValueError: No such call was recorded.
+        """
+        return picture.document(spans.story_of(self.entries, call), title)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __repr__(self) -> str:
+        return f"Recording({self._trace.client_id}, {len(self._kept)} entries)"
+
+
+def record(consumer: KafkaConsumer, entries: int = ENTRIES) -> Recording:
+    """Begin to record what both threads of a consumer do, for calls that begin from now on.
+
+    Args:
+        consumer: The consumer; recording slows it by less than a microsecond an entry.
+        entries: How many are kept: the newest.
+
+    Raises:
+        IllegalStateException: The consumer is closed.
+        TypeError: The number is no int.
+        ValueError: It is not above 0.
+    """
+    require_int("entries", entries)
+    if not entries:
+        raise ValueError("entries is above 0: 0")
+    trace = trace_of(consumer)
+    if trace is None:
+        raise IllegalStateException(
+            "record of a client that is closed: nothing will happen there any more; begin "
+            "before close, and read the recording whenever you like"
+        )
+    return Recording(trace, entries)

@@ -1,0 +1,36 @@
+"""Traces whose tellings a test looks at."""
+
+from collections.abc import Mapping
+
+from prokurist.events.trace import Kind, Trace
+from prokurist.logs.log import Log
+
+
+def logged() -> Trace:
+    """One that the log reads, as a client's is."""
+    trace = Trace("test", "g")
+    trace.read_by(Log(), fine=False)
+    return trace
+
+
+def check(_trace: Trace, kind: Kind, values: Mapping[str, object], /) -> None:
+    """A reader that sees that what is told is what the table says."""
+    missing = set(kind.keys) - set(values) - ({"seconds"} if kind.story else set())
+    assert not missing, (kind.name, missing)
+    assert set(values) <= set(kind.keys), (kind.name, set(values) - set(kind.keys))
+
+
+class Told:
+    """A reader that keeps what was told."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[Kind, dict[str, object]]] = []
+
+    def __call__(self, _trace: Trace, kind: Kind, values: Mapping[str, object], /) -> None:
+        """See `trace.Reader`."""
+        self.entries.append((kind, dict(values)))
+
+    @property
+    def names(self) -> list[str]:
+        """What was told, by name."""
+        return [kind.name for kind, _ in self.entries]

@@ -1,0 +1,55 @@
+"""Troubles that last: a line after a while, one a minute, and one when it is over."""
+
+from prokurist.events.tellings import (
+    BROKER_THROTTLES,
+    COORDINATOR_SERVES,
+    COORDINATOR_UNREACHABLE,
+)
+from prokurist.logs.storms import Storms
+
+MINE, OTHERS = {"group": "mine"}, {"group": "others"}
+
+
+def test_a_line_a_minute_after_the_first_one() -> None:
+    """B219: met ten times a second for five minutes, it is four or five lines."""
+    storms = Storms()
+    met = [storms.lasted(COORDINATOR_UNREACHABLE, MINE, n / 10) for n in range(3001)]
+    assert [each for each in met if each is not None] == [60.0, 120.0, 180.0, 240.0, 300.0]
+
+
+def test_its_end_is_told_if_it_was() -> None:
+    """B219: once, with how long it was; and what comes then is another story."""
+    storms = Storms()
+    for now in (0.0, 50.0, 100.0):
+        storms.lasted(COORDINATOR_UNREACHABLE, MINE, now)
+    assert storms.lasted(COORDINATOR_SERVES, MINE, 130.0) == 130.0
+    assert storms.lasted(COORDINATOR_SERVES, MINE, 131.0) is None
+    assert storms.lasted(COORDINATOR_UNREACHABLE, MINE, 140.0) is None
+
+
+def test_the_end_of_what_was_not_told_is_none_either() -> None:
+    """B219: half a minute passes in silence, and so does its end."""
+    storms = Storms()
+    for now in (0.0, 30.0):
+        assert storms.lasted(COORDINATOR_UNREACHABLE, MINE, now) is None
+    assert storms.lasted(COORDINATOR_SERVES, MINE, 31.0) is None
+
+
+def test_a_time_in_which_nobody_met_it_begins_another_story() -> None:
+    """B219: two single failures with minutes between them are no outage."""
+    storms = Storms()
+    assert storms.lasted(COORDINATOR_UNREACHABLE, MINE, 0.0) is None
+    assert storms.lasted(COORDINATOR_UNREACHABLE, MINE, 61.0) is None
+
+
+def test_each_has_a_story_of_its_own() -> None:
+    """What is said of one broker or group holds back nothing that is said of another."""
+    storms = Storms()
+    mine = None
+    for now in (0.0, 50.0, 60.0):
+        mine = storms.lasted(COORDINATOR_UNREACHABLE, MINE, now)
+    assert mine == 60.0
+    assert storms.lasted(COORDINATOR_UNREACHABLE, OTHERS, 60.0) is None
+    assert storms.lasted(BROKER_THROTTLES, {"node": "1"}, 60.0) == 0.0
+    assert storms.lasted(BROKER_THROTTLES, {"node": "1"}, 61.0) is None
+    assert storms.lasted(BROKER_THROTTLES, {"node": "2"}, 61.0) == 0.0
