@@ -43,14 +43,21 @@ class Mailbox(Generic[Event]):
         Raises:
             BaseException: What the argument of `close` makes, once it was called.
         """
-        with self._lock:
-            if self._closed is not None:
-                raise self._closed()
-            self._events.append(event)
-            self.posted += 1
-            wake, self._woken = not self._woken, True
-        if wake:
-            self._wake()
+        wake = False
+        try:
+            with self._lock:
+                if self._closed is not None:
+                    raise self._closed()
+                self._events.append(event)
+                self.posted += 1
+                wake, self._woken = not self._woken, True
+            if wake:
+                self._wake()
+        except BaseException:
+            # An interrupt: the flag is up, so nobody else would send this wake.
+            if wake:
+                self._wake()
+            raise
 
     def drain(self) -> list[Event]:
         """Take what has been posted so far."""

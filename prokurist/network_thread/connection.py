@@ -25,6 +25,7 @@ from prokurist.network_thread.io.network import Network, SocketAddress
 from prokurist.network_thread.pipeline import Pipeline
 from prokurist.network_thread.requests import Lane, Limits, Unsent
 from prokurist.network_thread.timer import Due, Timer
+from prokurist.network_thread.trouble import Trouble
 from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
 from prokurist.network_thread.wire.apis import API_VERSIONS
@@ -119,6 +120,7 @@ class Connection:
         self._retry: Due | None = None
         self._idle: Due | None = None
         self._throttle: Due | None = None
+        self._nonsense = Trouble(0.0)
 
     def submit(self, unsent: Unsent) -> None:
         """Queue a request; it is written as soon as that can be."""
@@ -260,7 +262,8 @@ class Connection:
                 arrival = self.pipeline.match(frame)
         except KafkaException as error:
             untrusted = as_disconnect(self.node, error)
-            LOG.error("%s", untrusted)  # noqa: TRY400 - its traceback says nothing
+            if self._nonsense.met(self._timer.now) is not None:
+                LOG.error("%s", untrusted)  # noqa: TRY400 - its traceback says nothing
             # Whoever greets like that may be a stranger at one of several addresses.
             self.lost(untrusted)
             return

@@ -10,7 +10,6 @@ once a minute while somebody goes on trying, and once when it serves again.
 """
 
 import logging
-import math
 from typing import Final
 
 from prokurist.errors import GroupAuthorizationException, KafkaException
@@ -21,14 +20,12 @@ from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.operation import Operation, Promise, Withdrawn
 from prokurist.network_thread.requests import Lane
 from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.trouble import TELL_EVERY, Trouble
 from prokurist.network_thread.verdicts import FIND_COORDINATOR, Verdict
 from prokurist.network_thread.wire.metadata import CoordinatorOf, FindCoordinator
 from prokurist.types import Node
 
 LOG: Final = logging.getLogger("prokurist.network_thread")
-
-WARN_EVERY: Final = 60.0
-"""Trouble is told of when it has lasted so long, and again whenever so long has passed."""
 
 WAIT = "the group's coordinator"
 
@@ -57,9 +54,7 @@ class CoordinatorManager:
         self._found: Promise[Node] | None = None
         self._waiting: list[Call] = []
         self._last_error: KafkaException | None = None
-        self._troubled_since: float = timer.now
-        self._troubled_last: float = -math.inf
-        self._warned_at: float | None = None
+        self._trouble = Trouble(TELL_EVERY)
 
     @property
     def name(self) -> str | None:
@@ -137,7 +132,7 @@ class CoordinatorManager:
     def _met(self, error: KafkaException) -> None:
         """The search goes on; whoever gives up waiting for it can say what it met."""
         self._last_error = error
-        self._trouble(error)
+        self._warn(error)
         for call in self._waiting:
             call.met(error)
 
@@ -165,34 +160,24 @@ class CoordinatorManager:
         if self._node == node:
             self._node = None
             self._last_error = why
-            self._trouble(why)
+            self._warn(why)
 
     def served(self, node: Node) -> None:
         """The coordinator has answered as such: whatever kept it out of reach is over."""
-        if self._warned_at is not None:
+        lasted = self._trouble.over(self._timer.now)
+        if lasted is not None:
             # As loud as the warnings, so that whoever reads them sees the end as well.
             LOG.warning(
-                "%s serves group %s again, after %d s",
-                node,
-                self._group_id,
-                self._timer.now - self._troubled_since,
+                "%s serves group %s again, after %d s", node, self._group_id, lasted
             )
-            self._warned_at = None
-        self._troubled_last = -math.inf
 
-    def _trouble(self, error: KafkaException) -> None:
-        now = self._timer.now
-        if now - self._troubled_last > WARN_EVERY:
-            # After a success, or after a time in which nobody tried: another story.
-            self._troubled_since, self._warned_at = now, None
-        self._troubled_last = now
-        last = self._troubled_since if self._warned_at is None else self._warned_at
-        if now - last >= WARN_EVERY:
-            self._warned_at = now
+    def _warn(self, error: KafkaException) -> None:
+        lasted = self._trouble.met(self._timer.now)
+        if lasted is not None:
             LOG.warning(
                 "the coordinator of group %s has been out of reach for %d s: %s",
                 self._group_id,
-                now - self._troubled_since,
+                lasted,
                 error,
             )
 

@@ -60,3 +60,23 @@ def test_one_strange_broker_of_three_is_passed_by(what: str) -> None:
             began = world.clock.time
             consumer.commit_sync({TP: OffsetAndMetadata(3)}, timeout=5.0)
             assert world.clock.time - began < 1.0
+
+
+@pytest.mark.parametrize("request_name", ["ApiVersions", "Metadata"])
+def test_what_goes_on_sending_nonsense_is_told_of_once_a_minute(
+    request_name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B219: at once, and then no storm, whether it greets like that or answers like that."""
+    world = World()
+    with world.consumer() as consumer:
+        data, seen = STRANGE["an empty frame"]
+        nonsense = world.control.garbage(request_name, data, times=None, framed=False)
+        with pytest.raises(TimeoutException):
+            consumer.list_topics(timeout=2.0)
+        assert len(caplog.records) == 1
+        with pytest.raises(TimeoutException):
+            consumer.list_topics(timeout=200.0)
+        assert 3 <= len(caplog.records) <= 5
+        assert all(seen in each.getMessage() for each in caplog.records)
+        nonsense.undo()
+        consumer.list_topics(timeout=5.0)

@@ -27,6 +27,7 @@ WITH_POINTS: Final = (
     "events.gate",
     "events.mailbox",
     "consumer.calling",
+    "consumer.entrance",
     "network_thread.io.wakeup",
 )
 """Where the two threads meet. Elsewhere they meet at locks, which are points too."""
@@ -38,7 +39,6 @@ WITH_LOCKS: Final = (
     "events.fetch_buffer",
     "events.gate",
     "events.mailbox",
-    "consumer.calling",
     "network_thread.thread",
 )
 
