@@ -31,7 +31,7 @@ from prokurist.errors import (
     IllegalStateException,
 )
 
-frame_of: Final = sys._getframe
+frame_of: Final = sys._getframe  # noqa: SLF001 - public but for its name
 
 Standing = tuple[str, FrameType]
 """Who is inside: the name of the call, and the frame that goes in and out."""

@@ -156,19 +156,23 @@ class Polling:
         seconds = timeout_in("poll", timeout, timeout_ms)
         if seconds is None:
             raise TypeError("poll has no default timeout: give it one, in seconds")
-        with self._caller.inside("poll"):
-            call = self._caller.call("poll", seconds)
-            self._collector.begin()
-            try:
+        begun = False
+        try:
+            with self._caller.inside("poll"):
+                call = self._caller.call("poll", seconds)
+                self._collector.begin()
+                begun = True
                 records = self._await_records(call, self._collector.collect)
                 if records is None:
                     return ConsumerRecords()
                 return self._interceptors.on_consume(records)
-            except Exception:
-                raise
-            except BaseException:
+        except Exception:
+            raise
+        except BaseException:
+            # An interrupt, on the way out at the latest: the user does not get them.
+            if begun:
                 self._collector.take_back()
-                raise
+            raise
 
     def _await_records(self, call: Call, collect: Callable[[], Result | None]) -> Result | None:
         """Go on until something is collected or the time is over.

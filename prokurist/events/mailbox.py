@@ -47,7 +47,7 @@ class Mailbox(Generic[Event]):
         try:
             with self._lock:
                 if self._closed is not None:
-                    raise self._closed()
+                    raise self._closed()  # noqa: TRY301 - under the lock
                 self._events.append(event)
                 self.posted += 1
                 wake, self._woken = not self._woken, True

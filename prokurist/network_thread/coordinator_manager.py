@@ -167,9 +167,7 @@ class CoordinatorManager:
         lasted = self._trouble.over(self._timer.now)
         if lasted is not None:
             # As loud as the warnings, so that whoever reads them sees the end as well.
-            LOG.warning(
-                "%s serves group %s again, after %d s", node, self._group_id, lasted
-            )
+            LOG.warning("%s serves group %s again, after %d s", node, self._group_id, lasted)
 
     def _warn(self, error: KafkaException) -> None:
         lasted = self._trouble.met(self._timer.now)

@@ -15,7 +15,7 @@ from tests.simulation.world import World
 PLACES = ("call", "c_return")
 
 
-def interrupted_at(nth: int, work: Callable[[], object]) -> bool:
+def interrupted_at(nth: int, work: Callable[..., object], *given: object) -> bool:
     """Run something, with a KeyboardInterrupt at the nth place: whether it has so many."""
     left = nth
 
@@ -26,7 +26,7 @@ def interrupted_at(nth: int, work: Callable[[], object]) -> bool:
             raise KeyboardInterrupt
 
     try:
-        at_each_place(work, interrupt)
+        at_each_place(lambda: work(*given), interrupt)
     except KeyboardInterrupt:
         return True
     return False
