@@ -43,21 +43,24 @@ class Mailbox(Generic[Event]):
         Raises:
             BaseException: What the argument of `close` makes, once it was called.
         """
-        wake = False
         try:
-            with self._lock:
-                if self._closed is not None:
-                    raise self._closed()  # noqa: TRY301 - under the lock
-                self._events.append(event)
-                self.posted += 1
-                wake, self._woken = not self._woken, True
-            if wake:
-                self._wake()
+            self._post(event)
         except BaseException:
-            # An interrupt: the flag is up, so nobody else would send this wake.
-            if wake:
+            # An interrupt may have come between the flag and the wake that goes with it,
+            # and as long as the flag is up nobody sends another.
+            if self._woken and self._closed is None:
                 self._wake()
             raise
+
+    def _post(self, event: Event) -> None:
+        with self._lock:
+            if self._closed is not None:
+                raise self._closed()
+            self._events.append(event)
+            self.posted += 1
+            wake, self._woken = not self._woken, True
+        if wake:
+            self._wake()
 
     def drain(self) -> list[Event]:
         """Take what has been posted so far."""
