@@ -56,6 +56,9 @@ def test_an_interrupt_anywhere_in_a_call_leaves_a_client_that_works(
     world, consumer = used(auto=auto)
     with consumer:
         for nth in count():
+            consumer.unsubscribe()  # So that nothing is known of it, and nothing asked for.
+            consumer.assign([TP, UNKNOWN])
+            consumer.seek(TP, 1)
             consumer.seek_to_beginning(UNKNOWN)
             fault = world.control.freeze() if silent else None
             if not interrupted_at(nth, ask, consumer, CALLS[name]):
@@ -73,7 +76,11 @@ def test_an_interrupt_anywhere_in_a_call_leaves_a_client_that_works(
             consumer.commit_sync(AT_7, 5.0)
             assert not consumer.poll(SOON)
             assert consumer.position(UNKNOWN, 0) == 0
+            consumer.current_lag(TP)
+            world.clock.sleep(0.1)
+            assert consumer.current_lag(TP) == 0
             assert not len(consumer._commits)
+            assert not any(each.is_open for each in consumer._auto._under_way)
         assert nth > 5
         world.control.thaw()
 

@@ -48,9 +48,13 @@ WITHOUT_POINTS: Final = (
     "_refusal",
     "call",
     "check_usable",  # these look at nothing that both threads change
+    "is_below",
     "is_open",
+    "is_over",
     "now",
+    "refusal",
     "stand",  # one look, and whoever asks for it stands at a point already
+    "standing",
     "without_time",
 )
 
