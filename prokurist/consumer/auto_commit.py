@@ -172,12 +172,16 @@ class AutoCommitter:
         # Whom the group does not count has nothing: it would refuse the commit.
         if offsets and identity.role is not Role.OUTSIDE:
             call = self._caller.call("auto-commit", None, partitions=tuple(offsets))
-            self._under_way.append(call)
             try:
+                self._under_way.append(call)
                 self._caller.post(AutoCommit(call, offsets, identity))
             except KafkaException as dead:
                 # It is told like any other; the call that we are in says so or need not.
                 call.fail(dead)
+            except BaseException:
+                # What nobody works for would be under way for ever.
+                self._caller.abandon(call)
+                raise
 
     def _restart(self) -> None:
         self._due = self._caller.now() + self._interval

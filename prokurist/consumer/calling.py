@@ -1,11 +1,8 @@
-"""The application thread's side of every call: the way in, the wait, the way out.
+"""The application thread's side of every call: the event, the wait, the end.
 
-Thread: the application's. One call is inside at a time; `wakeup` alone may come
+Thread: the application's, once it is inside (`entrance`). `wakeup` alone may come
 from anywhere, and from a signal handler that has interrupted the call itself.
 
-- The way in is one lock that is only ever tried, never waited for. A second
-  thread that finds it taken is refused, and the first is unaffected. The same
-  thread can find it taken only in a signal handler: it is told to use `wakeup`.
 - The wait has a bound of its own. Whether the network thread is late, stuck or
   dead, the caller goes at his deadline, by his own clock.
 - `wakeup` sets a flag and opens the gate of the present wait. The flag comes
@@ -13,21 +10,13 @@ from anywhere, and from a signal handler that has interrupted the call itself.
   two is earlier, the wake-up is seen. It stays set until a wait has raised for it.
 """
 
-import os
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final, NoReturn
 
 from prokurist.consumer.counters import CallerCounters
-from prokurist.errors import (
-    ConcurrentModificationException,
-    ForkedClientError,
-    IllegalStateException,
-    KafkaException,
-    WakeupException,
-)
+from prokurist.consumer.entrance import Entrance
+from prokurist.errors import KafkaException, WakeupException
 from prokurist.events.application_events import ApplicationEvent, Withdraw
 from prokurist.events.call import Call
 from prokurist.events.call_tellings import CALL_POSTED, CALLER_WAITS, CALLER_WOKE
@@ -52,75 +41,7 @@ for happens a little later.
 """
 
 
-class Process:
-    """Which process this is; a fork says so, since to ask the system takes its time."""
-
-    def __init__(self) -> None:
-        self.id: int = os.getpid()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forked)
-
-    def _forked(self) -> None:
-        self.id = os.getpid()
-
-
-PROCESS: Final = Process()
-
-
-class Inside:
-    """The one call that is inside; a `with` statement, and again.
-
-    An iteration goes in and out for each record, so this is written for speed.
-
-    Args:
-        caller: Whose calls they are.
-        operation: Which call it is.
-
-    Raises:
-        IllegalStateException: The client is closed, or the same thread is inside
-            already.
-        ConcurrentModificationException: Another thread is inside.
-        ForkedClientError: This process is a copy of the one that built it.
-    """
-
-    __slots__ = ("_caller", "_is_nested", "_operation")
-
-    def __init__(self, caller: "Caller", operation: str) -> None:
-        self._caller = caller
-        self._operation = operation
-        self._is_nested = False
-
-    def enter(self) -> None:
-        """Go in; `leave` has to follow, whatever happens in between."""
-        caller = self._caller
-        if caller.closed or PROCESS.id != caller.process:
-            caller.check_usable(self._operation)
-        me = threading.get_ident()
-        if caller.calling_back and caller.who is not None and caller.who[0] == me:
-            # A callback of ours, which runs inside one call, makes another.
-            caller.calling_back, self._is_nested = False, True
-            return
-        if not caller.lock.acquire(False):
-            raise caller.refusal(self._operation)
-        caller.who = me, self._operation
-
-    def leave(self) -> None:
-        """Go out."""
-        caller = self._caller
-        if self._is_nested:
-            caller.calling_back, self._is_nested = True, False
-            return
-        caller.who = None
-        caller.lock.release()
-
-    def __enter__(self) -> None:
-        self.enter()
-
-    def __exit__(self, *_: object) -> None:
-        self.leave()
-
-
-class Caller:
+class Caller(Entrance):
     """Makes public calls.
 
     Args:
@@ -130,12 +51,7 @@ class Caller:
         trace: The client's, also for whoever is handed this one.
 
     Attributes:
-        lock: Held by the call that is inside; only ever tried.
-        who: The thread and the name of that call.
-        calling_back: Whether it is running the user's code.
         woken: Whether a wake-up waits for a wait to end.
-        process: The process that built the client.
-        closed: Whether it is closed.
         counters: What is counted of its calls.
     """
 
@@ -146,65 +62,14 @@ class Caller:
         default: float,
         trace: Trace = UNREAD,
     ) -> None:
+        super().__init__()
         self.trace: Trace = trace
         self._clock = clock
         self._mailbox = mailbox
         self._default = default
-        self.lock: threading.Lock = threading.Lock()
-        self.who: tuple[int, str] | None = None
-        self.calling_back: bool = False
         self.woken: bool = False
         self._waiting_at: Gate | None = None
-        self.process: int = PROCESS.id
-        self.closed = False
         self.counters: CallerCounters = CallerCounters()
-
-    def inside(self, operation: str) -> "Inside":
-        """Be the one call that is inside, for as long as the `with` lasts; see `Inside`."""
-        return Inside(self, operation)
-
-    @contextmanager
-    def callback(self) -> Iterator[None]:
-        """Let the user's code that runs within, inside a call, make calls of its own."""
-        outer, self.calling_back = self.calling_back, True
-        try:
-            yield
-        finally:
-            self.calling_back = outer
-
-    def check_usable(self, operation: str) -> None:
-        """Refuse a call of a client that is closed or was copied by a fork.
-
-        Raises:
-            IllegalStateException: It is closed.
-            ForkedClientError: It is a copy.
-        """
-        if PROCESS.id != self.process:
-            raise ForkedClientError(
-                f"{operation} of a client that process {self.process} built, in process "
-                f"{PROCESS.id}: its thread and connections stayed there; build a client "
-                f"after the fork"
-            )
-        if self.closed:
-            raise IllegalStateException(
-                f"{operation} of a client that is closed: build another"
-            )
-
-    def refusal(self, operation: str) -> IllegalStateException:
-        """Why a call cannot go in."""
-        who = self.who
-        if who is not None and who[0] == threading.get_ident():
-            return IllegalStateException(
-                f"{operation} inside {who[1]} of the same thread: in a signal handler only "
-                f"wakeup() may be called"
-            )
-        inside = (
-            f"{who[1]} of another thread" if who is not None else "a call of another thread"
-        )
-        return ConcurrentModificationException(
-            f"{operation} while {inside} is inside: a client is used by one thread at a time; "
-            f"only wakeup(), health() and repr() may come from others"
-        )
 
     def call(
         self,
@@ -239,8 +104,13 @@ class Caller:
             BaseException: What the call ended with.
         """
         self.raise_if_woken()
-        self.post(event)
-        return self.answer(call)
+        try:
+            self.post(event)
+            return self.answer(call)
+        except BaseException:
+            # An interrupt may have come between the two.
+            self.abandon(call)
+            raise
 
     def post(self, event: ApplicationEvent) -> None:
         """Post an event, and wait for nothing.
@@ -387,5 +257,4 @@ class Caller:
         return self._clock.now()
 
     def __repr__(self) -> str:
-        who = self.who
-        return f"Caller({'closed' if self.closed else who[1] if who else 'idle'})"
+        return f"Caller({'closed' if self.closed else self.present or 'idle'})"

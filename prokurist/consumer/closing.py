@@ -63,6 +63,7 @@ class Closing:
     leave: Callable[[Call], None]
     _failure: Exception | None = field(default=None, init=False)
     _interrupt: BaseException | None = field(default=None, init=False)
+    _is_ending: bool = field(default=False, init=False)
 
     def run(self, budget: float, *, last_commit: bool) -> None:
         """Close everything.
@@ -87,12 +88,15 @@ class Closing:
         self._phase("callbacks", self.commits.give_up)
         # Always, and with the time that was kept for it: others wait for its partitions.
         self._phase("leave", lambda: self.leave(self._leaving(call)))
-        self.caller.closed = True
         # The thread needs one turn to close everything. It is given that turn even if
         # the budget is used up, or was nothing.
         last = Deadline(max(call.deadline.at, self.caller.now() + LAST_TURN))
-        self._phase("network thread", lambda: self._end_thread(call, last))
+        while not self._is_ending:
+            # Again if an interrupt came before it was told: this phase is never left out.
+            self._phase("network thread", lambda: self._end_thread(call, last))
         self._phase("join", lambda: self._join(last))
+        # Not before: an interrupt between two phases leaves a client that can be closed.
+        self.caller.closed = True
         self._phase("interceptors", self.interceptors.close)
         CLOSED.add(self.caller.counters)
         self.caller.trace.tell(CLIENT_CLOSED, seconds=self.caller.now() - call.began)
@@ -130,7 +134,9 @@ class Closing:
         try:
             self.caller.post(Close(call))
         except KafkaException:
+            self._is_ending = True
             return  # The thread has ended by itself: its calls have heard so.
+        self._is_ending = True
         self.caller.wait_for_end(call, last)
 
     def _join(self, last: Deadline) -> None:

@@ -113,9 +113,14 @@ class Collector:
         self._check_crcs = check_crcs
         self._cap = max(memory, LARGEST_BATCH)
         self.lent: Lent | None = None
+        self._begun: dict[TopicPartition, tuple[int, int]] = {}
         self.topics: Family[Consumed] = Family(Consumed, MOST_TOPICS)
 
     # --- for a poll ------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """A poll begins: what earlier ones have collected is the user's."""
+        self._begun = {}
 
     def collect(self) -> ConsumerRecords | None:
         """What there is to return; None for nothing, not even an advanced position.
@@ -141,17 +146,31 @@ class Collector:
                 raise
             if taken is None:
                 continue
-            moved = bool(taken.runs) or taken.after.offset != taken.chunk.offset
+            chunk = taken.chunk
+            moved = bool(taken.runs) or taken.after.offset != chunk.offset
+            self._begun.setdefault(chunk.partition, (chunk.ticket, chunk.offset))
             if self._advance(taken, taken.after) and moved:
-                tp = taken.chunk.partition
+                tp = chunk.partition
                 runs.setdefault(tp, []).extend(taken.runs)
                 after[tp] = OffsetAndMetadata(taken.after.offset, "", taken.after.epoch)
                 returned = sum(map(len, taken.runs))
                 self.topics.of(tp.topic).records += returned
                 left -= returned
-            if (following := self._follows(taken.chunk)) is not None:
+            if (following := self._follows(chunk)) is not None:
                 line.append(following)  # The others come first.
         return ConsumerRecords(runs, after) if after else None
+
+    def take_back(self) -> None:
+        """An interrupt came before the user had what this poll has collected."""
+        begun, self._begun = self._begun, {}
+        for tp, (ticket, offset) in begun.items():
+            self._subscription.take_back(tp, ticket, Position(offset, None))
+
+    def read_again(self) -> None:
+        """An interrupt may have come between the reading of a chunk and its counting."""
+        for entry in self._buffer.heads():
+            if isinstance(entry, Chunk):
+                entry.reader = None
 
     # --- for an iteration ------------------------------------------------------------
 

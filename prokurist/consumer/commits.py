@@ -69,22 +69,22 @@ class Commits:
         """
         call = self._caller.call("commit_sync", timeout, partitions=tuple(offsets))
         self._caller.raise_if_woken()
-        if offsets:
-            self._caller.post(Commit(call, offsets, self._enrolment.identity))
         raised: Exception | None = None
         try:
-            in_time = self._wait(call.deadline)
-        except WakeupException:
-            self._caller.abandon(call)
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
-            in_time, raised = True, error
+            if offsets:
+                self._caller.post(Commit(call, offsets, self._enrolment.identity))
+            try:
+                in_time = self._wait(call.deadline)
+            except WakeupException:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
+                in_time, raised = True, error
+            if not offsets and in_time:
+                call.finish()
+            self._caller.answer(call)
         except BaseException:
             self._caller.abandon(call)
             raise
-        if not offsets and in_time:
-            call.finish()
-        self._caller.answer(call)
         if offsets:
             self._interceptors.on_commit(offsets)
         if raised is not None:
@@ -93,18 +93,23 @@ class Commits:
     def later(self, offsets: Offsets, callback: CommitCallback | None) -> None:
         """Have offsets committed, once, without waiting."""
         call = self._caller.call("commit_async", None, partitions=tuple(offsets))
-        self._line.append((call, offsets, callback))
-        if len(self._line) > MOST_PENDING:
-            call.fail(
-                RetriableCommitFailedException(
-                    f"{MOST_PENDING} asynchronous commits are under way already, and none has "
-                    f"been answered"
+        try:
+            self._line.append((call, offsets, callback))
+            if len(self._line) > MOST_PENDING:
+                call.fail(
+                    RetriableCommitFailedException(
+                        f"{MOST_PENDING} asynchronous commits are under way already, and none "
+                        f"has been answered"
+                    )
                 )
-            )
-        elif offsets:
-            self._caller.post(CommitOnce(call, offsets, self._enrolment.identity))
-        else:
-            call.finish()
+            elif offsets:
+                self._caller.post(CommitOnce(call, offsets, self._enrolment.identity))
+            else:
+                call.finish()
+        except BaseException:
+            # What nobody works for would hold up the line for ever.
+            self._caller.abandon(call)
+            raise
 
     def run_callbacks(self) -> None:
         """Run the callbacks whose turn it is.

@@ -247,7 +247,9 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
         that this member does. A second time does nothing.
 
         A `with` block that is left by an exception closes without that last commit:
-        what was returned last may not have been worked on.
+        what was returned last may not have been worked on. A WakeupException that leaves
+        it is one, too. A loop that `wakeup` ends catches it within the block, where it
+        knows that all is done; then that commit is made.
 
         Args:
             timeout: Seconds; None for 30.

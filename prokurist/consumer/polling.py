@@ -98,10 +98,14 @@ class Polling:
         """
         tp = partition_in(partition)
         with self._caller.inside("current_lag"):
-            lag, born = self._subscription.lag(tp)
-            if born is not None:
-                call = self._caller.call("current_lag", None, partitions=(tp,))
-                self._caller.post(LookUpEnd(call, tp, born))
+            try:
+                lag, born = self._subscription.lag(tp)
+                if born is not None:
+                    call = self._caller.call("current_lag", None, partitions=(tp,))
+                    self._caller.post(LookUpEnd(call, tp, born))
+            except BaseException:
+                self._subscription.ask_again()
+                raise
             return lag
 
     @overload
@@ -152,12 +156,23 @@ class Polling:
         seconds = timeout_in("poll", timeout, timeout_ms)
         if seconds is None:
             raise TypeError("poll has no default timeout: give it one, in seconds")
-        with self._caller.inside("poll"):
-            call = self._caller.call("poll", seconds)
-            records = self._await_records(call, self._collector.collect)
-            return (
-                ConsumerRecords() if records is None else self._interceptors.on_consume(records)
-            )
+        begun = False
+        try:
+            with self._caller.inside("poll"):
+                call = self._caller.call("poll", seconds)
+                self._collector.begin()
+                begun = True
+                records = self._await_records(call, self._collector.collect)
+                if records is None:
+                    return ConsumerRecords()
+                return self._interceptors.on_consume(records)
+        except Exception:
+            raise
+        except BaseException:
+            # An interrupt, on the way out at the latest: the user does not get them.
+            if begun:
+                self._collector.take_back()
+            raise
 
     def _await_records(self, call: Call, collect: Callable[[], Result | None]) -> Result | None:
         """Go on until something is collected or the time is over.
@@ -189,12 +204,28 @@ class Polling:
                     return None
                 # Something has come: look what it is.
                 call = call.again()
+        except Exception:
+            raise
+        except BaseException:
+            self._ask_again()
+            raise
         finally:
             self._background.watch(None)
             now = self._caller.now()
             self._buffer.polled(now)
             self._presence.leave(now)
             self._caller.counters.polled(call, now)
+
+    def _ask_again(self) -> None:
+        """Have the next poll ask for everything that is missing.
+
+        After an interrupt: it may have come when something was noted as asked for, and
+        before it was.
+        """
+        self._presence.ask()
+        self._subscription.ask_again()
+        self._buffer.stir()
+        self._collector.read_again()
 
     def _pass(self, call: Call, collect: Callable[[], Result | None]) -> Result | None:
         """Collect what there is, and ask for what is missing.

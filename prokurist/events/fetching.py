@@ -137,6 +137,14 @@ class Fetching(Assignment):
             state.returned = returned
             return True
 
+    def take_back(self, tp: TopicPartition, ticket: int, to: Position) -> None:
+        """The user was not given it after all: it is fetched again from there."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is not None and state.ticket == ticket:
+                self._renew(state)
+                state.settle(to)
+
     def hand_out(self, tp: TopicPartition, ticket: int, record: Handed) -> bool:
         """Give the user one record, and count the one before; False when he must not have it.
 

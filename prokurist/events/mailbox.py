@@ -63,6 +63,16 @@ class Mailbox(Generic[Event]):
         Raises:
             BaseException: What the argument of `close` makes, once it was called.
         """
+        try:
+            self._post(event, now)
+        except BaseException:
+            # An interrupt may have come between the flag and the wake that goes with it,
+            # and as long as the flag is up nobody sends another.
+            if self._woken and self._closed is None:
+                self._wake()
+            raise
+
+    def _post(self, event: Event, now: float | None) -> None:
         with self._lock:
             if self._closed is not None:
                 raise self._closed()

@@ -163,6 +163,14 @@ class Subscription(Confirmation, Fetching, GroupAssignment):
                 state.asked = True
             return bool(unasked)
 
+    def ask_again(self) -> None:
+        """Perhaps nobody has asked for what is noted as asked for: whoever is next does."""
+        with self._lock:
+            for state in self._partitions.values():
+                # What was asked for all the same is dropped with the assignment.
+                self._stale = self._stale or (state.missing and state.asked)
+                state.asked = state.end_asked = False
+
     def take_stale(self) -> bool:
         """Whether something that `poll` asked for has become worthless; asked once."""
         with self._lock:

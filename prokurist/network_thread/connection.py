@@ -290,7 +290,7 @@ class Connection:
             untrusted = as_disconnect(self.node, error)
             self._trace.tell(BROKER_DISTRUSTED, node=self.node, error=untrusted)
             # Whoever greets like that may be a stranger at one of several addresses.
-            self.lost(untrusted)
+            self.lost(untrusted, told=True)
             return
         if arrival is not None:
             self.pipeline.settle(*arrival)
@@ -307,16 +307,16 @@ class Connection:
         self._trace.tell(BROKER_THROTTLES, node=self.node, pause=pause)
         self._throttle = self._timer.at(until, f"{self.node} throttles us", self.flush)
 
-    def lost(self, error: KafkaException) -> None:
+    def lost(self, error: KafkaException, *, told: bool = False) -> None:
         """The socket is gone; another address of the host may still do."""
         if self._addresses and self.state in COMING_UP:
             self._network.close(self.number)
             self._next_address()
         else:
-            self.failed(error)
+            self.failed(error, told=told)
 
-    def failed(self, error: KafkaException) -> None:
-        """Down, against our wish."""
+    def failed(self, error: KafkaException, *, told: bool = False) -> None:
+        """Down, against our wish; what is wrong with the broker may be told already."""
         stood = self.state is ConnectionState.READY
         self._down()
         self._failures += 1
@@ -329,7 +329,8 @@ class Connection:
             self._setup_failures += 1
             self._counters.failed += 1
             self._tell(CONNECTION_FAILED, error=error, pause=pause)
-            self._trace.tell(BROKER_UNREACHABLE, node=self.node, error=error)
+            if not told:
+                self._trace.tell(BROKER_UNREACHABLE, node=self.node, error=error)
         self._owner.went_down(self, error)
         self.pipeline.fail(error)
 

@@ -160,7 +160,7 @@ def test_topics_appear_and_grow(kafka: RealKafka, group: str) -> None:
 
 
 def test_who_does_not_poll_is_out_and_comes_back(kafka: RealKafka, group: str) -> None:
-    """B121, B46: the other has everything; a commit fails; the next poll joins again."""
+    """B121, B46, B64, B65: the other has everything; a commit fails; the next poll joins."""
     topic = kafka.unique_topic(partitions=2)
     with (
         Member(kafka, group, topic) as other,
@@ -173,6 +173,29 @@ def test_who_does_not_poll_is_out_and_comes_back(kafka: RealKafka, group: str) -
             slow.consumer.commit_sync({tp: OffsetAndMetadata(0)})
         live(other, slow, until=shared(2, other, slow))
         assert slow.said == ["assigned", "lost", "assigned"]
+
+
+def test_a_commit_in_a_round_keeps_the_membership(kafka: RealKafka, group: str) -> None:
+    """B65: RebalanceInProgress; when the round is over it goes through."""
+    topic = kafka.unique_topic(partitions=2)
+    with Member(kafka, group, topic) as one, Member(kafka, group, topic) as other:
+        live(one, other, until=shared(2, one, other))
+        (tp,) = other.has
+        before = other.consumer.group_metadata().member_id
+
+        def refused() -> bool:
+            try:
+                other.consumer.commit_sync({tp: OffsetAndMetadata(1)}, timeout=10)
+            except errors.RebalanceInProgressException:
+                return True
+            return False
+
+        other.consumer.enforce_rebalance("a test of commits")
+        live(other, until=refused)
+        live(one, other, until=shared(2, one, other))
+        (tp,) = other.has
+        other.consumer.commit_sync({tp: OffsetAndMetadata(2)}, timeout=10)
+        assert other.consumer.group_metadata().member_id == before
 
 
 def test_a_parked_join_delays_neither_calls_nor_the_end(kafka: RealKafka, group: str) -> None:

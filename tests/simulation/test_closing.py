@@ -168,13 +168,14 @@ def test_an_interrupt_outranks_an_earlier_failure(caplog: pytest.LogCaptureFixtu
     assert "interrupted while closing" in caplog.text
 
 
-def test_leaving_by_an_exception_commits_nothing() -> None:
-    """CONTRACT §5: what was returned last may not have been worked on."""
+@pytest.mark.parametrize("kind", [ZeroDivisionError, errors.WakeupException])
+def test_leaving_by_an_exception_commits_nothing(kind: type[Exception]) -> None:
+    """CONTRACT §5: what was returned last may not have been worked on; a wake-up is one."""
     world = World()
     consumer = reading(world)
     returns(consumer, 10)
-    with pytest.raises(ZeroDivisionError) as caught, consumer:
-        raise ZeroDivisionError
+    with pytest.raises(kind) as caught, consumer:
+        raise kind
     assert not commits(world)
     assert not hasattr(caught.value, "__notes__")
     assert world.members[0].thread.life is Life.ENDED

@@ -1,5 +1,7 @@
 """Brokers that send what is no answer: one connection ends, and everything else goes on."""
 
+from typing import Literal
+
 import pytest
 
 from prokurist.errors import TimeoutException
@@ -60,3 +62,24 @@ def test_one_strange_broker_of_three_is_passed_by(what: str) -> None:
             began = world.clock.time
             consumer.commit_sync({TP: OffsetAndMetadata(3)}, timeout=5.0)
             assert world.clock.time - began < 1.0
+
+
+@pytest.mark.parametrize("greets", [False, True], ids=["greets so", "answers so"])
+def test_what_goes_on_sending_nonsense_is_told_of_once_a_minute(
+    caplog: pytest.LogCaptureFixture, *, greets: bool
+) -> None:
+    """B219: at once, and then no storm; of what is well again nothing is said."""
+    world = World()
+    with world.consumer() as consumer:
+        data, seen = STRANGE["an empty frame"]
+        asked: Literal["ApiVersions", "Metadata"] = "Metadata" if greets else "ApiVersions"
+        nonsense = world.control.garbage(asked, data, times=None, framed=False)
+        with pytest.raises(TimeoutException):
+            consumer.list_topics(timeout=2.0)
+        assert len(caplog.records) == 1
+        with pytest.raises(TimeoutException):
+            consumer.list_topics(timeout=200.0)
+        assert 3 <= len(caplog.records) <= 5
+        assert all(seen in each.getMessage() for each in caplog.records)
+        nonsense.undo()
+        consumer.list_topics(timeout=5.0)

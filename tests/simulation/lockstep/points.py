@@ -27,6 +27,7 @@ WITH_POINTS: Final = (
     "events.gate",
     "events.mailbox",
     "consumer.calling",
+    "consumer.entrance",
     "network_thread.io.wakeup",
 )
 """Where the two threads meet. Elsewhere they meet at locks, which are points too."""
@@ -38,7 +39,6 @@ WITH_LOCKS: Final = (
     "events.fetch_buffer",
     "events.gate",
     "events.mailbox",
-    "consumer.calling",
     "network_thread.thread",
 )
 
@@ -48,9 +48,13 @@ WITHOUT_POINTS: Final = (
     "_refusal",
     "call",
     "check_usable",  # these look at nothing that both threads change
+    "is_below",
     "is_open",
+    "is_over",
     "now",
+    "refusal",
     "stand",  # one look, and whoever asks for it stands at a point already
+    "standing",
     "without_time",
 )
 

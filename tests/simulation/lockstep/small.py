@@ -99,6 +99,11 @@ class OnTurn:
 class NothingToRead:
     """What polls collect from."""
 
+    def begin(self) -> None:
+        """Nothing was collected."""
+
+    take_back = read_again = begin
+
     def recall(self) -> None:
         """Nothing was lent."""
 

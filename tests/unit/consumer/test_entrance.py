@@ -5,7 +5,7 @@ import sys
 
 FORK = """
 import os
-from prokurist.consumer.calling import PROCESS
+from prokurist.consumer.entrance import PROCESS
 assert PROCESS.id == os.getpid()
 child = os.fork()
 if not child:

@@ -1,0 +1,66 @@
+"""Does something wherever Python may run a signal handler, one place after the other.
+
+That is where a function begins, and behind each call of a builtin: a profile function
+hears of just these. So what a test does there is what Ctrl-C, or a handler that calls
+back, does in life; and each place is tried, not those that chance hits.
+"""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from tests.simulation.world import World
+
+PLACES = ("call", "c_return")
+
+
+def interrupted_at(nth: int, work: Callable[..., object], *given: object) -> bool:
+    """Run something, with a KeyboardInterrupt at the nth place: whether it has so many."""
+    left = nth
+
+    def interrupt() -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+
+    try:
+        at_each_place(lambda: work(*given), interrupt)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def at_each_place(work: Callable[[], object], do: Callable[[], object]) -> None:
+    """Run something, and do something at each place of the application thread's.
+
+    The network thread, whose turns the world runs on this one, is another in life.
+    """
+    running = 0  # The world, for as long as something waits for it.
+
+    def look(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal running
+        if frame.f_code is World.run.__code__:
+            running += {"call": 1, "return": -1}.get(event, 0)
+        elif not running and event in PLACES and is_ours(frame):
+            sys.setprofile(None)
+            do()
+            sys.setprofile(look)
+
+    sys.setprofile(look)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+
+
+def is_ours(frame: FrameType | None) -> bool:
+    """Whether a frame is the client's, or of what the client has called."""
+    if frame is not None and frame.f_code.co_name == "<genexpr>":
+        return False  # When it is freed it is called, and what it raises goes nowhere.
+    while frame is not None:
+        if frame.f_globals["__name__"].startswith("prokurist."):
+            return True
+        frame = frame.f_back
+    return False
