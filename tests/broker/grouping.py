@@ -39,11 +39,13 @@ class Member:
     Attributes:
         read: How often each record was read, by its partition and offset.
         said: What its listener has heard.
+        slowest: By how many seconds a poll was late at the most.
     """
 
     def __init__(self, kafka: RealKafka, group: str, topic: Any, **keys: Any) -> None:
         self.read: Counter[tuple[TopicPartition, int]] = Counter()
         self.said: list[str] = []
+        self.slowest = 0.0
         settings: dict[str, Any] = {
             "bootstrap.servers": kafka.bootstrap,
             "group.id": group,
@@ -71,7 +73,10 @@ class Member:
 
     def poll(self, timeout: float = TURN) -> None:
         """Poll, and take note of what came."""
-        for record in self.consumer.poll(timeout):
+        began = time.monotonic()
+        records = self.consumer.poll(timeout)
+        self.slowest = max(self.slowest, time.monotonic() - began - timeout)
+        for record in records:
             self.read[TopicPartition(record.topic, record.partition), record.offset] += 1
 
     @property

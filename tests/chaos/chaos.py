@@ -19,6 +19,7 @@ from typing import Final
 from prokurist.testing.kafka import RealKafka
 from tests.chaos.judge import Judge
 from tests.chaos.member import HEARTBEAT
+from tests.chaos.nursery import Nursery
 from tests.chaos.schedule import SESSION, disasters
 from tests.chaos.squad import TICK, Squad
 from tests.chaos.verdict import Span, Verdict
@@ -136,7 +137,11 @@ def run(
         "chaos", PARTITIONS, replication_factor=NODES, configs={"min.insync.replicas": 2}
     )
     with ExitStack() as stack:
-        squads = [Squad(kafka.bootstrap, topic, each, seed, folder) for each in flavours]
+        nursery = Nursery()
+        stack.callback(nursery.close)
+        squads = [
+            Squad(nursery, kafka.bootstrap, topic, each, seed, folder) for each in flavours
+        ]
         for squad in squads:
             stack.callback(squad.close)
         stop_measuring = measure(outcome.machine)

@@ -1,19 +1,15 @@
 """A member of a chaos run: the real client in a process of its own, and its journal.
 
-It reads until SIGTERM, then closes its consumer and ends; the end of whoever has started
-it ends it at once.
+It reads until SIGTERM, then closes its consumer and ends.
 
-Thread: the main one reads and calls; one waits for the end of the parent.
+Thread: the main one, and the client's.
 Invariants: records are in the journal before any commit can cover them.
 """
 
 import faulthandler
 import logging
-import multiprocessing
-import os
 import random
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -294,30 +290,14 @@ def starved() -> float:
     return total / 1e9
 
 
-def die_with_the_parent() -> None:
-    """Wait for the end of whoever has started this process."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def go() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=go, name="chaos-ear", daemon=True).start()
-
-
 def main(duty: Duty) -> None:
     """Read until SIGTERM."""
     stopping = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
-    path = Path(duty.journal)
-    with path.with_suffix(".stderr").open("wb") as stderr:
-        os.dup2(stderr.fileno(), sys.stderr.fileno())
     faulthandler.register(signal.SIGUSR1)
-    journal = Journal(path)
+    journal = Journal(Path(duty.journal))
     journal.write("born", duty.style)
     logging.getLogger("prokurist").addHandler(JournalHandler(journal))
-    die_with_the_parent()
     member = Member(duty, journal)
     while not stopping.is_set():
         member.step()

@@ -1,12 +1,8 @@
 """The members of one group in a chaos run: started, struck by lot, and replaced.
 
-Thread: one at a time, for all groups: `multiprocessing` is not made for several.
-
-Members are forked off a process that has imported all they need: to start one costs
-milliseconds, and the load of a run is that of clients.
+Thread: one at a time, for all groups: the nursery answers one question after another.
 """
 
-import multiprocessing
 import os
 import signal
 import time
@@ -14,17 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Final
 
 from tests.chaos.journal import Event, Reading
-from tests.chaos.member import STYLES, Duty, main
+from tests.chaos.member import STYLES, Duty
+from tests.chaos.nursery import Nursery
 from tests.chaos.schedule import SLOTS, Blow, blows
 from tests.chaos.verdict import Life
-
-NURSERY: Final = multiprocessing.get_context("forkserver")
-NURSERY.set_forkserver_preload(["tests.chaos.member", "prokurist.assembly"])
 
 TICK: Final = 0.05
 LEAVES_WITHIN: Final = 20.0
@@ -46,7 +39,7 @@ class Slot:
         self.struck: str | None = None
         self._squad = squad
         self._count = 0
-        self._process: ForkServerProcess | None = None
+        self._pid: int | None = None
         self._life: Life = Life("nobody", [])
         self._journal = Path()
         self._since = 0.0
@@ -61,12 +54,11 @@ class Slot:
         self._life = Life(name, reading.events)
         self._squad.lives.append(self._life)
         self._squad.readings.append(reading)
-        self._process = NURSERY.Process(target=main, args=(duty,), daemon=True)
-        self._process.start()
+        self._pid = self._squad.nursery.start(duty)
 
     def strike(self, blow: Blow) -> bool:
         """Do something to the member; False if nobody is there, or it is struck already."""
-        if self.struck is not None or self._process is None or not self._journal.exists():
+        if self.struck is not None or self._pid is None or not self._journal.exists():
             return False
         self._since = time.monotonic()
         self.struck, self.due = blow.kind, self._since + blow.length
@@ -82,9 +74,9 @@ class Slot:
     def look(self) -> None:
         """Undo what is due, and bury who has ended."""
         now = time.monotonic()
-        if self._process is not None and self._process.exitcode is not None:
-            self._has_ended(self._process.exitcode)
-        if self.struck == "leave" and self._process is not None:
+        if self._pid in self._squad.nursery.codes:
+            self._has_ended(self._squad.nursery.codes[self._pid])
+        if self.struck == "leave" and self._pid is not None:
             if now - self._since > LEAVES_WITHIN:
                 self._hangs()
         elif now >= self.due:
@@ -94,7 +86,7 @@ class Slot:
         """Let a frozen member go on, or a new one take the place of the one that is gone."""
         if self.struck is None:
             return
-        if self._process is None:
+        if self._pid is None:
             self.enter()
         else:
             self._send(signal.SIGCONT)
@@ -109,23 +101,23 @@ class Slot:
     @property
     def is_empty(self) -> bool:
         """Whether nobody has the place."""
-        return self._process is None
+        return self._pid is None
 
     @property
     def is_leaving(self) -> bool:
         """Whether somebody is about to go."""
-        return self.struck == "leave" and self._process is not None
+        return self.struck == "leave" and self._pid is not None
 
     def close(self) -> None:
         """End the member, whatever it is doing."""
-        if self._process is not None:
+        if self._pid is not None:
             self._send(signal.SIGKILL)
             self._bury()
 
     def _send(self, number: signal.Signals) -> None:
-        if self._process is not None and self._process.pid is not None:
+        if self._pid is not None:
             with suppress(ProcessLookupError):
-                os.kill(self._process.pid, number)
+                os.kill(self._pid, number)
 
     def _has_ended(self, code: int) -> None:
         said = self._said()
@@ -147,10 +139,13 @@ class Slot:
         return path.read_text("utf-8", "replace")[-4000:] if path.exists() else ""
 
     def _bury(self) -> None:
-        assert self._process is not None
-        self._process.join()
-        self._process.close()
-        self._process = None
+        """See that it has ended, and when."""
+        while self._pid not in self._squad.nursery.codes:
+            time.sleep(0.002)
+            self._squad.nursery.look()
+        # Another member may be given the same number one day.
+        del self._squad.nursery.codes[self._pid]
+        self._pid = None
         self._life.ended = time.monotonic()
 
 
@@ -158,6 +153,7 @@ class Squad:
     """One group.
 
     Args:
+        nursery: Where members come from.
         bootstrap: Where the cluster is.
         topic: What it reads.
         flavour: Which protocol, and how it shares out.
@@ -169,17 +165,25 @@ class Squad:
         readings: Their journals.
         struck: How often each trouble came.
         wrongs: What was wrong with processes, in words.
+        nursery: Where members come from.
         group: The group's id.
         folder: Where journals go.
     """
 
     def __init__(
-        self, bootstrap: str, topic: str, flavour: str, seed: int, folder: Path
+        self,
+        nursery: Nursery,
+        bootstrap: str,
+        topic: str,
+        flavour: str,
+        seed: int,
+        folder: Path,
     ) -> None:
         self.lives: list[Life] = []
         self.readings: list[Reading] = []
         self.struck: Counter[str] = Counter()
         self.wrongs: list[str] = []
+        self.nursery = nursery
         self.group = flavour
         self.folder = folder
         self._bootstrap = bootstrap
@@ -212,8 +216,7 @@ class Squad:
 
     def step(self) -> None:
         """Make the trouble that is due, and undo what has lasted long enough."""
-        for slot in self._slots:
-            slot.look()
+        self._look()
         now = time.monotonic()
         self._strikes_at = self._strikes_at or now + self._blow.calm
         if now >= self._strikes_at:
@@ -225,16 +228,14 @@ class Squad:
     def calm(self) -> None:
         """No trouble any more: everybody is there, and awake."""
         while any(slot.is_leaving for slot in self._slots):
-            for slot in self._slots:
-                slot.look()
             time.sleep(TICK)
+            self._look()
         for slot in self._slots:
             slot.undo()
 
     def is_settled(self, ends: dict[int, int]) -> bool:
         """Whether everything is read, and each partition in one living member's hands."""
-        for slot in self._slots:
-            slot.look()
+        self._look()
         for life, reading in zip(self.lives, self.readings, strict=True):
             for event in reading.more():
                 self._follow(life, event)
@@ -244,6 +245,11 @@ class Squad:
             self._reached[partition] >= end and owners[partition] == 1
             for partition, end in ends.items()
         )
+
+    def _look(self) -> None:
+        self.nursery.look()
+        for slot in self._slots:
+            slot.look()
 
     def _follow(self, life: Life, event: Event) -> None:
         owned = self._owned[life.name]
@@ -260,10 +266,8 @@ class Squad:
         for slot in self._slots:
             slot.ask_to_leave()
         while not all(slot.is_empty for slot in self._slots):
-            for slot in self._slots:
-                if not slot.is_empty:
-                    slot.look()
             time.sleep(TICK)
+            self._look()
 
     def close(self) -> None:
         """End whoever is left, and read what is left."""
