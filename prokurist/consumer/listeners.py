@@ -129,9 +129,16 @@ class Listeners:
             return self._auto.last_of(step.partitions)
         if step.work is not None:
             return self._inside(step.kind.value, step.work)
+        partitions = step.partitions
         if step.kind is StepKind.ASSIGNED:
-            self._subscription.hears(step.partitions)
-        self._call(step.kind, step.partitions)
+            self._subscription.hears(partitions)
+        elif step.kind is StepKind.LOST:
+            # Decided while we were in on_partitions_revoked, it names what that was about,
+            # too: of this the user has heard, and he owns it no more.
+            partitions &= self._subscription.told()
+            if not partitions:
+                return None
+        self._call(step.kind, partitions)
         if step.kind in (StepKind.REVOKED, StepKind.LOST):
             # Here as well as on the network thread: whoever looks next sees it done.
             self._subscription.heard(step.partitions)

@@ -237,6 +237,22 @@ def test_put_out_in_a_listener_no_commit_of_it_goes_through() -> None:
     assert TP not in world.control.committed("g")
 
 
+def test_put_out_while_a_listener_gives_back() -> None:
+    """B141 for classic: all is given back, and of nothing is it heard a second time."""
+    world = World()
+
+    def work() -> None:
+        put_out(world, consumer)
+        world.clock.sleep(5.0)
+
+    heard = Heard(revoked=work)
+    consumer = alone(world, heard, enable_auto_commit=False)
+    consumer.enforce_rebalance()
+    live(world, consumer, until=lambda: len(heard.what()) == 3)
+    heard.then.clear()
+    assert heard.what() == ["assigned", "revoked", "assigned"]
+
+
 def test_a_commit_never_outlives_its_membership() -> None:
     """B64: retried while the member is put out, it fails, and is not sent in another's name."""
     world = World()
