@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +28,7 @@ from prokurist import (
 )
 from tests.chaos.journal import Journal
 from tests.chaos.schedule import POLL_INTERVAL, SESSION
+from tests.soak.lateness import starved
 from tests.soak.numbering import value_of
 
 POLL: Final = 0.2
@@ -53,7 +54,7 @@ REFUSED: Final = (errors.CommitFailedException, errors.RebalanceInProgressExcept
 
 MAY_RAISE: Final[Mapping[str, tuple[type[Exception], ...]]] = {
     "poll": (),
-    "close": (),
+    "close": REFUSED,
     "commit_async": (),
     "commit_sync": (TimeoutException, *REFUSED),
     "committed": (TimeoutException,),
@@ -252,13 +253,15 @@ class Member:
             return call()
         except Exception as error:  # noqa: BLE001 - whatever it is, it is written down
             ending = type(error).__name__
-            if not isinstance(error, MAY_RAISE[kind]):
+            # A last automatic commit that was refused comes wrapped.
+            cause = error.__cause__ if kind == "close" else error
+            if not isinstance(cause, MAY_RAISE[kind]):
                 self._journal.write("wrong", f"{kind}: {ending}: {error}")
         finally:
             took = time.monotonic() - began - (self._in_callbacks - before)
             # Polls in time are by far the most, and what they bring is written down anyway.
             if kind != "poll" or took >= timeout - 0.001 or ending != "done":
-                owed = round(starved() - owed, 5)
+                owed = round(max(0.0, starved() - owed), 5)
                 self._journal.write("call", [kind, timeout, round(took, 5), owed, ending])
         return None
 
@@ -278,16 +281,6 @@ class Member:
 def numbers(partitions: frozenset[TopicPartition]) -> list[int]:
     """The numbers of partitions of the one topic."""
     return sorted(tp.partition for tp in partitions)
-
-
-def starved() -> float:
-    """Seconds that this process's threads were ready to run, and the machine ran others."""
-    total = 0
-    for thread in threading.enumerate():
-        with suppress(OSError, IndexError):
-            text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text("ascii")
-            total += int(text.split()[1])
-    return total / 1e9
 
 
 def main(duty: Duty) -> None:

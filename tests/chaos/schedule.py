@@ -6,6 +6,7 @@ Thread: any; no state.
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Final
 
 from tests.soak.schedule import Trouble, troubles
@@ -29,6 +30,10 @@ LENGTHS: Final = {
     "freeze": (SESSION + 1.0, POLL_INTERVAL + 4.0),
 }
 """Seconds until the place is taken again, or the member goes on."""
+
+REST: Final = 15.0
+"""Seconds without any blow after each `BEATING` of them: everybody joins, and reads."""
+BEATING: Final = 10
 
 CALM: Final = 12.0
 """Seconds more between two troubles of the cluster than a soak has: groups shall settle."""
@@ -54,10 +59,11 @@ class Blow:
 def blows(seed: int, group: str) -> Iterator[Blow]:
     """What befalls a group's members, one after another, without an end."""
     lot = random.Random(f"{seed} {group}")  # noqa: S311 - a lot that can be drawn again
-    while True:
+    for nth in count(1):
         (kind,) = lot.choices(list(WEIGHTS), list(WEIGHTS.values()))
+        calm = lot.choice([lot.uniform(0.0, 0.3), lot.uniform(0.5, 7.0)])
         yield Blow(
-            calm=lot.choice([lot.uniform(0.0, 0.3), lot.uniform(0.5, 7.0)]),
+            calm=calm + (0.0 if nth % BEATING else REST),
             kind=kind,
             slot=lot.randrange(SLOTS),
             length=lot.uniform(*LENGTHS[kind]),

@@ -210,7 +210,7 @@ def found_too_far(run: Run) -> None:
 
 def late(run: Run) -> None:
     """A poll does not return."""
-    run.one.append((9.9, "call", ["poll", 0.2, 1.0, 0.05, "done"]))
+    run.one.append((9.9, "call", ["poll", 0.2, 2.0, 0.05, "done"]))
 
 
 def too_early(run: Run) -> None:
@@ -226,8 +226,8 @@ def silent(run: Run) -> None:
 def stuck(run: Run) -> None:
     """A member lives, and nothing comes."""
     poll = ["poll", 0.2, 0.2, 0.0, "done"]
-    run.two += [(at, "call", poll) for at in (30.0, 50.0, 69.0)]
-    run.two.append((70.0, "read", [[0, 10, 11]]))
+    run.two += [(at, "call", poll) for at in range(30, 130, 20)]
+    run.two.append((130.0, "read", [[0, 10, 11]]))
     run.ends[0] = 11
 
 
@@ -253,10 +253,10 @@ FAULTS: list[tuple[Callable[[Run], None], str]] = [
     (committed_too_far, "one has committed 6 of partition 0, and 5 were processed"),
     (commits_go_back, "two found 4 of partition 0 committed: 5 had been, and 10 processed"),
     (found_too_far, "two found 11 of partition 0 committed: 5 had been, and 10 processed"),
-    (late, "poll was 750 ms late"),
+    (late, "poll was 1750 ms late"),
     (too_early, "commit_sync(2.0) gave up after 1.0000 s"),
     (silent, "one said nothing for 31.0 s"),
-    (stuck, "two, partition 0: 10 came after a pause of 62.0 s"),
+    (stuck, "two, partition 0: 10 came after a pause of 122.0 s"),
     (complaining, "one: poll: ValueError: no"),
 ]
 
