@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast simulate soak fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture broker clean
+.PHONY: help demo test test-fast simulate soak chaos-groups fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,11 @@ MINUTES ?= 60
 SEED ?= 1
 soak: .venv/ready ## three real nodes in trouble, by seed: make soak MINUTES=60 SEED=1
 	@$(PY) -m tests.soak --minutes $(MINUTES) --seed $(SEED)
+
+PROTOCOL ?= both
+chaos-groups: MINUTES = 20
+chaos-groups: .venv/ready ## groups in trouble, by seed: make chaos-groups MINUTES=20 SEED=1 PROTOCOL=both
+	@$(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED) --protocol $(PROTOCOL)
 
 FUZZ ?= 10000000
 fuzz: .venv/ready ## hostile bytes, by seed, on two cores: make fuzz FUZZ=10000000 SEED=1

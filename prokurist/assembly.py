@@ -245,6 +245,7 @@ def consumer_machinery(
         metadata,
         None if group is None else group.commits,
         timer,
+        retry,
         patience=config.default_api_timeout_ms / 1000,
         read_committed=read_committed,
         time_of_day=time_of_day,

@@ -24,6 +24,7 @@ from prokurist.errors import (
     InvalidTopicException,
     KafkaException,
     TopicAuthorizationException,
+    UnknownMemberIdException,
 )
 from prokurist.events.application_events import (
     DropStale,
@@ -33,6 +34,7 @@ from prokurist.events.application_events import (
 )
 from prokurist.events.assignment import Wanted
 from prokurist.events.background_events import BackgroundEvents
+from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.cluster import Cluster
@@ -73,6 +75,7 @@ class PositionsManager:
         metadata: Knows their epochs.
         commits: Asks the group; None in a client that has none.
         timer: The Timer.
+        backoff: The pauses between two questions to a group that does not count us.
         patience: `default.api.timeout.ms`, in seconds.
         read_committed: Whether logs end at their last stable offset.
         time_of_day: Milliseconds since the epoch, for policies that count back from now.
@@ -89,6 +92,7 @@ class PositionsManager:
         metadata: MetadataManager,
         commits: CommitManager | None,
         timer: Timer,
+        backoff: Backoff,
         *,
         patience: float,
         read_committed: bool,
@@ -101,6 +105,7 @@ class PositionsManager:
         self._validation = validation
         self._commits = commits
         self._timer = timer
+        self._backoff = backoff
         self._patience = max(patience, LEAST)
         self._read_committed = read_committed
         self._time_of_day = time_of_day
@@ -214,7 +219,7 @@ class PositionsManager:
         commits = self._commits
         if commits is not None and new:
             found = await self._without_refused(
-                search, new, lambda tps: commits.committed(search.call, tps)
+                search, new, lambda tps: self._committed(search, commits, tps)
             )
         self._outcomes.settle_committed(
             search,
@@ -235,6 +240,26 @@ class PositionsManager:
             wanted = search.left[tp]
             if self._subscription.need_reset(wanted, policy):
                 search.left[tp] = replace(wanted, reset=policy)
+
+    async def _committed(
+        self, search: Search, commits: CommitManager, partitions: tuple[TopicPartition, ...]
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Ask the group; a member that it does not count asks again as who it is then.
+
+        Put out, it hears so from its next heartbeat, and loses what it looks for. Nobody
+        has to be told before: a poll above all, which could do nothing about it.
+        """
+        failures = 0
+        while True:
+            try:
+                return await commits.committed(search.call, partitions)
+            except UnknownMemberIdException:
+                if self._subscription.subscribed is None:
+                    raise
+                failures += 1
+            await self._timer.sleep(self._backoff.pause(failures), "retry backoff")
+            if not any(self._outcomes.wants(search, tp) for tp in partitions):
+                return {}
 
     async def _by_leaders(self, search: Search) -> None:
         """Have positions confirmed; where a log was cut back, the policy says what follows."""

@@ -13,6 +13,7 @@ import confluent_kafka
 
 from prokurist import KafkaConsumer, TopicPartition
 from prokurist.testing.kafka import RealKafka
+from tests.soak.lateness import starved
 
 TURN: Final = 0.1
 
@@ -39,11 +40,13 @@ class Member:
     Attributes:
         read: How often each record was read, by its partition and offset.
         said: What its listener has heard.
+        slowest: By how many seconds a poll was late at the most, starving not counted.
     """
 
     def __init__(self, kafka: RealKafka, group: str, topic: Any, **keys: Any) -> None:
         self.read: Counter[tuple[TopicPartition, int]] = Counter()
         self.said: list[str] = []
+        self.slowest = 0.0
         settings: dict[str, Any] = {
             "bootstrap.servers": kafka.bootstrap,
             "group.id": group,
@@ -71,7 +74,11 @@ class Member:
 
     def poll(self, timeout: float = TURN) -> None:
         """Poll, and take note of what came."""
-        for record in self.consumer.poll(timeout):
+        due, owed = time.monotonic() + timeout, starved()
+        records = self.consumer.poll(timeout)
+        late = time.monotonic() - due
+        self.slowest = max(self.slowest, late - max(0.0, starved() - owed))
+        for record in records:
             self.read[TopicPartition(record.topic, record.partition), record.offset] += 1
 
     @property

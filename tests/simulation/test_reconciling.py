@@ -309,3 +309,37 @@ def test_partitions_that_are_added_are_given() -> None:
         world.control.add_partitions("orders", 3)
         settle(consumer, seconds=3 * INTERVAL)
         assert notes.heard == [("assigned", [0, 1]), ("assigned", [2])]
+
+
+def test_put_out_while_a_listener_gives_back() -> None:
+    """B141: of what it was just told to give back it does not hear a second time."""
+    world = grouped()
+
+    def revoked(_partitions: frozenset[TopicPartition]) -> None:
+        world.control.expire_member("g", first.group_metadata().member_id)
+        world.clock.sleep(2 * INTERVAL)
+        notes.then.clear()
+
+    notes = Notes(revoked=revoked)
+    with member(world, listener=notes) as first:
+        settle(first, seconds=INTERVAL)
+        with joined(world) as second:
+            settle(first, second)
+            assert [what for what, _ in notes.heard[:3]] == ["assigned", "revoked", "lost"]
+            (_, given_back), (_, lost) = notes.heard[1:3]
+            assert sorted(given_back + lost) == [0, 1, 2, 3]
+
+
+def test_a_look_up_that_hears_first_that_we_are_out() -> None:
+    """B141: a poll raises nothing of it; the heartbeat tells, and the member joins again."""
+    world = grouped(records=1)
+    notes = Notes()
+    with member(world, listener=notes) as consumer:
+        with world.control.fail("OffsetFetch", 25, times=None, whole=True):
+            settle(consumer, seconds=INTERVAL / 2)
+            asked = len(world.cluster.journal.entries("OffsetFetch"))
+            assert 2 <= asked < 10
+            world.control.fail("ConsumerGroupHeartbeat", 25, times=1)
+            settle(consumer, seconds=INTERVAL)
+        assert len(drained(consumer)) == 4
+    assert [what for what, _ in notes.heard] == ["assigned", "lost", "assigned", "revoked"]

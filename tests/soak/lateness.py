@@ -1,7 +1,10 @@
-"""How late calls end: a histogram of fixed size, for a run of any length."""
+"""How late calls end: a histogram of fixed size, for a run of any length; and whose fault."""
 
+import threading
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 RANKS: Final = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
@@ -59,3 +62,16 @@ def ranks(late: Mapping[float, int]) -> dict[str, float]:
             if seen >= rank * total:
                 break
     return found
+
+
+def starved() -> float:
+    """Seconds that this process's threads were ready to run, and the machine ran others.
+
+    The sum of all of them, of Python's threads that live now; where no Linux counts it, 0.
+    """
+    total = 0
+    for thread in threading.enumerate():
+        with suppress(OSError, IndexError):
+            text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text("ascii")
+            total += int(text.split()[1])
+    return total / 1e9

@@ -1,0 +1,30 @@
+"""Groups in trouble: `make chaos-groups`, or `python -m tests.chaos --minutes 20 --seed 1`."""
+
+import argparse
+import sys
+
+from prokurist.testing.kafka import RealKafka
+from tests.chaos.chaos import PROPERTIES, PROTOCOLS, run
+
+
+def main() -> int:
+    """Trouble them, and say what came of it."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--protocol", choices=list(PROTOCOLS), default="both")
+    given = parser.parse_args()
+
+    def say(words: str) -> None:
+        sys.stdout.write(words + "\n")
+        sys.stdout.flush()
+
+    with RealKafka(nodes=3, controls=True, properties=PROPERTIES) as kafka:
+        flavours = PROTOCOLS[given.protocol]
+        outcome = run(kafka, given.seed, given.minutes * 60, flavours, say)
+    say(outcome.summary())
+    return bool(outcome.wrongs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

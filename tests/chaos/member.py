@@ -1,0 +1,297 @@
+"""A member of a chaos run: the real client in a process of its own, and its journal.
+
+It reads until SIGTERM, then closes its consumer and ends.
+
+Thread: the main one, and the client's.
+Invariants: records are in the journal before any commit can cover them.
+"""
+
+import faulthandler
+import logging
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from prokurist import (
+    ConsumerRecord,
+    KafkaConsumer,
+    OffsetAndMetadata,
+    TimeoutException,
+    TopicPartition,
+    errors,
+)
+from tests.chaos.journal import Journal
+from tests.chaos.schedule import POLL_INTERVAL, SESSION
+from tests.soak.lateness import starved
+from tests.soak.numbering import value_of
+
+POLL: Final = 0.2
+CALL: Final = 2.0
+CLOSE: Final = 5.0
+HEARTBEAT: Final = 0.5
+EVERY: Final = 5
+"""How many polls with records there are to a commit, where the member commits by itself."""
+
+STYLES: Final = ("sync", "listener", "auto", "explicit", "async")
+"""How a member commits: after some polls, only when it gives partitions up, by
+`enable.auto.commit`, in the middle of what a poll has returned, without waiting."""
+
+FLAVOURS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "consumer": {"group_protocol": "consumer"},
+    "cooperative": {"partition_assignment_strategy": "cooperative-sticky"},
+    "eager": {"partition_assignment_strategy": "range"},
+}
+"""What makes a group: its protocol, and for a classic one how it shares out."""
+
+REFUSED: Final = (errors.CommitFailedException, errors.RebalanceInProgressException)
+"""How a commit may end, beside the end of its time: somebody else may read that now."""
+
+MAY_RAISE: Final[Mapping[str, tuple[type[Exception], ...]]] = {
+    "poll": (),
+    "close": REFUSED,
+    "commit_async": (),
+    "commit_sync": (TimeoutException, *REFUSED),
+    "committed": (TimeoutException,),
+    "end_offsets": (TimeoutException,),
+    # What is assigned may be lost between two lines of the application.
+    "position": (TimeoutException, errors.IllegalStateException),
+}
+"""What each call may raise; everything else is wrong."""
+
+
+@dataclass(frozen=True)
+class Duty:
+    """What a member is told.
+
+    Attributes:
+        bootstrap: Where the cluster is.
+        group: The group's id.
+        topic: What it reads.
+        flavour: A key of `FLAVOURS`.
+        style: One of `STYLES`.
+        instance: `group.instance.id`, if it has one.
+        journal: The journal's path; what goes to stderr lies beside it.
+        seed: What draws its lots.
+    """
+
+    bootstrap: str
+    group: str
+    topic: str
+    flavour: str
+    style: str
+    instance: str | None
+    journal: str
+    seed: str
+
+
+class JournalHandler(logging.Handler):
+    """What is logged from warnings on, into the journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(logging.WARNING)
+        self._journal = journal
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one down, without its figures: they are counted."""
+        self._journal.write("logged", f"{record.levelname} {record.msg}")
+
+
+class Member:
+    """One consumer, its listener and its interceptor."""
+
+    def __init__(self, duty: Duty, journal: Journal) -> None:
+        self._duty = duty
+        self._journal = journal
+        self._lot = random.Random(duty.seed)  # noqa: S311 - a lot to be drawn again
+        self._next: dict[int, int] = {}
+        self._reads = 0
+        self._in_callbacks = 0.0
+        keys = dict(FLAVOURS[duty.flavour])
+        if duty.flavour != "consumer":
+            # With the other protocol the brokers say how long.
+            keys["session_timeout_ms"] = int(SESSION * 1000)
+            keys["heartbeat_interval_ms"] = int(HEARTBEAT * 1000)
+        if duty.instance is not None:
+            keys["group_instance_id"] = duty.instance
+        self.consumer = KafkaConsumer(
+            {"bootstrap.servers": duty.bootstrap, "group.id": duty.group},
+            auto_offset_reset="earliest",
+            enable_auto_commit=duty.style == "auto",
+            auto_commit_interval_ms=1000,
+            max_poll_interval_ms=int(POLL_INTERVAL * 1000),
+            metadata_max_age_ms=5000,
+            interceptor_classes=[self],
+            **keys,
+        )
+        self.consumer.subscribe(duty.topic, self)
+
+    # --- what the client calls -----------------------------------------------------------
+
+    def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
+        """See `ConsumerRebalanceListener`."""
+        with self._callback():
+            generation = self.consumer.group_metadata().generation_id
+            self._journal.write("assigned", [generation, numbers(partitions)])
+
+    def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
+        """See `ConsumerRebalanceListener`; most styles commit here."""
+        with self._callback():
+            self._journal.write("revoking", numbers(partitions))
+            if self._duty.style not in ("auto", "sync"):
+                self._commit_sync()
+            self._forget(partitions)
+            self._journal.write("revoked", numbers(partitions))
+
+    def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> None:
+        """See `ConsumerRebalanceListener`."""
+        with self._callback():
+            self._journal.write("lost", numbers(partitions))
+            self._forget(partitions)
+
+    def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """An interceptor's: it hears of every commit that succeeded, automatic ones too."""
+        pairs = [[tp.partition, given.offset] for tp, given in sorted(offsets.items())]
+        self._journal.write("committed", pairs)
+
+    # --- what it does --------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Poll, process, and now and then commit or ask."""
+        records = list(self._timed("poll", POLL, lambda: self.consumer.poll(POLL)) or ())
+        if records:
+            self._reads += 1
+            self._process(records)
+        if self._lot.random() < 0.01:
+            self._ask()
+        if self._lot.random() < 0.005:
+            time.sleep(self._lot.uniform(0.1, 2.0))
+
+    def leave(self) -> None:
+        """Leave in order."""
+        self._timed("close", CLOSE, lambda: self.consumer.close(timeout=CLOSE))
+        self._journal.write("left")
+
+    def _process(self, records: list[ConsumerRecord]) -> None:
+        style, due = self._duty.style, self._reads % EVERY == 0
+        if style == "explicit" and due:
+            half = len(records) // 2
+            self._note(records[:half])
+            self._commit_sync(by_hand=True)
+            self._note(records[half:])
+            return
+        self._note(records)
+        if style == "sync" and due:
+            self._commit_sync()
+        elif style == "async" and due:
+            self._timed(
+                "commit_async", 0.0, lambda: self.consumer.commit_async(callback=self._done)
+            )
+
+    def _note(self, records: list[ConsumerRecord]) -> None:
+        """To write them down is what processing them is here."""
+        runs: list[list[int]] = []
+        for record in records:
+            number, offset = record.partition, record.offset
+            if record.value != value_of(number, offset):
+                self._journal.write("wrong", f"{number} has another value at {offset}")
+            if runs and runs[-1][0] == number and runs[-1][2] == offset:
+                runs[-1][2] += 1
+            else:
+                runs.append([number, offset, offset + 1])
+            self._next[number] = offset + 1
+        if runs:
+            self._journal.write("read", runs)
+
+    def _commit_sync(self, *, by_hand: bool = False) -> None:
+        offsets = {
+            TopicPartition(self._duty.topic, number): OffsetAndMetadata(offset)
+            for number, offset in self._next.items()
+        }
+        given = offsets if by_hand else None
+        self._timed("commit_sync", CALL, lambda: self.consumer.commit_sync(given, timeout=CALL))
+
+    def _done(self, _offsets: object, error: BaseException | None) -> None:
+        fine = (*REFUSED, errors.RetriableCommitFailedException)
+        if error is not None and not isinstance(error, fine):
+            self._journal.write("wrong", f"commit_async: {type(error).__name__}: {error}")
+
+    def _ask(self) -> None:
+        """Some look-up."""
+        owned = sorted(self.consumer.assignment())
+        if not owned:
+            return
+        match self._lot.choice(["committed", "position", "end_offsets"]):
+            case "committed":
+                self._journal.write("looking")
+                found = self._timed(
+                    "committed", CALL, lambda: self.consumer.committed(owned, timeout=CALL)
+                )
+                if found is not None:
+                    pairs = [[tp.partition, at.offset] for tp, at in found.items() if at]
+                    self._journal.write("looked", pairs)
+            case "position":
+                tp = self._lot.choice(owned)
+                self._timed("position", CALL, lambda: self.consumer.position(tp, timeout=CALL))
+            case _:
+                self._timed(
+                    "end_offsets", CALL, lambda: self.consumer.end_offsets(owned, timeout=CALL)
+                )
+
+    # --- how it is measured ---------------------------------------------------------------
+
+    def _timed(self, kind: str, timeout: float, call: Callable[[], Any]) -> Any:
+        """Make a call; None if it was refused or its time was over."""
+        began, before, owed = time.monotonic(), self._in_callbacks, starved()
+        ending = "done"
+        try:
+            return call()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is written down
+            ending = type(error).__name__
+            # A last automatic commit that was refused comes wrapped.
+            cause = error.__cause__ if kind == "close" else error
+            if not isinstance(cause, MAY_RAISE[kind]):
+                self._journal.write("wrong", f"{kind}: {ending}: {error}")
+        finally:
+            took = time.monotonic() - began - (self._in_callbacks - before)
+            # Polls in time are by far the most, and what they bring is written down anyway.
+            if kind != "poll" or took >= timeout - 0.001 or ending != "done":
+                owed = round(max(0.0, starved() - owed), 5)
+                self._journal.write("call", [kind, timeout, round(took, 5), owed, ending])
+        return None
+
+    @contextmanager
+    def _callback(self) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._in_callbacks += time.monotonic() - began
+
+    def _forget(self, partitions: frozenset[TopicPartition]) -> None:
+        for tp in partitions:
+            self._next.pop(tp.partition, None)
+
+
+def numbers(partitions: frozenset[TopicPartition]) -> list[int]:
+    """The numbers of partitions of the one topic."""
+    return sorted(tp.partition for tp in partitions)
+
+
+def main(duty: Duty) -> None:
+    """Read until SIGTERM."""
+    stopping = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+    faulthandler.register(signal.SIGUSR1)
+    journal = Journal(Path(duty.journal))
+    journal.write("born", duty.style)
+    logging.getLogger("prokurist").addHandler(JournalHandler(journal))
+    member = Member(duty, journal)
+    while not stopping.is_set():
+        member.step()
+    member.leave()
