@@ -261,8 +261,10 @@ class ConsumerMember:
         self._reconciler.go_on()
         self._note_work()
 
-    def _settled(self) -> None:
+    def _settled(self, changed: bool) -> None:  # noqa: FBT001 - a callback's only word
         self._note_work()
+        if changed:
+            self._terms.owe()
         if self.state in COUNTED and not self._terms.has_said(self._reconciler.owned()):
             self._alarm.press()
 
