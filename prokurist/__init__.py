@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from prokurist import errors as errors
     from prokurist import testing as testing
+    from prokurist.assignors.assignor import Assignor as Assignor
+    from prokurist.assignors.assignor import Member as Member
     from prokurist.config import ConsumerConfig as ConsumerConfig
     from prokurist.config import ProducerConfig as ProducerConfig
     from prokurist.config import Secret as Secret
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Assignor",
     "CommitFailedException",
     "ConfigException",
     "ConfigWarning",
@@ -56,6 +59,7 @@ __all__ = [
     "IllegalStateException",
     "KafkaConsumer",
     "KafkaException",
+    "Member",
     "MembershipHealth",
     "MembershipState",
     "Node",
@@ -76,6 +80,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Assignor": "prokurist.assignors.assignor",
     "CommitFailedException": "prokurist.errors",
     "ConfigException": "prokurist.errors",
     "ConfigWarning": "prokurist.errors",
@@ -89,6 +94,7 @@ _HOMES = {
     "IllegalStateException": "prokurist.errors",
     "KafkaConsumer": "prokurist.consumer.consumer",
     "KafkaException": "prokurist.errors",
+    "Member": "prokurist.assignors.assignor",
     "MembershipHealth": "prokurist.consumer.health",
     "MembershipState": "prokurist.types",
     "Node": "prokurist.types",
