@@ -27,7 +27,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from prokurist.errors import KafkaException
+from prokurist.errors import CommitFailedException, KafkaException
 from prokurist.network_thread.membership.consumer_member import ConsumerMember
 from prokurist.network_thread.thread import Life as ThreadLife
 from prokurist.testing.cluster.apis import ApiName
@@ -263,8 +263,13 @@ class Many:
         if len(self.members) > 1:
             one = self.leaving = self.lots.choice(self.members)
             if one.client.thread.life is ThreadLife.RUNNING:
-                one.consumer.close(self.lots.choice((0.0, 1.0, 30.0)))
                 self.members.remove(one)
+                try:
+                    one.consumer.close(self.lots.choice((0.0, 1.0, 30.0)))
+                except KafkaException as error:
+                    refused = isinstance(error.__cause__, CommitFailedException)
+                    if self.is_calm or not refused:
+                        raise  # Put out meanwhile, its last commit is refused; else it is not.
             self.leaving = None
 
     def compute(self) -> None:
