@@ -24,7 +24,7 @@ test-fast: .venv/ready ## unit tests and simulation only, under a minute
 	$(PYTEST) -m "not slow and not kafka" tests/unit tests/simulation
 
 SEEDS ?= 20000
-LIVES = nice -n 19 $(PYTEST) -q -p no:logging tests/simulation/test_seeds.py
+LIVES = nice -n 19 $(PYTEST) -q -p no:logging tests/simulation/test_seeds.py tests/simulation/test_many_members.py
 simulate: .venv/ready ## many lives by lot, on two cores: make simulate SEEDS=100000
 	@half=$$(( $(SEEDS) / 2 )); \
 	PROKURIST_SEEDS=1-$$half $(LIVES) & first=$$!; \

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from prokurist import metrics as metrics
     from prokurist import testing as testing
     from prokurist import timeline as timeline
+    from prokurist.assignors.assignor import Assignor as Assignor
+    from prokurist.assignors.assignor import Member as Member
     from prokurist.config import ConsumerConfig as ConsumerConfig
     from prokurist.config import ProducerConfig as ProducerConfig
     from prokurist.config import Secret as Secret
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Assignor",
     "CommitFailedException",
     "ConfigException",
     "ConfigWarning",
@@ -58,6 +61,7 @@ __all__ = [
     "IllegalStateException",
     "KafkaConsumer",
     "KafkaException",
+    "Member",
     "MembershipHealth",
     "MembershipState",
     "Node",
@@ -80,6 +84,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Assignor": "prokurist.assignors.assignor",
     "CommitFailedException": "prokurist.errors",
     "ConfigException": "prokurist.errors",
     "ConfigWarning": "prokurist.errors",
@@ -93,6 +98,7 @@ _HOMES = {
     "IllegalStateException": "prokurist.errors",
     "KafkaConsumer": "prokurist.consumer.consumer",
     "KafkaException": "prokurist.errors",
+    "Member": "prokurist.assignors.assignor",
     "MembershipHealth": "prokurist.consumer.health",
     "MembershipState": "prokurist.types",
     "Node": "prokurist.types",

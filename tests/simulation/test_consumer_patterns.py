@@ -2,7 +2,7 @@
 
 import re
 
-from tests.simulation.joining import INTERVAL, grouped, heartbeats, member, settle
+from tests.simulation.joining import INTERVAL, grouped, heartbeats, member, moments, settle
 
 
 def test_a_pattern_of_ours_is_told_as_the_names_that_it_matches() -> None:
@@ -32,3 +32,21 @@ def test_a_pattern_that_matches_nothing_yet() -> None:
         world.control.create_topic("late", 2)
         settle(consumer, seconds=5.0 + 2 * INTERVAL)
         assert len(consumer.assignment()) == 2
+
+
+def test_another_pattern_holds_no_heartbeat_back() -> None:
+    """B120, B138: the member is what it was until the topics are known, and says so."""
+    world = grouped(partitions=1, other=1)
+    with member(world, "orders") as consumer:
+        settle(consumer, seconds=1.0)
+        held = world.control.hold("Metadata")
+        consumer.subscribe(re.compile("o.*"))
+        began = world.clock.time
+        settle(consumer, seconds=4 * INTERVAL)
+        late = [each for each in moments(world) if each >= began]
+        assert len(late) == 4
+        assert all(each.subscribed_topic_names is None for each in heartbeats(world)[-4:])
+        assert {tp.topic for tp in consumer.assignment()} == {"orders"}
+        held.undo()
+        settle(consumer, seconds=2 * INTERVAL)
+        assert {tp.topic for tp in consumer.assignment()} == {"orders", "other"}

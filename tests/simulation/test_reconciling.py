@@ -65,6 +65,22 @@ def test_the_same_again_is_no_news() -> None:
         ) == 3
 
 
+def test_what_was_to_come_and_is_not_any_more_is_given_back() -> None:
+    """B146: said at once, though what is owned is what was said before; others wait for it."""
+    world = grouped(partitions=4)
+    notes = Notes()
+    with member(world, listener=notes) as first, joined(world) as second:
+        settle(first, second)
+        assert len(first.assignment()) == 2
+        second.close()
+        world.clock.sleep(2 * INTERVAL)  # The first computes; all is its own again.
+        assert numbers(first.assignment()) == [0, 1, 2, 3]
+        with joined(world) as third:
+            world.clock.sleep(2 * INTERVAL)  # Not any more, and it has heard of neither.
+            settle(first, third, seconds=2 * INTERVAL)
+            assert len(third.assignment()) == 2
+
+
 def test_nothing_for_the_first_time_is_news() -> None:
     """B148: `assigned` is called once, with nothing."""
     world = grouped(partitions=1)

@@ -389,7 +389,9 @@ class World:
         due = self.cluster.next_due()
         moments = [math.inf if due is None else due, *(at for at, _ in self._plans)]
         for member in self.members:
-            moments += [member.due(), member.network.next_due()]
+            # What has come for a loop that stands still waits until it goes on.
+            if member.thread.life is Life.RUNNING:
+                moments += [member.due(), member.network.next_due()]
         return min(moments)
 
     # --- calling ---------------------------------------------------------------------

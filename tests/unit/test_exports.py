@@ -12,6 +12,7 @@ import prokurist
 HEAVY = ("kio", "pytest", "prometheus_client", "structlog", "pyarrow", "pyspark", "docker")
 
 NAMES = {
+    "Assignor",
     "CommitFailedException",
     "ConfigException",
     "ConfigWarning",
@@ -25,6 +26,7 @@ NAMES = {
     "IllegalStateException",
     "KafkaConsumer",
     "KafkaException",
+    "Member",
     "MembershipHealth",
     "MembershipState",
     "Node",

@@ -28,6 +28,7 @@ from prokurist.events.background_events import BackgroundError
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER, Deadline
 from prokurist.events.cluster import Cluster
+from prokurist.events.group_assignment import Subscribed
 from prokurist.events.membership import Identity, Role
 from prokurist.events.tellings import (
     LEFT_UNHEARD,
@@ -113,6 +114,7 @@ class ConsumerMember:
         self._losing: Operation[None] | None = None
         self._term = 0
         self._version = 0
+        self._told: Subscribed | None = None
         self._epoch = 0
         self._interval = INTERVAL
         self._is_known = False
@@ -176,6 +178,7 @@ class ConsumerMember:
         self._ground.enrolment.put_out()
         self._epoch = 0
         self._is_known = False
+        self._told = None
         self._terms.forget()
         self._refusals.begin()
         self._reconciler.begin(self._term)
@@ -258,8 +261,10 @@ class ConsumerMember:
         self._reconciler.go_on()
         self._note_work()
 
-    def _settled(self) -> None:
+    def _settled(self, changed: bool) -> None:  # noqa: FBT001 - a callback's only word
         self._note_work()
+        if changed:
+            self._terms.owe()
         if self.state in COUNTED and not self._terms.has_said(self._reconciler.owned()):
             self._alarm.press()
 
@@ -273,9 +278,9 @@ class ConsumerMember:
                 self._move(to)
 
     def _look_at_subscription(self) -> None:
-        self._patterns.look_again()
+        known = self._patterns.seek()
         subscribed = self._ground.subscription.subscribed
-        if subscribed is not None and subscribed.version != self._version:
+        if known and subscribed is not None and subscribed.version != self._version:
             self._alarm.press()
 
     # --- heartbeats ------------------------------------------------------------------
@@ -305,7 +310,8 @@ class ConsumerMember:
         ground = self._ground
         call = Call("heartbeat", ground.timer.now, NEVER)
         try:
-            await self._patterns.found(call)
+            if self._told is None:
+                await self._patterns.found(call)
             node = await ground.coordinator.known(call)
         except Withdrawn:
             raise
@@ -314,6 +320,11 @@ class ConsumerMember:
         subscribed = ground.subscription.subscribed
         if subscribed is None:
             raise Withdrawn("the user has unsubscribed, which we are about to hear")
+        if self._told is not None and not self._patterns.seek():
+            # Nobody waits for topics that another pattern matches: until they are known
+            # the member is what it was.
+            subscribed = self._told
+        self._told = subscribed
         if self._version != subscribed.version:
             self._version = subscribed.version
             # What is wrong with a topic the next poll hears, whatever is assigned.

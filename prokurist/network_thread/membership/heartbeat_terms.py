@@ -46,6 +46,7 @@ class HeartbeatTerms:
         self._assignor = assignor
         self._said: Said | None = None
         self._saying: Said | None = None
+        self._owes = False
 
     def request(
         self, epoch: int, subscribed: Subscribed, owned: tuple[TopicIdPartitions, ...]
@@ -59,6 +60,7 @@ class HeartbeatTerms:
             owned,
         )
         said, self._saying = self._said, says
+        owes, self._owes = self._owes, False
         ground = self._ground
         if said is None:
             return ConsumerGroupHeartbeat(
@@ -82,7 +84,7 @@ class HeartbeatTerms:
             ground.instance_id,
             topics=says.topics if says.topics != said.topics else None,
             pattern=(says.pattern or NO_PATTERN) if changed else None,
-            owned=owned if owned != said.owned else None,
+            owned=owned if owes or owned != said.owned else None,
         )
 
     def answered(self) -> None:
@@ -93,9 +95,13 @@ class HeartbeatTerms:
         """Nobody knows what it has taken in: say everything the next time."""
         self._said = None
 
+    def owe(self) -> None:
+        """Say in the next heartbeat what is owned, even if that was said before."""
+        self._owes = True
+
     def has_said(self, owned: tuple[TopicIdPartitions, ...]) -> bool:
         """Whether the coordinator knows that we own just this."""
-        return self._said is not None and self._said.owned == owned
+        return not self._owes and self._said is not None and self._said.owned == owned
 
     def farewell(self, *, for_good: bool) -> ConsumerGroupHeartbeat:
         """The last heartbeat; a static member who does not go for good will be back."""

@@ -50,6 +50,16 @@ class Patterns:
             self._match(await self._metadata.refreshed(call, "the topics that there are"))
         return self.subscribed
 
+    def seek(self) -> bool:
+        """Have what is subscribed to found out, and wait for nothing: whether it is known."""
+        subscribed = self._subscription.subscribed
+        pattern = None if subscribed is None else subscribed.pattern
+        self._metadata.interest.everything = isinstance(pattern, re.Pattern)
+        known = self.look_again()
+        if not known:
+            self._metadata.request_update()
+        return known
+
     def look_again(self) -> bool:
         """See what the pattern matches by now; False while that of another one is known."""
         self._match(self._metadata.cluster)

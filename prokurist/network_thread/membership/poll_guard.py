@@ -70,7 +70,8 @@ class PollGuard:
     def _look(self) -> None:
         self._due = None
         now, since = self._timer.now, self._absent_since()
-        if now - since >= self._interval:
+        # The same sum as that by which it was set: another, rounded, may never be reached.
+        if now >= since + self._interval:
             self._missed(now - since)
         else:
             self._wait(since)

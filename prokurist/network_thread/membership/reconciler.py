@@ -7,6 +7,10 @@ came to be wanted meanwhile is done after that. Where a topic's name is not know
 its partitions wait, and the others do not. When the listener has raised something it
 stops where it stands, and the next poll tries again.
 
+Whenever the coordinator has changed its mind, and nothing is left to be done, it has to be
+told what is owned, even if that is what it was told before: it may have wanted us to have
+something meanwhile, and gives that to nobody until it hears that we have not.
+
 A partition is held by the id of its topic: a topic that was deleted and made again is
 another one, whatever its name.
 """
@@ -40,7 +44,8 @@ class Reconciler:
     Args:
         handover: How partitions change hands.
         names: Of topics.
-        settled: Called when nothing is left to be done, for now.
+        settled: Called when nothing is left to be done, for now; and with whether the
+            coordinator has wanted anything else since the last time.
         stuck: Called when the listener has raised something.
     """
 
@@ -48,7 +53,7 @@ class Reconciler:
         self,
         handover: Handover,
         names: TopicNames,
-        settled: Callable[[], None],
+        settled: Callable[[bool], None],
         stuck: Callable[[], None],
     ) -> None:
         self._handover = handover
@@ -60,6 +65,7 @@ class Reconciler:
         self._held: dict[TopicPartition, UUID] = {}
         self._read: set[TopicPartition] = set()
         self._is_new = self._greeted = True
+        self._is_changed = False
         self._work: Operation[Outcome] | None = None
 
     def begin(self, term: int) -> None:
@@ -70,6 +76,7 @@ class Reconciler:
         self._held.clear()
         self._read.clear()
         self._is_new = self._greeted = True
+        self._is_changed = False
 
     def stop(self) -> None:
         """It is over, or has to stop where it stands."""
@@ -83,10 +90,14 @@ class Reconciler:
         if self._is_new:
             # Its first word: the user hears of it even if it is that he gets nothing.
             self._is_new, self._greeted = False, bool(assignment)
-        self._target = frozenset(
+        target = frozenset(
             (each.topic_id, number) for each in assignment for number in each.partitions
         )
+        self._is_changed = self._is_changed or target != self._target
+        self._target = target
         self.go_on()
+        if not self.is_working and not self.is_needed:
+            self._settle()
 
     def go_on(self) -> None:
         """Do what is left, if nobody is at it."""
@@ -106,9 +117,12 @@ class Reconciler:
         return self._work is not None
 
     def owned(self) -> tuple[TopicIdPartitions, ...]:
-        """What is owned, as the coordinator is told."""
+        """What is owned, as the coordinator is told.
+
+        What goes is owned until it is gone, even if its coming was not told yet.
+        """
         by_topic: dict[UUID, list[int]] = {}
-        for tp in sorted(self._read):
+        for tp in sorted(self._read | self._gone()):
             by_topic.setdefault(self._held[tp], []).append(tp.partition)
         return tuple(
             TopicIdPartitions(each, tuple(numbers))
@@ -142,9 +156,13 @@ class Reconciler:
             if not isinstance(error, Withdrawn):
                 raise AssertionError("reconciling meets no errors of its own") from error
         elif outcome is Outcome.SETTLED:
-            self._settled()
+            self._settle()
         else:
             self._stuck()
+
+    def _settle(self) -> None:
+        changed, self._is_changed = self._is_changed, False
+        self._settled(changed)
 
     def _gone(self) -> frozenset[TopicPartition]:
         """What we hold and are not to."""

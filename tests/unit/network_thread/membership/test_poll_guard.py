@@ -119,3 +119,13 @@ def test_a_record_that_stays_in_hand_is_none(bench: Bench) -> None:
     assert bench.subscription.hand_out(TP, wish.ticket, Record(0, 1))
     assert bench.at(113.9) == []
     assert bench.at(115.25) == [10.0]
+
+
+def test_what_is_due_by_the_sum_is_due(bench: Bench) -> None:
+    """B265: whatever a subtraction makes of it; else it were looked again and again."""
+    left = next(at for at in (120.1 + nth / 7 for nth in range(50)) if at + 10.0 - at < 10.0)
+    bench.presence.enter()
+    bench.at(left)
+    bench.presence.leave(left)
+    assert len(bench.at(left + 10.0)) == 1
+    assert len(bench.timer) == 0
