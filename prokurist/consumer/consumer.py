@@ -111,6 +111,7 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
             self._wire(settings, clock, machinery)
             machinery.thread.start()
             at_exit.remember(self, KafkaConsumer._close)
+            self._counted.started = epoch_milliseconds()
             OPEN.add(self._counted)
         except BaseException:
             machinery.thread.abandon()
@@ -157,9 +158,7 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
         self._listeners = Listeners(
             self._caller, self._background, self._auto, self._subscription
         )
-        self._counted = Counted(
-            config, machinery, self._caller, self._collector.topics, epoch_milliseconds()
-        )
+        self._counted = Counted(config, machinery, self._caller, self._collector.topics)
 
     # --- from anywhere ---------------------------------------------------------------
 

@@ -50,6 +50,12 @@ def is_member(at: Reading) -> Iterator[Value]:
         yield (), at.client.machinery.enrolment.identity.is_counted
 
 
+def started(at: Reading) -> Iterator[Value]:
+    """Of a client of the present time."""
+    if at.client.started is not None:
+        yield (), at.client.started / 1000
+
+
 def info(_at: Reading) -> Iterator[Value]:
     """The version of the package, and of what runs it."""
     yield (version("prokurist"), platform.python_version()), 1.0
@@ -150,7 +156,7 @@ ROWS: tuple[Metric, ...] = (
     gauge(
         "prokurist_client_start_time_seconds",
         "When the client was built, in seconds since 1970.",
-        lambda at: one(at.client.started / 1000),
+        started,
     ),
     gauge(
         "prokurist_client_info",

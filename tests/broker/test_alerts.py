@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, start_http_server
 import prokurist.metrics
 from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicPartition
 from prokurist.testing.kafka import RealKafka
-from prokurist.testing.kafka.ports import free_port
+from prokurist.testing.kafka.ports import free_ports
 from tests.broker.conftest import Asking
 
 pytestmark = pytest.mark.kafka
@@ -80,7 +80,7 @@ def prometheus(tmp_path: Path, asking_registry: CollectorRegistry) -> Iterator[P
     )
     (tmp_path / "rules.yml").write_text(quick, "utf-8")
     (tmp_path / "config.yml").write_text(CONFIG % server.server_port, "utf-8")
-    port = free_port()
+    (port,) = free_ports(1)
     run = subprocess.Popen(
         [
             program,

@@ -64,7 +64,7 @@ def test_the_exposition_is_text_that_prometheus_reads() -> None:
 
 
 def test_register_covers_clients_that_come_and_go() -> None:
-    """Series are there from a consumer's making to its close, by names that differ."""
+    """B190: series are there from a consumer's making to its close, by names that differ."""
     registry = CollectorRegistry()
     prokurist.metrics.register(registry)
     configured = {"bootstrap.servers": "127.0.0.1:1", "client.id": "come and go"}

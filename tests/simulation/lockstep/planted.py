@@ -16,6 +16,7 @@ CLOSED: Final = """            if self._closed is not None:
 """
 TAKE: Final = """            taken, self._events = self._events, []
             self._woken = False
+            self.drained = self._since
 """
 OPEN: Final = "            if self._stand is not Stand.OPEN:\n"
 REFUSE: Final = OPEN + "                return False\n"
@@ -99,7 +100,7 @@ BUGS: Final = (
                 LOCKED + TAKE,
                 """        taken = list(self._events)
         self._events = []
-        self.woken = False
+        self._woken = False
 """,
             ),
         ),
@@ -113,7 +114,7 @@ BUGS: Final = (
                 LOCKED + TAKE,
                 """        with self._lock:
             taken, self._events = self._events, []
-        self.woken = False
+        self._woken = False
 """,
             ),
         ),
