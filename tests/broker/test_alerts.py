@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import prokurist.metrics
 from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicPartition
 from prokurist.testing.kafka import RealKafka
 from prokurist.testing.kafka.ports import free_ports
-from tests.broker.conftest import Asking
 
 pytestmark = pytest.mark.kafka
 
@@ -112,7 +111,7 @@ def asking_registry() -> CollectorRegistry:
 
 @pytest.mark.timeout(180)
 def test_a_frozen_broker_makes_the_alerts_fire(
-    prometheus: Prometheus, orders: RealKafka, eventually: Asking
+    prometheus: Prometheus, orders: RealKafka, eventually: Callable[..., Any]
 ) -> None:
     """Calls that time out, and heartbeats that are late; before that, nothing.
 

@@ -124,10 +124,11 @@ def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         prokurist.metrics.register()
 
 
+@pytest.mark.timeout(120)
 def test_a_label_bomb_is_bounded_and_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
     """A hundred thousand partitions make a thousand series each, and one line of the log."""
     wide = 100_000
-    consumer = World(topics={"wide": wide}).consumer(fetches=False)
+    consumer = World().consumer(fetches=False)
     consumer.assign([TopicPartition("wide", number) for number in range(wide)])
     registry = registry_of(mine=consumer)
     with caplog.at_level(logging.WARNING):
