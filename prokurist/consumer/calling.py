@@ -195,7 +195,7 @@ class Caller:
         )
         return ConcurrentModificationException(
             f"{operation} while {inside} is inside: a client is used by one thread at a time; "
-            f"only wakeup(), health() and repr() may come from others"
+            f"only wakeup(), health(), metrics() and repr() may come from others"
         )
 
     def call(

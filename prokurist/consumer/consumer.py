@@ -82,7 +82,7 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
     """A consumer in which every call answers by its deadline.
 
     It reads what its group gives it, or what is assigned by hand. One thread uses it
-    at a time; `wakeup`, `health` and `repr` may come from any.
+    at a time; `wakeup`, `health`, `metrics` and `repr` may come from any.
 
     Keys and values are bytes, or what `key_deserializer` and `value_deserializer` make
     of them: callables of the bytes, callables of the topic and the bytes, or objects

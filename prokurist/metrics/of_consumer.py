@@ -5,6 +5,7 @@ Thread: any.
 
 import platform
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.metadata import version
 
 from prokurist.events.subscription import Place
@@ -58,7 +59,13 @@ def started(at: Reading) -> Iterator[Value]:
 
 def info(_at: Reading) -> Iterator[Value]:
     """The version of the package, and of what runs it."""
-    yield (version("prokurist"), platform.python_version()), 1.0
+    yield versions(), 1.0
+
+
+@cache
+def versions() -> tuple[str, str]:
+    """Read once: to look the package's up takes longer than all else in a scrape."""
+    return version("prokurist"), platform.python_version()
 
 
 ROWS: tuple[Metric, ...] = (

@@ -78,11 +78,12 @@ def test_register_covers_clients_that_come_and_go() -> None:
         }
 
     assert seen() == set()
-    with KafkaConsumer(configured):
-        with KafkaConsumer(configured):
+    with KafkaConsumer(configured) as first:
+        with KafkaConsumer(configured) as second:
             assert seen() == {"come and go", "come and go (2)"}
         assert seen() == {"come and go"}
     assert seen() == set()
+    assert all("closed" in repr(each) or "ended" in repr(each) for each in (first, second))
     phases = {"phase": "network thread"}
     count = registry.get_sample_value("prokurist_close_phase_seconds_count", phases)
     assert count is not None
