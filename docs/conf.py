@@ -23,7 +23,7 @@ napoleon_use_ivar = True
 nitpick_ignore_regex = [
     (
         r"py:.*",
-        r"(collections|contextlib|datetime|enum|pathlib|re|types|typing|pytest|_pytest)\..*",
+        r"(collections|contextlib|datetime|enum|pathlib|re|types|typing|pytest|_pytest|prometheus_client)\..*",
     ),
     # Neither are our own that nobody is meant to import.
     (
@@ -32,6 +32,6 @@ nitpick_ignore_regex = [
     ),
     (
         r"py:class",
-        r"(optional|None|Final|Path|Self|timedelta|UUID|\w+Keywords|.*Error|.*Warning)",
+        r"(optional|None|Final|Path|Self|timedelta|UUID|CollectorRegistry|\w+Keywords|.*Error|.*Warning)",
     ),
 ]

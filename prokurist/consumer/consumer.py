@@ -57,7 +57,7 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
     """A consumer in which every call answers by its deadline.
 
     It reads what its group gives it, or what is assigned by hand. One thread uses it
-    at a time; `wakeup`, `health` and `repr` may come from any.
+    at a time; `wakeup`, `health`, `metrics` and `repr` may come from any.
 
     Keys and values are bytes, or what `key_deserializer` and `value_deserializer` make
     of them: callables of the bytes, callables of the topic and the bytes, or objects
@@ -86,6 +86,7 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
             self._wire(settings, clock, machinery)
             machinery.thread.start()
             at_exit.remember(self, KafkaConsumer._close, machinery.trace)
+            self._counted.started = epoch_milliseconds()
             OPEN.add(self._counted)
             self._tell_start(settings, machinery.trace)
         except BaseException:
@@ -140,9 +141,7 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
         self._listeners = Listeners(
             self._caller, self._background, self._auto, self._subscription
         )
-        self._counted = Counted(
-            config, machinery, self._caller, self._collector.topics, epoch_milliseconds()
-        )
+        self._counted = Counted(config, machinery, self._caller, self._collector.topics)
 
     # --- from anywhere ---------------------------------------------------------------
 

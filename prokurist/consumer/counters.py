@@ -118,7 +118,7 @@ class Counted:
         machinery: The network side; its parts have counters of their own.
         caller: The application's side.
         topics: What was returned, by topic.
-        started: When it was built, in milliseconds since the epoch.
+        started: When it was built, in milliseconds since the epoch; None in virtual time.
     """
 
     __slots__ = ("__weakref__", "caller", "config", "machinery", "started", "topics")
@@ -129,10 +129,9 @@ class Counted:
         machinery: "Machinery",
         caller: "Caller",
         topics: Family[Consumed],
-        started: int,
     ) -> None:
         self.config: ConsumerConfig = config
-        self.started: int = started
+        self.started: int | None = None
         self.machinery: Machinery = machinery
         self.caller: Caller = caller
         self.topics: Family[Consumed] = topics

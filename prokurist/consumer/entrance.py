@@ -259,5 +259,5 @@ def refusal(operation: str, standing: Standing | None) -> IllegalStateException:
     inside = f"{standing[0]} of another thread" if standing else "a call of another thread"
     return ConcurrentModificationException(
         f"{operation} while {inside} is inside: a client is used by one thread at a time; "
-        f"only wakeup(), health() and repr() may come from others"
+        f"only wakeup(), health(), metrics() and repr() may come from others"
     )

@@ -5,6 +5,7 @@ Thread: any.
 
 import platform
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.metadata import version
 
 from prokurist.events.subscription import Place
@@ -50,9 +51,21 @@ def is_member(at: Reading) -> Iterator[Value]:
         yield (), at.client.machinery.enrolment.identity.is_counted
 
 
+def started(at: Reading) -> Iterator[Value]:
+    """Of a client of the present time."""
+    if at.client.started is not None:
+        yield (), at.client.started / 1000
+
+
 def info(_at: Reading) -> Iterator[Value]:
     """The version of the package, and of what runs it."""
-    yield (version("prokurist"), platform.python_version()), 1.0
+    yield versions(), 1.0
+
+
+@cache
+def versions() -> tuple[str, str]:
+    """Read once: to look the package's up takes longer than all else in a scrape."""
+    return version("prokurist"), platform.python_version()
 
 
 ROWS: tuple[Metric, ...] = (
@@ -150,7 +163,7 @@ ROWS: tuple[Metric, ...] = (
     gauge(
         "prokurist_client_start_time_seconds",
         "When the client was built, in seconds since 1970.",
-        lambda at: one(at.client.started / 1000),
+        started,
     ),
     gauge(
         "prokurist_client_info",

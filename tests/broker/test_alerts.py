@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,7 @@ from prometheus_client import CollectorRegistry, start_http_server
 import prokurist.metrics
 from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicPartition
 from prokurist.testing.kafka import RealKafka
-from prokurist.testing.kafka.ports import free_port
-from tests.broker.conftest import Asking
+from prokurist.testing.kafka.ports import free_ports
 
 pytestmark = pytest.mark.kafka
 
@@ -80,7 +79,7 @@ def prometheus(tmp_path: Path, asking_registry: CollectorRegistry) -> Iterator[P
     )
     (tmp_path / "rules.yml").write_text(quick, "utf-8")
     (tmp_path / "config.yml").write_text(CONFIG % server.server_port, "utf-8")
-    port = free_port()
+    (port,) = free_ports(1)
     run = subprocess.Popen(
         [
             program,
@@ -112,7 +111,7 @@ def asking_registry() -> CollectorRegistry:
 
 @pytest.mark.timeout(180)
 def test_a_frozen_broker_makes_the_alerts_fire(
-    prometheus: Prometheus, orders: RealKafka, eventually: Asking
+    prometheus: Prometheus, orders: RealKafka, eventually: Callable[..., Any]
 ) -> None:
     """Calls that time out, and heartbeats that are late; before that, nothing.
 

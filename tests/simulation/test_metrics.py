@@ -228,3 +228,32 @@ def test_more_partitions_than_have_series_are_summed_up() -> None:
     assert metrics["prokurist_consumer_partitions"] == 1200
     assert metrics["prokurist_consumer_records_lag_sum"] == sum(range(1, 1201))
     assert metrics["prokurist_consumer_records_lag_max"] == 1200
+
+
+def test_a_quota_shows() -> None:
+    """By the request in whose answer silence was asked for."""
+    world = written(3)
+    consumer = reader(world)
+    with world.control.throttle("OffsetFetch", 0.5):
+        consumer.committed(A)
+    consumer.committed(B)
+    assert of(consumer, "throttle_seconds_total", api="OffsetFetch") == pytest.approx(0.5)
+    assert of(consumer, "throttle_seconds_total", api="FindCoordinator") == 0
+    # The second look-up had to wait until it was over.
+    assert of(consumer, "request_queue_seconds_sum") >= 0.5
+
+
+def test_a_broker_that_dies_shows() -> None:
+    """What was on its way is lost, and each try to connect fails."""
+    world = written(3)
+    consumer = reader(world)
+    consumer.poll(0.1)
+    world.control.kill(1)
+    with pytest.raises(errors.TimeoutException):
+        consumer.committed(A, timeout=3.0)
+    assert of(consumer, "node_requests_lost_total", node_id="1") >= 1
+    assert of(consumer, "connections_failed_total") >= 2
+    assert of(consumer, "connections") == 0
+    sent = of(consumer, "node_requests_total", node_id="1")
+    answered = of(consumer, "node_request_seconds_count", node_id="1")
+    assert sent == answered + of(consumer, "node_requests_lost_total", node_id="1")

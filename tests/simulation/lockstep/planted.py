@@ -16,6 +16,7 @@ CLOSED: Final = """            if self._closed is not None:
 """
 TAKE: Final = """            taken, self._events = self._events, []
             self._woken = False
+            self.drained = self._since
 """
 OPEN: Final = "            if self._stand is not Stand.OPEN:\n"
 REFUSE: Final = OPEN + "                return False\n"

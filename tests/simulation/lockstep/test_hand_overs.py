@@ -27,5 +27,5 @@ def test_a_planted_bug_is_found(bug: Bug) -> None:
     """What the scenes are for: each of these would come out once in a year."""
     edits = {bug.module: bug.edits}
     with pytest.raises(AssertionError) as caught:
-        explore(bug.found_by, bound=1, seeds=range(800), edits=edits)
+        explore(bug.found_by, bound=1, seeds=range(4000), edits=edits)
     assert any("PROKURIST_SCHEDULE=" in note for note in caught.value.__notes__)

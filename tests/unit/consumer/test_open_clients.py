@@ -13,7 +13,7 @@ def client(client_id: str) -> Counted:
     """One that has nothing but a name."""
     machinery = cast("Any", SimpleNamespace(client_id=client_id))
     nothing = cast("Any", None)
-    return Counted(nothing, machinery, nothing, Family(nothing), 0)
+    return Counted(nothing, machinery, nothing, Family(nothing))
 
 
 def names(clients: OpenClients) -> list[str]:
