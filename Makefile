@@ -95,7 +95,7 @@ clean: ## remove what the other targets made
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "prokurist needs Python 3.11 or newer; $(PYTHON) is %d.%d: name another, as in make PYTHON=python3.12" % v[:2])'
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install -q -r requirements-dev.txt
-	$(PY) -m pip install -q --no-build-isolation -e ".[testing]"
+	$(PY) -m pip install -q --no-build-isolation -e ".[cli,testing]"
 	@touch $@
 
 .venv/docs: .venv/ready requirements-docs.txt

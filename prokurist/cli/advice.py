@@ -60,7 +60,7 @@ def on_greeting(error: Exception) -> str:
             "This listener wants TLS or SASL, which this version does not speak yet: name one "
             "of the broker's PLAINTEXT listeners (see `listeners` in its configuration)."
         )
-    if "HTTP" in said:
+    if "HTTP" in said or "<!DOCTYPE" in said:
         return "This is a web server's port: name the broker's listener, often 9092."
     if isinstance(error, UnsupportedVersionException):
         return "Broker and client have no common version: upgrade whichever is older."

@@ -1,6 +1,6 @@
 """The commands and their options: from a command line to a call.
 
-Thread: the main one. Each command is imported when it runs.
+Thread: the main one. What a command needs is imported when it runs: most need little.
 """
 
 import sys
@@ -9,19 +9,9 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from prokurist.cli import brokers as broker_command
-from prokurist.cli import consume as consume_command
-from prokurist.cli import doctor as doctor_command
-from prokurist.cli import offsets as offsets_command
-from prokurist.cli import resets as resets_command
-from prokurist.cli import topics as topics_command
 from prokurist.cli.asked import Asked
-from prokurist.cli.beginnings import Beginning
 from prokurist.cli.ends import Misused
-from prokurist.cli.formats import as_json as json_format
-from prokurist.cli.formats import compiled, delimited
 from prokurist.cli.output import counted
-from prokurist.cli.reports import reporter
 
 ENDLESS: Final = float("inf")
 
@@ -46,7 +36,10 @@ NeededTopics: TypeAlias = Annotated[
 Partitions: TypeAlias = Annotated[
     list[int] | None,
     typer.Option(
-        "-p", "--partition", metavar="N", help="This partition alone; several times for several."
+        "-p",
+        "--partition",
+        metavar="N",
+        help="This partition alone; several times for several.",
     ),
 ]
 Group: TypeAlias = Annotated[
@@ -79,7 +72,7 @@ def built() -> typer.Typer:
         no_args_is_help=False,
         rich_markup_mode="rich" if sys.stdout.isatty() else None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
     )
     for name, command in COMMANDS.items():
         app.command(name)(command)
@@ -104,7 +97,8 @@ def consume(
         int | None, typer.Option("-c", "--count", metavar="N", min=1, help="So many records.")
     ] = None,
     exit_at_end: Annotated[
-        bool, typer.Option("-e", "--exit", help="End where the log ends now.", show_default=False)
+        bool,
+        typer.Option("-e", "--exit", help="End where the log ends now.", show_default=False),
     ] = False,
     group: Annotated[
         str | None,
@@ -135,21 +129,26 @@ def consume(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write records to standard output, as they come."""
+    """Write records as they come."""
+    from prokurist.cli import consume as command
+    from prokurist.cli.beginnings import Beginning
+    from prokurist.cli.formats import as_json as in_json
+    from prokurist.cli.formats import compiled, delimited
+
     if sum((form is not None, as_json, key_delimiter is not None)) > 1:
         raise Misused("-f, -K and -J each say how a record is written: give one of them")
     if as_json:
-        written = json_format
+        written = in_json
     elif form is not None:
         written = compiled(form)
     else:
         written = delimited(key_delimiter, delimiter)
     start = offset or ("end" if group else "beginning")
-    wanted = consume_command.Wanted(
+    wanted = command.Wanted(
         topic, partition or (), Beginning.of(start), group, count, exit_at_end, written
     )
     asked = Asked(brokers, properties or (), file, timeout, quiet)
-    consume_command.run(asked, wanted)
+    command.run(asked, wanted)
 
 
 def topics(
@@ -161,9 +160,11 @@ def topics(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """List the topics, or with -t the partitions of some."""
+    """List topics, or their partitions."""
+    from prokurist.cli import topics as command
+
     asked = Asked(brokers, properties or (), file, timeout, quiet)
-    topics_command.run(asked, topic or (), as_json=as_json)
+    command.run(asked, topic or (), as_json=as_json)
 
 
 def offsets(
@@ -182,11 +183,11 @@ def offsets(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Show what a group has committed, the logs' ends, and its lag."""
+    """Show a group's offsets and lag."""
+    from prokurist.cli import offsets as command
+
     asked = Asked(brokers, properties or (), file, timeout, quiet)
-    offsets_command.run(
-        asked, group, topic or (), every=every if watch else None, as_json=as_json
-    )
+    command.run(asked, group, topic or (), every=every if watch else None, as_json=as_json)
 
 
 def reset_offsets(
@@ -218,7 +219,8 @@ def reset_offsets(
         typer.Option("--shift-by", metavar="N", help="By so many records; back below zero."),
     ] = None,
     execute: Annotated[
-        bool, typer.Option("--execute", help="Do it; else it is only shown.", show_default=False)
+        bool,
+        typer.Option("--execute", help="Do it; else it is only shown.", show_default=False),
     ] = False,
     as_json: Json = False,
     timeout: Timeout = 10.0,
@@ -226,8 +228,10 @@ def reset_offsets(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Move a group's offsets, while it has no members; a dry run without --execute."""
-    target = resets_command.Target.of(
+    """Move a group's offsets; a dry run by default."""
+    from prokurist.cli import resets as command
+
+    target = command.Target.of(
         to_earliest=to_earliest,
         to_latest=to_latest,
         to_offset=to_offset,
@@ -236,9 +240,7 @@ def reset_offsets(
         shift_by=shift_by,
     )
     asked = Asked(brokers, properties or (), file, timeout, quiet)
-    resets_command.run(
-        asked, group, topic, partition or (), target, execute=execute, as_json=as_json
-    )
+    command.run(asked, group, topic, partition or (), target, execute=execute, as_json=as_json)
 
 
 def doctor(
@@ -254,13 +256,16 @@ def doctor(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> int:
-    """Take every step to the cluster, time it, and say what is wrong."""
+    """Find out what is wrong on the way."""
+    from prokurist.cli import doctor as command
+    from prokurist.cli.reports import reporter
+
     asked = Asked(brokers, properties or (), file, timeout, quiet)
     report = reporter(as_json=as_json)
     failed = 0
-    for step in doctor_command.run(asked, group, topic or ()):
+    for step in command.run(asked, group, topic or ()):
         report(step)
-        failed += step.verdict is doctor_command.Verdict.FAILED
+        failed += step.verdict is command.Verdict.FAILED
     asked.say(f"{counted(failed, 'fault')} found" if failed else "no fault found")
     return 1 if failed else 0
 
@@ -288,10 +293,12 @@ def broker(
     ] = ENDLESS,
     quiet: Quiet = False,
 ) -> None:
-    """Serve an embedded broker, to play with and to test against."""
-    named = dict(map(broker_command.named_topic, topic or ()))
+    """Serve an embedded broker, to play with."""
+    from prokurist.cli import brokers as command
+
+    named = dict(map(command.named_topic, topic or ()))
     asked = Asked(timeout=timeout, quiet=quiet)
-    broker_command.run(asked, nodes=nodes, port=port, topics=named, records=records)
+    command.run(asked, nodes=nodes, port=port, topics=named, records=records)
 
 
 COMMANDS: Final[dict[str, Any]] = {

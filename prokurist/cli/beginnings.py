@@ -43,7 +43,9 @@ class Beginning:
             return cls(offset=int(text))
         if text.startswith("s@"):
             return cls(moment=milliseconds(text[2:]))
-        raise Misused(f"-o {text}: write beginning, end, an offset, -N for the last N, or s@TIME")
+        raise Misused(
+            f"-o {text}: write beginning, end, an offset, -N for the last N, or s@TIME"
+        )
 
     def place(
         self, consumer: KafkaConsumer, asked: Asked, partitions: Sequence[TopicPartition]

@@ -10,8 +10,8 @@ from prokurist.cli.asked import Asked
 from prokurist.cli.ends import Misused
 from prokurist.cli.output import write
 from prokurist.events.clock import epoch_milliseconds
-from prokurist.testing.cluster.batches import Record
 from prokurist.testing.broker import EmbeddedBroker
+from prokurist.testing.cluster.batches import Record
 from prokurist.types import TopicPartition
 
 A_DAY: Final = 86_400.0

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeVar
 
-from prokurist.assembly import Machinery, system_machinery
 from prokurist.cli import advice
 from prokurist.cli.asked import Asked
 from prokurist.cli.output import counted
@@ -23,7 +22,6 @@ from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException, NetworkException
 from prokurist.events.clock import Deadline
-from prokurist.events.cluster import Cluster
 from prokurist.network_thread.features import Features
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
@@ -94,9 +92,6 @@ class Doctor:
     def steps(self) -> Iterator[Step]:
         """See the module."""
         servers = self._config.bootstrap_servers
-        yield Step(
-            "TLS", Verdict.SKIPPED, f"security.protocol is {self._config.security_protocol}"
-        )
         greeted: set[tuple[str, int]] = set()
         for nth, each in enumerate(servers):
             # The client's part wants time as well, hence one more.
@@ -107,11 +102,8 @@ class Doctor:
             for name in ("Metadata", "Coordinator", "Committed"):
                 yield Step(name, Verdict.SKIPPED, reason)
             return
-        machinery = system_machinery(self._config, self._asked.clock)
-        consumer = KafkaConsumer.wired(self._config, self._asked.clock, machinery)
-        machinery.thread.start()
-        with self._asked.closing(consumer):
-            yield from self._cluster(consumer, machinery, greeted)
+        with self._asked.consumer(group_id=self._config.group_id) as consumer:
+            yield from self._cluster(consumer, greeted)
 
     def _take(
         self,
@@ -173,6 +165,7 @@ class Doctor:
         )
         yield step
         if number is not None:
+            yield Step("TLS", Verdict.SKIPPED, "not asked for: security.protocol is PLAINTEXT")
             step, _ = self._take(
                 "ApiVersions",
                 share,
@@ -185,16 +178,13 @@ class Doctor:
     # --- what the client is told ---------------------------------------------------------
 
     def _cluster(
-        self,
-        consumer: KafkaConsumer,
-        machinery: Machinery,
-        greeted: Collection[tuple[str, int]],
+        self, consumer: KafkaConsumer, greeted: Collection[tuple[str, int]]
     ) -> Iterator[Step]:
         step, listed = self._take(
             "Metadata",
             2,
             lambda until: consumer.list_topics(self._until(until)),
-            lambda found: described(machinery.metadata.cluster, found),
+            described,
             advice.on_metadata,
         )
         yield step
@@ -203,11 +193,7 @@ class Doctor:
                 yield Step(name, Verdict.SKIPPED, "without metadata nobody can be asked")
             return
         yield from self._topics_there(listed)
-        others = [
-            node
-            for node in machinery.metadata.cluster.nodes.values()
-            if (node.host, node.port) not in greeted
-        ]
+        others = [node for node in brokers(listed) if (node.host, node.port) not in greeted]
         for nth, node in enumerate(others):
             yield self._broker(node, len(others) - nth + 1)
         yield from self._group(consumer, listed)
@@ -287,12 +273,16 @@ class Doctor:
         )
         known = consumer.health().coordinator
         if found is None and known is not None:
-            yield Step("Coordinator", Verdict.OK, f"{known} coordinates {self._config.group_id}")
+            yield Step(
+                "Coordinator", Verdict.OK, f"{known} coordinates {self._config.group_id}"
+            )
             yield replace(step, name="Committed")
             return
         yield step
         if found is None:
-            yield Step("Committed", Verdict.SKIPPED, "without a coordinator nobody can be asked")
+            yield Step(
+                "Committed", Verdict.SKIPPED, "without a coordinator nobody can be asked"
+            )
             return
         step, _ = self._take("Committed", 1, committed, told, advice.on_committed)
         if not any(found.values()):
@@ -307,16 +297,24 @@ def spoken(answer: ApiVersionsAnswer) -> str:
     """What a broker offers, in words."""
     features = Features()
     features.told(answer)
-    groups = "classic and consumer" if features.consumer_protocol else "classic"
-    return f"{len(answer.offered.ranges)} APIs, groups by the protocols {groups}"
+    protocols = "classic and consumer" if features.consumer_protocol else "classic"
+    return f"{len(answer.offered.ranges)} APIs, group.protocol {protocols}"
 
 
-def described(cluster: Cluster, listed: Mapping[str, Sequence[PartitionInfo]]) -> str:
-    """A cluster in words."""
+def brokers(listed: Mapping[str, Sequence[PartitionInfo]]) -> list[Node]:
+    """The brokers that hold partitions, and are up."""
+    holding = {
+        node for infos in listed.values() for info in infos for node in info.in_sync_replicas
+    }
+    return sorted((node for node in holding if node.host), key=lambda node: node.id)
+
+
+def described(listed: Mapping[str, Sequence[PartitionInfo]]) -> str:
+    """What metadata tell, in words."""
     partitions = sum(map(len, listed.values()))
     return (
-        f"cluster {cluster.id}: {counted(len(cluster.nodes), 'broker')}, "
-        f"{counted(len(listed), 'topic')}, {counted(partitions, 'partition')}"
+        f"{counted(len(listed), 'topic')}, {counted(partitions, 'partition')} on "
+        f"{counted(len(brokers(listed)), 'broker')}"
     )
 
 

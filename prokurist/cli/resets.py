@@ -69,7 +69,9 @@ class Target:
         if to_datetime is not None:
             targets.append(cls(Beginning(moment=milliseconds(to_datetime))))
         if by_duration is not None:
-            targets.append(cls(Beginning(moment=max(0, epoch_milliseconds() - span(by_duration)))))
+            targets.append(
+                cls(Beginning(moment=max(0, epoch_milliseconds() - span(by_duration))))
+            )
         if shift_by is not None:
             targets.append(cls(shift=shift_by))
         if len(targets) != 1:

@@ -68,7 +68,9 @@ def summary(name: str, infos: Sequence[PartitionInfo]) -> Row:
         "topic": name,
         "partitions": len(infos),
         "replicas": max((len(info.replicas) for info in infos), default=0),
-        "under_replicated": sum(len(each.in_sync_replicas) < len(each.replicas) for each in infos),
+        "under_replicated": sum(
+            len(each.in_sync_replicas) < len(each.replicas) for each in infos
+        ),
         "without_leader": sum(info.leader is None for info in infos),
     }
 
