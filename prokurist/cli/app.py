@@ -3,7 +3,6 @@
 Thread: the main one. What a command needs is imported when it runs: most need little.
 """
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -65,12 +64,12 @@ Quiet: TypeAlias = Annotated[
 
 
 def built() -> typer.Typer:
-    """The application; boxes and colours only where a person looks at it."""
+    """The application."""
     app = typer.Typer(
         help="Look at Kafka, and never hang: every command ends by its --timeout.",
         add_completion=False,
         no_args_is_help=False,
-        rich_markup_mode="rich" if sys.stdout.isatty() else None,
+        rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
     )
@@ -132,11 +131,12 @@ def consume(
     """Write records as they come."""
     from prokurist.cli import consume as command
     from prokurist.cli.beginnings import Beginning
+    from prokurist.cli.formats import Format, compiled, delimited
     from prokurist.cli.formats import as_json as in_json
-    from prokurist.cli.formats import compiled, delimited
 
     if sum((form is not None, as_json, key_delimiter is not None)) > 1:
         raise Misused("-f, -K and -J each say how a record is written: give one of them")
+    written: Format
     if as_json:
         written = in_json
     elif form is not None:

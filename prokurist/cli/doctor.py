@@ -12,7 +12,7 @@ come after it, so that one that hangs does not hide the others.
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from prokurist.cli import advice
 from prokurist.cli.asked import Asked
@@ -57,6 +57,14 @@ class Step:
     finding: str
     seconds: float | None = None
     advice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken(Generic[Found]):
+    """A step that was taken, and what it found where it went well."""
+
+    step: Step
+    found: Found | None = None
 
 
 def run(asked: Asked, group: str | None, topics: Sequence[str]) -> Iterator[Step]:
@@ -112,7 +120,7 @@ class Doctor:
         act: Callable[[Deadline], Found],
         tell: Callable[[Found], str],
         advise: Callable[[Exception], str],
-    ) -> tuple[Step, Found | None]:
+    ) -> Taken[Found]:
         """Take one step.
 
         Args:
@@ -128,66 +136,68 @@ class Doctor:
             found = act(Deadline(began + self._asked.left() / share))
         except KafkaException as error:
             took = clock.now() - began
-            return Step(name, Verdict.FAILED, str(error), took, advise(error)), None
-        return Step(name, Verdict.OK, tell(found), clock.now() - began), found
+            return Taken(Step(name, Verdict.FAILED, str(error), took, advise(error)))
+        return Taken(Step(name, Verdict.OK, tell(found), clock.now() - began), found)
 
     # --- the way to a bootstrap address --------------------------------------------------
 
     def _way(self, host: str, port: int, share: int) -> Generator[Step, None, bool]:
         walk = self._walk
-        step, addresses = self._take(
+        named_so = self._take(
             "DNS",
             share,
             lambda until: walk.addresses(host, port, until),
-            lambda found: f"{host} is {', '.join(each.host for each in found)}",
+            lambda found: resolved(host, found),
             advice.on_name,
         )
-        yield step
+        yield named_so.step
+        addresses = named_so.found or ()
         greeted = False
-        for nth, address in enumerate(addresses or (), 1):
+        for nth, address in enumerate(addresses, 1):
             *before, last = self._greeting(address, share)
             yield from before
             good = last.verdict is Verdict.OK
             # The client goes on to the next address, and only loses time.
-            bearable = greeted or nth < len(addresses or ())
+            bearable = greeted or nth < len(addresses)
             yield last if good or not bearable else replace(last, verdict=Verdict.WARNING)
             greeted = greeted or good
         return greeted
 
     def _greeting(self, address: SocketAddress, share: int) -> Iterator[Step]:
         walk = self._walk
-        step, number = self._take(
+        connected = self._take(
             "TCP",
             share,
             lambda until: walk.connect(address, until),
             lambda _: f"{address} accepts",
             advice.on_connect,
         )
-        yield step
+        yield connected.step
+        number = connected.found
         if number is not None:
             yield Step("TLS", Verdict.SKIPPED, "not asked for: security.protocol is PLAINTEXT")
-            step, _ = self._take(
+            yield self._take(
                 "ApiVersions",
                 share,
                 lambda until: walk.greet(number, until),
                 lambda answer: f"{address} is a Kafka broker: {spoken(answer)}",
                 advice.on_greeting,
-            )
-            yield step
+            ).step
 
     # --- what the client is told ---------------------------------------------------------
 
     def _cluster(
         self, consumer: KafkaConsumer, greeted: Collection[tuple[str, int]]
     ) -> Iterator[Step]:
-        step, listed = self._take(
+        metadata = self._take(
             "Metadata",
             2,
             lambda until: consumer.list_topics(self._until(until)),
             described,
             advice.on_metadata,
         )
-        yield step
+        yield metadata.step
+        listed = metadata.found
         if listed is None:
             for name in ("Coordinator", "Committed"):
                 yield Step(name, Verdict.SKIPPED, "without metadata nobody can be asked")
@@ -205,7 +215,7 @@ class Doctor:
                     "Topic",
                     Verdict.FAILED,
                     f"there is no topic {topic!r} that this user may see",
-                    advice="Check its spelling (`prokurist topics` lists all), and DESCRIBE on it.",
+                    advice="`prokurist topics` lists all; to see one takes DESCRIBE.",
                 )
         leaderless = [
             TopicPartition(info.topic, info.partition)
@@ -218,7 +228,7 @@ class Doctor:
                 "Leaders",
                 Verdict.WARNING,
                 f"nobody leads {named(leaderless)}",
-                advice="They can be neither read nor written: the brokers that hold them are down.",
+                advice="Nobody can read them: the brokers that hold them are down.",
             )
 
     def _broker(self, node: Node, share: int) -> Step:
@@ -233,14 +243,13 @@ class Doctor:
                     return address
             raise error or NetworkException(f"{node.host} has no address")
 
-        step, _ = self._take(
+        return self._take(
             f"Broker {node.id}",
             share,
             reach,
             lambda address: f"{address} greets, as advertised ({node.host}:{node.port})",
             advice.on_broker,
-        )
-        return step
+        ).step
 
     def _group(
         self, consumer: KafkaConsumer, listed: Mapping[str, Sequence[PartitionInfo]]
@@ -264,7 +273,7 @@ class Doctor:
             return (advice.on_committed if coordinator else advice.on_coordinator)(error)
 
         # The first look-up finds the coordinator; the second takes what each one will.
-        step, found = self._take(
+        first = self._take(
             "Coordinator",
             1,
             committed,
@@ -272,25 +281,30 @@ class Doctor:
             lambda error: advise(error, consumer.health().coordinator),
         )
         known = consumer.health().coordinator
-        if found is None and known is not None:
+        if first.found is None and known is not None:
             yield Step(
                 "Coordinator", Verdict.OK, f"{known} coordinates {self._config.group_id}"
             )
-            yield replace(step, name="Committed")
+            yield replace(first.step, name="Committed")
             return
-        yield step
-        if found is None:
-            yield Step(
-                "Committed", Verdict.SKIPPED, "without a coordinator nobody can be asked"
-            )
+        yield first.step
+        if first.found is None:
+            reason = "without a coordinator nobody can be asked"
+            yield Step("Committed", Verdict.SKIPPED, reason)
             return
-        step, _ = self._take("Committed", 1, committed, told, advice.on_committed)
-        if not any(found.values()):
+        step = self._take("Committed", 1, committed, told, advice.on_committed).step
+        if not any(first.found.values()):
             step = replace(step, verdict=Verdict.WARNING, advice=advice.NOTHING_COMMITTED)
         yield step
 
     def _until(self, deadline: Deadline) -> float:
         return deadline.remaining(self._asked.clock.now())
+
+
+def resolved(host: str, addresses: Sequence[SocketAddress]) -> str:
+    """What a name stands for, in words."""
+    found = [each.host for each in addresses]
+    return f"{host} needs no look-up" if found == [host] else f"{host} is {', '.join(found)}"
 
 
 def spoken(answer: ApiVersionsAnswer) -> str:

@@ -13,7 +13,12 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from prokurist.cli.ends import Failed, Misused
-from prokurist.errors import ConfigException, ConfigWarning, KafkaException
+from prokurist.errors import (
+    ConfigException,
+    ConfigWarning,
+    KafkaException,
+    TimeoutException,
+)
 
 DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -65,6 +70,10 @@ def ended(arguments: list[str]) -> int:
         return USAGE
     except BrokenPipeError:
         raise
+    except TimeoutException as error:
+        ledger = str(error).partition(" To wait ")[0]
+        complain(f"{ledger} `prokurist doctor` looks for the cause; --timeout gives more time.")
+        return FAILURE
     except (Failed, KafkaException, OSError) as error:
         complain(str(error))
         return FAILURE

@@ -47,7 +47,7 @@ FIELDS: Final[dict[str, Format]] = {
 
 
 def compiled(text: str) -> Format:
-    """A format string such as `%t [%p] %o: %s\\n`.
+    r"""A format string such as `%t [%p] %o: %s\n`.
 
     Raises:
         Misused: It has a token that means nothing.
@@ -55,13 +55,18 @@ def compiled(text: str) -> Format:
     parts: list[Format] = []
     for literal, token in re.findall(r"([^%]+)|%(.?)", text, re.DOTALL):
         if literal:
-            parts.append(lambda _, said=unescaped(literal): said)
+            parts.append(always(unescaped(literal)))
         elif token in FIELDS:
             parts.append(FIELDS[token])
         else:
             known = " ".join(f"%{each}" for each in FIELDS)
             raise Misused(f"-f: %{token} means nothing; there are {known}")
     return lambda record: b"".join(part(record) for part in parts)
+
+
+def always(data: bytes) -> Format:
+    """What is the same for every record."""
+    return lambda _: data
 
 
 def delimited(key: str | None, end: str) -> Format:
@@ -74,7 +79,7 @@ def delimited(key: str | None, end: str) -> Format:
 
 
 def unescaped(text: str) -> bytes:
-    """What `\\n`, `\\t`, `\\x1f` and their like stand for.
+    r"""What `\n`, `\t`, `\x1f` and their like stand for.
 
     Raises:
         Misused: An escape stands for nothing.

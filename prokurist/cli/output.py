@@ -92,8 +92,9 @@ def plain(columns: Sequence[Column], rows: Sequence[Row]) -> Iterable[str]:
 
 
 def is_numeric(column: Column, rows: Sequence[Row]) -> bool:
-    """Whether a column holds numbers, and gaps between them."""
-    return all(isinstance(row[column.key], int | None) for row in rows)
+    """Whether a column holds numbers, perhaps with gaps between them."""
+    cells = [row[column.key] for row in rows if row[column.key] is not None]
+    return bool(cells) and all(isinstance(cell, int) for cell in cells)
 
 
 def text(cell: Cell) -> str:

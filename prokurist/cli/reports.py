@@ -52,7 +52,8 @@ def in_json(step: Step) -> None:
 
 def in_plain_text(step: Step) -> None:
     """One line, and one for the advice."""
-    parts = f"{step.verdict.value:8}{step.name:12}{lasted(step):>9}  {' '.join(step.finding.split())}"
+    finding = " ".join(step.finding.split())
+    parts = f"{step.verdict.value:8}{step.name:12}{lasted(step):>9}  {finding}"
     write([f"{parts}\n", *([f"{'':31}→ {step.advice}\n"] if step.advice else [])])
     sys.stdout.flush()
 
