@@ -15,6 +15,7 @@ from prokurist.cli.asked import Asked
 from prokurist.cli.beginnings import Beginning
 from prokurist.cli.ends import Failed, Misused
 from prokurist.cli.formats import Format
+from prokurist.cli.output import counted
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.clock import Deadline
@@ -79,7 +80,7 @@ def run(asked: Asked, wanted: Wanted) -> None:
         reading.begin()
         while not reading.is_done():
             reading.go_on()
-    asked.say(f"{reading.count} records")
+    asked.say(counted(reading.count, "record"))
 
 
 class Reading:
@@ -179,7 +180,7 @@ class Reading:
                 yield tp
 
     def _progress(self) -> str:
-        wanted, read = self._wanted, f"{self.count} records"
+        wanted, read = self._wanted, counted(self.count, "record")
         if wanted.count is not None:
             return f"{self.count} of {wanted.count} records"
         if not self._ends:

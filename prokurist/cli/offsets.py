@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from prokurist.cli.asked import Asked
 from prokurist.cli.ends import Failed
-from prokurist.cli.output import Column, Row, show
+from prokurist.cli.output import Column, Row, counted, show
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.types import TopicPartition
@@ -49,7 +49,9 @@ def run(
                 sys.stdout.write("\x1b[H\x1b[J")
             show(COLUMNS, rows, as_json=as_json)
             lag = sum(row["lag"] for row in rows if isinstance(row["lag"], int))
-            asked.say(f"{group} lags by {lag} records in {len(rows)} partitions")
+            asked.say(
+                f"{group} lags by {counted(lag, 'record')} in {counted(len(rows), 'partition')}"
+            )
             if every is None:
                 return
             asked.clock.sleep(every)
