@@ -1,8 +1,13 @@
-"""The commands and their options: from a command line to a call.
+"""The commands and their options: from a command line to the work that it asks for.
 
-Thread: the main one. What a command needs is imported when it runs: most need little.
+Thread: the main one.
+Invariants: Typer reads, and nothing runs inside of it, as it has ends of its own for Ctrl-C
+and for broken pipes: each function here returns the work. What a command needs is imported
+when it is asked for; most need little.
 """
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -11,6 +16,9 @@ import typer
 from prokurist.cli.asked import Asked
 from prokurist.cli.ends import Misused
 from prokurist.cli.output import counted
+
+Work: TypeAlias = Callable[[], int | None]
+"""What a command line asks for; it returns the exit code, if that is not 0."""
 
 ENDLESS: Final = float("inf")
 
@@ -127,7 +135,7 @@ def consume(
     properties: Properties = None,
     file: PropertiesFile = None,
     quiet: Quiet = False,
-) -> None:
+) -> Work:
     """Write records as they come."""
     from prokurist.cli import consume as command
     from prokurist.cli.beginnings import Beginning
@@ -148,7 +156,7 @@ def consume(
         topic, partition or (), Beginning.of(start), group, count, exit_at_end, written
     )
     asked = Asked(brokers, properties or (), file, timeout, quiet)
-    command.run(asked, wanted)
+    return partial(command.run, asked, wanted)
 
 
 def topics(
@@ -159,12 +167,12 @@ def topics(
     properties: Properties = None,
     file: PropertiesFile = None,
     quiet: Quiet = False,
-) -> None:
+) -> Work:
     """List topics, or their partitions."""
     from prokurist.cli import topics as command
 
     asked = Asked(brokers, properties or (), file, timeout, quiet)
-    command.run(asked, topic or (), as_json=as_json)
+    return partial(command.run, asked, topic or (), as_json=as_json)
 
 
 def offsets(
@@ -182,12 +190,14 @@ def offsets(
     properties: Properties = None,
     file: PropertiesFile = None,
     quiet: Quiet = False,
-) -> None:
+) -> Work:
     """Show a group's offsets and lag."""
     from prokurist.cli import offsets as command
 
     asked = Asked(brokers, properties or (), file, timeout, quiet)
-    command.run(asked, group, topic or (), every=every if watch else None, as_json=as_json)
+    return partial(
+        command.run, asked, group, topic or (), every=every if watch else None, as_json=as_json
+    )
 
 
 def reset_offsets(
@@ -227,7 +237,7 @@ def reset_offsets(
     properties: Properties = None,
     file: PropertiesFile = None,
     quiet: Quiet = False,
-) -> None:
+) -> Work:
     """Move a group's offsets; a dry run by default."""
     from prokurist.cli import resets as command
 
@@ -240,7 +250,16 @@ def reset_offsets(
         shift_by=shift_by,
     )
     asked = Asked(brokers, properties or (), file, timeout, quiet)
-    command.run(asked, group, topic, partition or (), target, execute=execute, as_json=as_json)
+    return partial(
+        command.run,
+        asked,
+        group,
+        topic,
+        partition or (),
+        target,
+        execute=execute,
+        as_json=as_json,
+    )
 
 
 def doctor(
@@ -255,19 +274,23 @@ def doctor(
     properties: Properties = None,
     file: PropertiesFile = None,
     quiet: Quiet = False,
-) -> int:
+) -> Work:
     """Find out what is wrong on the way."""
     from prokurist.cli import doctor as command
     from prokurist.cli.reports import reporter
 
     asked = Asked(brokers, properties or (), file, timeout, quiet)
     report = reporter(as_json=as_json)
-    failed = 0
-    for step in command.run(asked, group, topic or ()):
-        report(step)
-        failed += step.verdict is command.Verdict.FAILED
-    asked.say(f"{counted(failed, 'fault')} found" if failed else "no fault found")
-    return 1 if failed else 0
+
+    def examine() -> int:
+        failed = 0
+        for step in command.run(asked, group, topic or ()):
+            report(step)
+            failed += step.verdict is command.Verdict.FAILED
+        asked.say(f"{counted(failed, 'fault')} found" if failed else "no fault found")
+        return 1 if failed else 0
+
+    return examine
 
 
 def broker(
@@ -292,13 +315,13 @@ def broker(
         typer.Option("--timeout", metavar="SECONDS", help="End by then.", show_default="never"),
     ] = ENDLESS,
     quiet: Quiet = False,
-) -> None:
+) -> Work:
     """Serve an embedded broker, to play with."""
     from prokurist.cli import brokers as command
 
     named = dict(map(command.named_topic, topic or ()))
     asked = Asked(timeout=timeout, quiet=quiet)
-    command.run(asked, nodes=nodes, port=port, topics=named, records=records)
+    return partial(command.run, asked, nodes=nodes, port=port, topics=named, records=records)
 
 
 COMMANDS: Final[dict[str, Any]] = {

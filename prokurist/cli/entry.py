@@ -58,13 +58,12 @@ def ended(arguments: list[str]) -> int:
     from prokurist.cli.app import built  # noqa: PLC0415 - the same
 
     try:
-        code = built()(arguments, prog_name="prokurist", standalone_mode=False)
+        read = built()(arguments, prog_name="prokurist", standalone_mode=False)
+        code = read() if callable(read) else read
         sys.stdout.flush()
     except (Misused, ConfigException) as error:
         complain(str(error))
         return USAGE
-    except typer.Abort:
-        raise KeyboardInterrupt from None
     except typer.TyperException as error:
         complain(f"{error.format_message()} (see prokurist --help)")
         return USAGE

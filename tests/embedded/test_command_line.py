@@ -107,7 +107,7 @@ def committed(kafka: EmbeddedBroker, group: str) -> dict[int, int]:
     return {tp.partition: each.offset for tp, each in kafka.committed(group).items()}
 
 
-# --- consume -------------------------------------------------------------------------------
+# --- consume ----------------------------------------------------------------------------
 
 
 def test_consume_writes_all_there_is_and_ends(at: Command) -> None:
@@ -186,13 +186,23 @@ def test_consume_for_a_while_is_no_failure(at: Command) -> None:
     ],
 )
 def test_consume_of_what_is_not_there_is_one_line(
-    at: Command, kafka: EmbeddedBroker, rest: list[object], said: str
+    at: Command, rest: list[object], said: str
 ) -> None:
-    """And the topic is not made by asking for it."""
-    done = at("consume", *rest, "-e")
+    """With the way out, where there is one."""
+    done = at("consume", *rest, "-c", 1)
     assert (done.code, done.out) == (FAILURE, b"")
     assert said in done.err
     assert done.err.count("\n") == 1
+
+
+def test_a_mistyped_topic_is_not_made(run: Command) -> None:
+    """Also where brokers make whatever they are asked for."""
+    with EmbeddedBroker(1, {"orders": 1}, auto_create=True) as making:
+        at = ("-b", making.bootstrap)
+        assert run("consume", *at, "-t", "ordres", "-e").code == FAILURE
+        assert run("consume", *at, "-t", "ordres", "-e", "-G", "g").code == FAILURE
+        assert run("topics", *at, "-t", "ordres").code == FAILURE
+        assert [row[0] for row in run("topics", *at).rows] == ["topic", "orders"]
 
 
 def test_ctrl_c_ends_it_with_130_and_keeps_what_was_written(kafka: EmbeddedBroker) -> None:
@@ -226,7 +236,7 @@ def test_a_broken_pipe_is_one_line_and_its_records_come_again(kafka: EmbeddedBro
     assert not any(committed(kafka, "billing").values())
 
 
-# --- topics, offsets, reset-offsets ----------------------------------------------------------
+# --- topics, offsets, reset-offsets -----------------------------------------------------
 
 
 def test_topics_lists_topics_and_partitions(at: Command) -> None:
@@ -333,7 +343,7 @@ def test_a_group_with_live_members_is_not_reset(
     assert 1 not in committed(kafka, "live").values()
 
 
-# --- a deadline for each ----------------------------------------------------------------------
+# --- a deadline for each ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -385,7 +395,7 @@ def test_a_command_ends_in_time_as_a_process_too(kafka: EmbeddedBroker) -> None:
     )
 
 
-# --- doctor ------------------------------------------------------------------------------------
+# --- doctor -----------------------------------------------------------------------------
 
 
 def verdicts(done: Ended) -> dict[str, object]:
@@ -520,7 +530,7 @@ def test_the_doctor_names_what_is_strange_or_forbidden(
     assert "grant DESCRIBE and READ" in advice(done)
 
 
-# --- broker ------------------------------------------------------------------------------------
+# --- broker -----------------------------------------------------------------------------
 
 
 def test_the_embedded_broker_is_served_and_ends_by_its_time(run: Command) -> None:
@@ -534,7 +544,7 @@ def test_the_embedded_broker_is_served_and_ends_by_its_time(run: Command) -> Non
             assert process.wait(STARTING) == INTERRUPTED
         finally:
             process.kill()
-    assert sorted(done.out.splitlines())[0] == b"key-0=record 0 of orders"
+    assert min(done.out.splitlines()) == b"key-0=record 0 of orders"
     assert done.err == "3 records\n"
     done = run("broker", "--port", 0, "--timeout", 0.2)
     assert (done.code, done.out.count(b"\n")) == (DONE, 1)

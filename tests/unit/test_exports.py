@@ -9,7 +9,7 @@ import pytest
 
 import prokurist
 
-HEAVY = ("kio", "pytest", "prometheus_client", "structlog", "pyarrow", "pyspark", "docker")
+HEAVY = ("kio", "pytest", "prometheus_client", "structlog", "pyarrow", "pyspark", "docker", "typer", "rich")
 
 NAMES = {
     "CommitFailedException",
