@@ -107,5 +107,5 @@ build/types/ready: .venv/ready $(SOURCES)
 	rm -rf build/types
 	$(PY) -m build -q --no-isolation --outdir build/types/wheel .
 	$(PYTHON) -m venv build/types
-	build/types/bin/python -m pip install -q "$$(echo build/types/wheel/*.whl)[testing]"
+	build/types/bin/python -m pip install -q "$$(echo build/types/wheel/*.whl)[cli,testing]"
 	@touch $@

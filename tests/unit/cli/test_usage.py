@@ -8,7 +8,7 @@ import pytest
 
 from prokurist.cli import entry
 from prokurist.cli.doctor import Step, Verdict
-from prokurist.cli.output import Column, plain, table
+from prokurist.cli.output import Column, Row, plain, table
 from prokurist.cli.reports import in_plain_text, row
 
 AT = ("-b", "127.0.0.1:9")
@@ -123,7 +123,7 @@ def test_without_the_extra_it_says_what_to_install(name: str) -> None:
 
 
 COLUMNS = (Column("topic"), Column("in_sync"), Column("lag"))
-ROWS = [
+ROWS: list[Row] = [
     {"topic": "a-very-long-name-" * 8, "in_sync": [1, 2], "lag": 1234},
     {"topic": "b", "in_sync": [], "lag": None},
 ]
