@@ -7,7 +7,7 @@ outside of groups.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -96,6 +96,7 @@ class Reading:
         self._wanted = wanted
         self._consumer = consumer
         self._ends: dict[TopicPartition, int] = {}
+        self._behind: list[TopicPartition] = []
         self._moved_at = asked.clock.now()
         kept = 0.0 if wanted.group is None else min(LEAVING, asked.timeout / 5)
         self._until = Deadline(asked.deadline.at - kept)
@@ -172,20 +173,20 @@ class Reading:
         mine = self._consumer.assignment()
         if new := mine - self._ends.keys():
             self._ends.update(self._consumer.end_offsets(new, self._briefly().left()))
-        return bool(mine) and not list(self._behind(mine))
-
-    def _behind(self, partitions: Iterable[TopicPartition]) -> Iterator[TopicPartition]:
-        for tp in partitions:
-            if self._consumer.position(tp, self._briefly().left()) < self._ends[tp]:
-                yield tp
+        self._behind = [
+            tp
+            for tp in sorted(mine)
+            if self._consumer.position(tp, self._briefly().left()) < self._ends[tp]
+        ]
+        return bool(mine) and not self._behind
 
     def _progress(self) -> str:
         wanted, read = self._wanted, counted(self.count, "record")
         if wanted.count is not None:
             return f"{self.count} of {wanted.count} records"
-        if not self._ends:
+        if not self._behind:
             return f"{read}: the group has given nothing to this member"
-        return f"{read}: not at the end of {named(sorted(self._behind(self._ends)))}"
+        return f"{read}: not at the end of {named(self._behind)}"
 
     def _left(self) -> float:
         return self._until.remaining(self._asked.clock.now())

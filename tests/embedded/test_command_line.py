@@ -83,6 +83,24 @@ def test_consume_says_when_the_time_is_over_too_soon(at: Command) -> None:
     assert TIMEOUT <= done.seconds < TIMEOUT + LATE
 
 
+def test_the_way_to_the_end_is_not_waited_for_without_end(
+    at: Command, kafka: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By `--timeout`, and without one after a while in which nothing comes."""
+    kafka.hold("Fetch")
+    done = at("consume", "-t", "orders", "-p", 0, "-e", "--timeout", TIMEOUT)
+    assert (done.code, done.err) == (
+        FAILURE,
+        "prokurist: the time is over after 0 records: not at the end of orders-0\n",
+    )
+    monkeypatch.setattr("prokurist.cli.consume.PATIENCE", 0.5)
+    done = at("consume", "-t", "orders", "-p", 0, "-e")
+    assert (done.code, done.err) == (
+        FAILURE,
+        "prokurist: nothing came for 0.5 s, after 0 records: not at the end of orders-0\n",
+    )
+
+
 def test_consume_for_a_while_is_no_failure(at: Command) -> None:
     """A time alone is all that was asked for."""
     done = at("consume", "-t", "orders", "--timeout", TIMEOUT)
