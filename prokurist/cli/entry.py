@@ -5,6 +5,7 @@ Invariants: no exception gets past `main`. One that nobody foresaw is a line, to
 `python -X dev -m prokurist` it keeps its traceback.
 """
 
+import io
 import logging
 import os
 import sys
@@ -35,8 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if any(find_spec(name) is None for name in ("typer", "rich")):
         complain("the command line needs Typer and Rich: pip install 'prokurist[cli]'")
         return FAILURE
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # An arrow must not end it in a poor locale.
     # What goes wrong is told once, by the line below.
-    logging.getLogger("prokurist").addHandler(logging.NullHandler())
+    log, silence = logging.getLogger("prokurist"), logging.NullHandler()
+    log.addHandler(silence)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConfigWarning)  # `Asked.keys` tells of them.
@@ -49,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         complain("nobody reads the output any more: stopped")
         return FAILURE
+    finally:
+        log.removeHandler(silence)
 
 
 def ended(arguments: list[str]) -> int:

@@ -1,13 +1,15 @@
 """`prokurist doctor`, where all is well and where it is not."""
 
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
 
 from prokurist.cli.entry import DONE, FAILURE
 from prokurist.testing.broker import EmbeddedBroker
-from tests.embedded.commands import LATE, TIMEOUT, Command, Ended, commit
+from tests.embedded.commands import LATE, STARTING, TIMEOUT, Command, Ended, commit
 from tests.embedded.hostile import Hostile
 
 TLS_ALERT = bytes.fromhex("15030300020246")
@@ -143,3 +145,17 @@ def test_the_doctor_names_what_is_strange_or_forbidden(
         done = at("doctor", "-G", "secret", "-J")
     assert (done.code, verdicts(done)["Coordinator"]) == (FAILURE, "failed")
     assert "grant DESCRIBE and READ" in advice(done)
+
+
+def test_the_doctor_speaks_in_any_locale(kafka: EmbeddedBroker) -> None:
+    """What the terminal has no letter for is replaced, and the rest is told."""
+    kafka.kill(1)
+    done = subprocess.run(
+        [sys.executable, "-m", "prokurist", "doctor", "-b", kafka.bootstrap, "--timeout", "2"],
+        env={"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=STARTING,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (FAILURE, b"1 fault found\n")
+    assert b"? The machine is there and nothing listens on this port" in done.stdout
