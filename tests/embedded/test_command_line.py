@@ -138,18 +138,21 @@ def test_a_mistyped_topic_is_not_made(run: Command) -> None:
 
 
 def test_ctrl_c_ends_it_with_130_and_keeps_what_was_written(kafka: EmbeddedBroker) -> None:
-    """In a group, what has been written out is committed."""
+    """In a group what has been written out is committed, but perhaps for the last of it."""
     where = ("-b", kafka.bootstrap, "-t", "orders", "-G", "billing", "-o", "beginning")
     with begun("consume", *where) as process:
         assert process.stdout is not None
         try:
             assert len([process.stdout.readline() for _ in range(5)]) == 5
+            kafka.append(TopicPartition("orders", 0), b"f")
+            assert process.stdout.readline() == b"f\n"
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=STARTING)
         finally:
             process.kill()
     assert (process.returncode, err) == (INTERRUPTED, b"prokurist: interrupted\n")
-    assert committed(kafka, "billing") == {0: 3, 1: 2}
+    # The interrupt may come before the sixth counts as written: then it comes again.
+    assert committed(kafka, "billing") in ({0: 4, 1: 2}, {0: 3, 1: 2})
 
 
 def test_a_broken_pipe_is_one_line_and_its_records_come_again(kafka: EmbeddedBroker) -> None:
