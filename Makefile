@@ -105,7 +105,7 @@ clean: ## remove what the other targets made
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "prokurist needs Python 3.11 or newer; $(PYTHON) is %d.%d: name another, as in make PYTHON=python3.12" % v[:2])'
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install -q -r requirements-dev.txt
-	$(PY) -m pip install -q --no-build-isolation -e ".[testing,prometheus]"
+	$(PY) -m pip install -q --no-build-isolation -e ".[cli,prometheus,testing]"
 	@touch $@
 
 .venv/docs: .venv/ready requirements-docs.txt
@@ -117,5 +117,5 @@ build/types/ready: .venv/ready $(SOURCES)
 	rm -rf build/types
 	$(PY) -m build -q --no-isolation --outdir build/types/wheel .
 	$(PYTHON) -m venv build/types
-	build/types/bin/python -m pip install -q "$$(echo build/types/wheel/*.whl)[testing,prometheus]"
+	build/types/bin/python -m pip install -q "$$(echo build/types/wheel/*.whl)[cli,prometheus,testing]"
 	@touch $@

@@ -9,7 +9,17 @@ import pytest
 
 import prokurist
 
-HEAVY = ("kio", "pytest", "prometheus_client", "structlog", "pyarrow", "pyspark", "docker")
+HEAVY = (
+    "kio",
+    "pytest",
+    "prometheus_client",
+    "structlog",
+    "pyarrow",
+    "pyspark",
+    "docker",
+    "typer",
+    "rich",
+)
 
 NAMES = {
     "Assignor",

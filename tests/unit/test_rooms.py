@@ -133,6 +133,9 @@ def test_the_contracts_hold() -> None:
         ("attic.py", "", "Each room"),
         ("utils/__init__.py", "", "Each room"),
         ("consumer/new.py", "import prokurist.testing", "Nothing but the command line"),
+        ("consumer/new.py", "import prokurist.cli", "Nobody imports the command line"),
+        ("testing/new.py", "import prokurist.cli", "Nobody imports the command line"),
+        ("cli/new.py", "import socket", "Sockets stay"),
         ("testing/new.py", "import prokurist.consumer", "testing knows"),
         ("testing/new.py", "import prokurist.network_thread", "testing knows"),
         ("network_thread/new.py", "import kio.schema", "kio stays"),
@@ -161,6 +164,7 @@ def test_a_line_in_the_wrong_room_breaks_its_contract(
         ("network_thread/io/transport.py", "import socket, ssl, selectors"),
         ("testing/new.py", "import asyncio, socket, kio, prokurist.events.clock"),
         ("metrics/new.py", "import prokurist.consumer, prokurist.network_thread"),
+        ("cli/new.py", "import prokurist.testing.broker, prokurist.network_thread.io"),
     ],
 )
 def test_a_line_in_the_right_room_is_left_alone(tmp_path: Path, file: str, line: str) -> None:

@@ -1,0 +1,106 @@
+"""What is wrong, in words, and what to do about it: for `prokurist doctor`.
+
+Thread: any; pure functions.
+"""
+
+from typing import Final
+
+from prokurist.cli.walk import Silence
+from prokurist.errors import (
+    AuthorizationException,
+    CoordinatorNotAvailableException,
+    TimeoutException,
+    UnsupportedVersionException,
+)
+
+NOTHING_COMMITTED: Final = (
+    "Nothing is committed yet: the group is new, its offsets have expired, or its name is "
+    "another. It begins where auto.offset.reset says."
+)
+
+
+def on_name(error: Exception) -> str:
+    """A host's name stands for no address."""
+    if isinstance(error, Silence):
+        return (
+            "The name server does not answer: see /etc/resolv.conf, or name the broker by its "
+            "address to see whether all else is well."
+        )
+    return (
+        "Nobody knows this name: check its spelling in -b, and what `getent hosts` says of it "
+        "on this machine; in a container, whether it is on the broker's network."
+    )
+
+
+def on_connect(error: Exception) -> str:
+    """There is no connection to an address."""
+    if isinstance(error.__cause__, ConnectionRefusedError):
+        return (
+            "The machine is there and nothing listens on this port: is the broker running, is "
+            "the port that of one of its listeners, does it listen on this address?"
+        )
+    if isinstance(error, Silence):
+        return (
+            "Packets vanish on the way, without a refusal: look for a firewall or a security "
+            "group between here and there, or an address that nobody has."
+        )
+    return "The network says why: check the route and the address."
+
+
+def on_greeting(error: Exception) -> str:
+    """A connection stands, and no broker's greeting came over it."""
+    said = str(error)
+    if isinstance(error, Silence):
+        return (
+            "Somebody accepts and says nothing: a broker that is frozen or overloaded, a port "
+            "forwarding with nobody behind it, or a listener that waits for TLS or SASL."
+        )
+    if "TLS" in said:
+        return (
+            "This listener wants TLS or SASL, which this version does not speak yet: name one "
+            "of the broker's PLAINTEXT listeners (see `listeners` in its configuration)."
+        )
+    if "HTTP" in said or "<!DOCTYPE" in said:
+        return "This is a web server's port: name the broker's listener, often 9092."
+    if isinstance(error, UnsupportedVersionException):
+        return "Broker and client have no common version: upgrade whichever is older."
+    return "Whatever listens there is no Kafka broker, or something between changes its words."
+
+
+def on_metadata(_error: Exception) -> str:
+    """A broker greets and does not tell of the cluster."""
+    return (
+        "The broker greets and does not tell of its cluster: it is overloaded, or has lost "
+        "its controller; its log says which."
+    )
+
+
+def on_broker(error: Exception) -> str:
+    """A broker cannot be reached where the cluster says that it is."""
+    return (
+        "The cluster sends clients to this address, so what lies on that broker cannot be "
+        f"read: correct its advertised.listeners, or make the address work. {on_connect(error)}"
+    )
+
+
+def on_coordinator(error: Exception) -> str:
+    """Nobody coordinates the group."""
+    cause = error.last_error if isinstance(error, TimeoutException) else error
+    if isinstance(cause, AuthorizationException):
+        return "The user may not see this group: grant DESCRIBE and READ on it."
+    if isinstance(cause, CoordinatorNotAvailableException):
+        return (
+            "The cluster has no place for groups: __consumer_offsets is missing or without a "
+            "leader, often because there are fewer brokers than its replication factor."
+        )
+    return "No broker said in time who coordinates the group: the brokers' logs say more."
+
+
+def on_committed(error: Exception) -> str:
+    """The coordinator does not tell what is committed."""
+    if isinstance(error, AuthorizationException):
+        return "The user may not see this: grant DESCRIBE on the group and on its topics."
+    return (
+        "The coordinator is known and does not answer: it is frozen, overloaded or still "
+        "loading the group; other groups have other coordinators."
+    )

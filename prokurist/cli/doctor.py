@@ -1,0 +1,338 @@
+"""`prokurist doctor`: every step from a name to a committed offset, and what is wrong.
+
+DNS, TCP, TLS and ApiVersions are walked for each bootstrap address, then the real client
+asks for metadata, the coordinator and what is committed; between them each broker is
+reached where the cluster says that it is.
+
+Thread: the main one.
+Invariants: one deadline for all; a step has the time that is left, shared with those that
+come after it, so that one that hangs does not hide the others.
+"""
+
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Generic, TypeVar
+
+from prokurist.cli import advice
+from prokurist.cli.asked import Asked
+from prokurist.cli.output import counted
+from prokurist.cli.walk import Walk
+from prokurist.config import ConsumerConfig
+from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.errors import KafkaException, NetworkException
+from prokurist.events.clock import Deadline
+from prokurist.network_thread.features import Features
+from prokurist.network_thread.io.network import SocketAddress
+from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
+from prokurist.types import Node, OffsetAndMetadata, PartitionInfo, TopicPartition, named
+
+Found = TypeVar("Found")
+
+
+class Verdict(Enum):
+    """What became of a step."""
+
+    OK = "ok"
+    WARNING = "warning"
+    """It went well, and something about it is strange."""
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step.
+
+    Attributes:
+        name: Which.
+        verdict: What became of it.
+        finding: What was seen.
+        seconds: How long it took.
+        advice: What to do, where something is wrong.
+    """
+
+    name: str
+    verdict: Verdict
+    finding: str
+    seconds: float | None = None
+    advice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken(Generic[Found]):
+    """A step that was taken, and what it found where it went well."""
+
+    step: Step
+    found: Found | None = None
+
+
+def run(asked: Asked, group: str | None, topics: Sequence[str]) -> Iterator[Step]:
+    """Take the steps; each is yielded when it is over.
+
+    Args:
+        asked: What every command is told.
+        group: Whose coordinator and offsets are looked at; None for no group's.
+        topics: Which topics have to be there; none for whatever there are.
+
+    Raises:
+        ConfigException: The configuration cannot be used.
+    """
+    config = ConsumerConfig(asked.keys(group_id=group))
+    walk = Walk(asked.clock)
+    try:
+        yield from Doctor(asked, config, walk, topics).steps()
+    finally:
+        walk.close()
+
+
+class Doctor:
+    """One run of the command."""
+
+    def __init__(
+        self, asked: Asked, config: ConsumerConfig, walk: Walk, topics: Sequence[str]
+    ) -> None:
+        self._asked = asked
+        self._config = config
+        self._walk = walk
+        self._topics = topics
+
+    def steps(self) -> Iterator[Step]:
+        """See the module."""
+        servers = self._config.bootstrap_servers
+        greeted: set[tuple[str, int]] = set()
+        for nth, each in enumerate(servers):
+            # The client's part wants time as well, hence one more.
+            if (yield from self._way(each.host, each.port, len(servers) - nth + 1)):
+                greeted.add((each.host, each.port))
+        if not greeted:
+            reason = "none of the bootstrap addresses is of use"
+            for name in ("Metadata", "Coordinator", "Committed"):
+                yield Step(name, Verdict.SKIPPED, reason)
+            return
+        with self._asked.consumer(group_id=self._config.group_id) as consumer:
+            yield from self._cluster(consumer, greeted)
+
+    def _take(
+        self,
+        name: str,
+        share: int,
+        act: Callable[[Deadline], Found],
+        tell: Callable[[Found], str],
+        advise: Callable[[Exception], str],
+    ) -> Taken[Found]:
+        """Take one step.
+
+        Args:
+            name: What it is called.
+            share: Among how many steps the time that is left is shared.
+            act: The step itself; what it finds is not None.
+            tell: What it found, in words.
+            advise: What to do when it fails.
+        """
+        clock = self._asked.clock
+        began = clock.now()
+        try:
+            found = act(Deadline(began + self._asked.left() / share))
+        except KafkaException as error:
+            took = clock.now() - began
+            return Taken(Step(name, Verdict.FAILED, str(error), took, advise(error)))
+        return Taken(Step(name, Verdict.OK, tell(found), clock.now() - began), found)
+
+    # --- the way to a bootstrap address --------------------------------------------------
+
+    def _way(self, host: str, port: int, share: int) -> Generator[Step, None, bool]:
+        walk = self._walk
+        named_so = self._take(
+            "DNS",
+            share,
+            lambda until: walk.addresses(host, port, until),
+            lambda found: resolved(host, found),
+            advice.on_name,
+        )
+        yield named_so.step
+        addresses = named_so.found or ()
+        greeted = False
+        for nth, address in enumerate(addresses, 1):
+            *before, last = self._greeting(address, share)
+            yield from before
+            good = last.verdict is Verdict.OK
+            # The client goes on to the next address, and only loses time.
+            bearable = greeted or nth < len(addresses)
+            yield last if good or not bearable else replace(last, verdict=Verdict.WARNING)
+            greeted = greeted or good
+        return greeted
+
+    def _greeting(self, address: SocketAddress, share: int) -> Iterator[Step]:
+        walk = self._walk
+        connected = self._take(
+            "TCP",
+            share,
+            lambda until: walk.connect(address, until),
+            lambda _: f"{address} accepts",
+            advice.on_connect,
+        )
+        yield connected.step
+        number = connected.found
+        if number is not None:
+            yield Step("TLS", Verdict.SKIPPED, "not asked for: security.protocol is PLAINTEXT")
+            yield self._take(
+                "ApiVersions",
+                share,
+                lambda until: walk.greet(number, until),
+                lambda answer: f"{address} is a Kafka broker: {spoken(answer)}",
+                advice.on_greeting,
+            ).step
+
+    # --- what the client is told ---------------------------------------------------------
+
+    def _cluster(
+        self, consumer: KafkaConsumer, greeted: Collection[tuple[str, int]]
+    ) -> Iterator[Step]:
+        metadata = self._take(
+            "Metadata",
+            2,
+            lambda until: consumer.list_topics(self._until(until)),
+            described,
+            advice.on_metadata,
+        )
+        yield metadata.step
+        listed = metadata.found
+        if listed is None:
+            for name in ("Coordinator", "Committed"):
+                yield Step(name, Verdict.SKIPPED, "without metadata nobody can be asked")
+            return
+        yield from self._topics_there(listed)
+        others = [node for node in brokers(listed) if (node.host, node.port) not in greeted]
+        for nth, node in enumerate(others):
+            yield self._broker(node, len(others) - nth + 1)
+        yield from self._group(consumer, listed)
+
+    def _topics_there(self, listed: Mapping[str, Sequence[PartitionInfo]]) -> Iterator[Step]:
+        for topic in self._topics:
+            if topic not in listed:
+                yield Step(
+                    "Topic",
+                    Verdict.FAILED,
+                    f"there is no topic {topic!r} that this user may see",
+                    advice="`prokurist topics` lists all; to see one takes DESCRIBE.",
+                )
+        leaderless = [
+            TopicPartition(info.topic, info.partition)
+            for infos in listed.values()
+            for info in infos
+            if info.leader is None
+        ]
+        if leaderless:
+            yield Step(
+                "Leaders",
+                Verdict.WARNING,
+                f"nobody leads {named(leaderless)}",
+                advice="Nobody can read them: the brokers that hold them are down.",
+            )
+
+    def _broker(self, node: Node, share: int) -> Step:
+        def reach(until: Deadline) -> SocketAddress:
+            error: KafkaException | None = None
+            for address in self._walk.addresses(node.host, node.port, until):
+                try:
+                    self._walk.greet(self._walk.connect(address, until), until)
+                except KafkaException as failure:
+                    error = failure
+                else:
+                    return address
+            raise error or NetworkException(f"{node.host} has no address")
+
+        return self._take(
+            f"Broker {node.id}",
+            share,
+            reach,
+            lambda address: f"{address} greets, as advertised ({node.host}:{node.port})",
+            advice.on_broker,
+        ).step
+
+    def _group(
+        self, consumer: KafkaConsumer, listed: Mapping[str, Sequence[PartitionInfo]]
+    ) -> Iterator[Step]:
+        topics = [topic for topic in self._topics or listed if topic in listed]
+        partitions = [
+            TopicPartition(info.topic, info.partition)
+            for topic in topics
+            for info in listed[topic]
+        ]
+        if self._config.group_id is None or not partitions:
+            reason = "there are no topics" if self._config.group_id else "no group named: -G"
+            for name in ("Coordinator", "Committed"):
+                yield Step(name, Verdict.SKIPPED, reason)
+            return
+
+        def committed(until: Deadline) -> dict[TopicPartition, OffsetAndMetadata | None]:
+            return consumer.committed(partitions, self._until(until))
+
+        def advise(error: Exception, coordinator: str | None) -> str:
+            return (advice.on_committed if coordinator else advice.on_coordinator)(error)
+
+        # The first look-up finds the coordinator; the second takes what each one will.
+        first = self._take(
+            "Coordinator",
+            1,
+            committed,
+            lambda _: f"{consumer.health().coordinator} coordinates {self._config.group_id}",
+            lambda error: advise(error, consumer.health().coordinator),
+        )
+        known = consumer.health().coordinator
+        if first.found is None and known is not None:
+            yield Step(
+                "Coordinator", Verdict.OK, f"{known} coordinates {self._config.group_id}"
+            )
+            yield replace(first.step, name="Committed")
+            return
+        yield first.step
+        if first.found is None:
+            reason = "without a coordinator nobody can be asked"
+            yield Step("Committed", Verdict.SKIPPED, reason)
+            return
+        step = self._take("Committed", 1, committed, told, advice.on_committed).step
+        if not any(first.found.values()):
+            step = replace(step, verdict=Verdict.WARNING, advice=advice.NOTHING_COMMITTED)
+        yield step
+
+    def _until(self, deadline: Deadline) -> float:
+        return deadline.remaining(self._asked.clock.now())
+
+
+def resolved(host: str, addresses: Sequence[SocketAddress]) -> str:
+    """What a name stands for, in words."""
+    found = [each.host for each in addresses]
+    return f"{host} needs no look-up" if found == [host] else f"{host} is {', '.join(found)}"
+
+
+def spoken(answer: ApiVersionsAnswer) -> str:
+    """What a broker offers, in words."""
+    features = Features()
+    features.told(answer)
+    protocols = "classic and consumer" if features.consumer_protocol else "classic"
+    return f"{len(answer.offered.ranges)} APIs, group.protocol {protocols}"
+
+
+def brokers(listed: Mapping[str, Sequence[PartitionInfo]]) -> list[Node]:
+    """The brokers that hold partitions, and are up."""
+    holding = {
+        node for infos in listed.values() for info in infos for node in info.in_sync_replicas
+    }
+    return sorted((node for node in holding if node.host), key=lambda node: node.id)
+
+
+def described(listed: Mapping[str, Sequence[PartitionInfo]]) -> str:
+    """What metadata tell, in words."""
+    partitions = sum(map(len, listed.values()))
+    return (
+        f"{counted(len(listed), 'topic')}, {counted(partitions, 'partition')} on "
+        f"{counted(len(brokers(listed)), 'broker')}"
+    )
+
+
+def told(committed: Mapping[TopicPartition, OffsetAndMetadata | None]) -> str:
+    """What is committed, in words."""
+    kept = sum(each is not None for each in committed.values())
+    return f"offsets in {kept} of {counted(len(committed), 'partition')}"

@@ -1,0 +1,12 @@
+"""How a command ends when it does not end well: both are told in one line.
+
+Thread: the main one.
+"""
+
+
+class Misused(Exception):
+    """The call makes no sense: exit code 2. The text names what was written, and the rule."""
+
+
+class Failed(Exception):
+    """The command could not do what was asked: exit code 1. The text says why."""

@@ -1,0 +1,98 @@
+"""The way in and the way out: a command's end as an exit code and one line.
+
+Thread: the main one.
+Invariants: no exception gets past `main`. One that nobody foresaw is a line, too; with
+`python -X dev -m prokurist` it keeps its traceback.
+"""
+
+import io
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from prokurist.cli.ends import Failed, Misused
+from prokurist.errors import (
+    ConfigException,
+    ConfigWarning,
+    KafkaException,
+    TimeoutException,
+)
+
+DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Args:
+        arguments: What is written behind `prokurist`; None for this process's own.
+
+    Returns:
+        The exit code.
+    """
+    if any(find_spec(name) is None for name in ("typer", "rich")):
+        complain("the command line needs Typer and Rich: pip install 'prokurist[cli]'")
+        return FAILURE
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # An arrow must not end it in a poor locale.
+    # What goes wrong is told once, by the line below.
+    log, silence = logging.getLogger("prokurist"), logging.NullHandler()
+    log.addHandler(silence)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConfigWarning)  # `Asked.keys` tells of them.
+            return ended(sys.argv[1:] if arguments is None else list(arguments))
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The interpreter flushes once more at its end, and would complain by itself.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        complain("nobody reads the output any more: stopped")
+        return FAILURE
+    finally:
+        log.removeHandler(silence)
+
+
+def ended(arguments: list[str]) -> int:
+    """Run a command whose failures become its exit code."""
+    import typer  # noqa: PLC0415 - in the extra
+
+    from prokurist.cli.app import built  # noqa: PLC0415 - the same
+
+    try:
+        read = built()(arguments, prog_name="prokurist", standalone_mode=False)
+        code = read() if callable(read) else read
+        sys.stdout.flush()
+    except (Misused, ConfigException) as error:
+        complain(str(error))
+        return USAGE
+    except typer.TyperException as error:
+        complain(f"{error.format_message()} (see prokurist --help)")
+        return USAGE
+    except BrokenPipeError:
+        raise
+    except TimeoutException as error:
+        ledger = str(error).partition(" To wait ")[0]
+        complain(f"{ledger} `prokurist doctor` looks for the cause; --timeout gives more time.")
+        return FAILURE
+    except (Failed, KafkaException, OSError) as error:
+        complain(str(error))
+        return FAILURE
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        complain(
+            f"a bug in prokurist, please report it: {type(error).__name__}: {error} "
+            "(python -X dev -m prokurist … shows where)"
+        )
+        return FAILURE
+    return code if isinstance(code, int) else DONE
+
+
+def complain(text: str) -> None:
+    """One line on standard error, whatever the text was."""
+    sys.stderr.write(f"prokurist: {' '.join(text.split())}\n")

@@ -1,0 +1,126 @@
+"""From a record to the bytes that are written for it: `-f`, `-K`, `-D` and `-J`, as in kcat.
+
+Thread: any; pure functions.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from prokurist.cli.ends import Misused
+from prokurist.records.consumer_records import ConsumerRecord
+from prokurist.types import TimestampType
+
+Format: TypeAlias = Callable[[ConsumerRecord], bytes]
+
+ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\"}
+ESCAPE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|.|$)", re.DOTALL)
+STAMPS: Final = {
+    TimestampType.CREATE_TIME: "create",
+    TimestampType.LOG_APPEND_TIME: "logappend",
+}
+
+
+def size(data: bytes | None) -> bytes:
+    """A length, −1 for what is not there."""
+    return b"%d" % (-1 if data is None else len(data))
+
+
+def headers(record: ConsumerRecord) -> bytes:
+    """The headers as `name=value`, with commas between them."""
+    return b",".join(name.encode() + b"=" + (value or b"") for name, value in record.headers)
+
+
+FIELDS: Final[dict[str, Format]] = {
+    "t": lambda record: record.topic.encode(),
+    "p": lambda record: b"%d" % record.partition,
+    "o": lambda record: b"%d" % record.offset,
+    "k": lambda record: record.key or b"",
+    "s": lambda record: record.value or b"",
+    "K": lambda record: size(record.key),
+    "S": lambda record: size(record.value),
+    "T": lambda record: b"%d" % record.timestamp,
+    "h": headers,
+    "%": lambda _: b"%",
+}
+
+
+def compiled(text: str) -> Format:
+    r"""A format string such as `%t [%p] %o: %s\n`.
+
+    Raises:
+        Misused: It has a token that means nothing.
+    """
+    parts: list[Format] = []
+    for literal, token in re.findall(r"([^%]+)|%(.?)", text, re.DOTALL):
+        if literal:
+            parts.append(always(unescaped(literal)))
+        elif token in FIELDS:
+            parts.append(FIELDS[token])
+        else:
+            known = " ".join(f"%{each}" for each in FIELDS)
+            raise Misused(f"-f: %{token} means nothing; there are {known}")
+    return lambda record: b"".join(part(record) for part in parts)
+
+
+def always(data: bytes) -> Format:
+    """What is the same for every record."""
+    return lambda _: data
+
+
+def delimited(key: str | None, end: str) -> Format:
+    """Value and delimiter, and before them, if that has one, key and delimiter."""
+    behind = unescaped(end)
+    if key is None:
+        return lambda record: (record.value or b"") + behind
+    between = unescaped(key)
+    return lambda record: (record.key or b"") + between + (record.value or b"") + behind
+
+
+def unescaped(text: str) -> bytes:
+    r"""What `\n`, `\t`, `\x1f` and their like stand for.
+
+    Raises:
+        Misused: An escape stands for nothing.
+    """
+
+    def meant(found: re.Match[str]) -> str:
+        escape = found[1]
+        if len(escape) == 3:
+            return chr(int(escape[1:], 16))
+        if escape not in ESCAPES:
+            raise Misused(rf"\{escape} stands for nothing; there are \n \t \r \0 \\ and \xNN")
+        return ESCAPES[escape]
+
+    # Bytes above 127 are written as they are meant, not as UTF-8 would have them.
+    whole = bytearray()
+    last = 0
+    for found in ESCAPE.finditer(text):
+        whole += text[last : found.start()].encode() + meant(found).encode("latin-1")
+        last = found.end()
+    return bytes(whole + text[last:].encode())
+
+
+def as_json(record: ConsumerRecord) -> bytes:
+    """One line with kcat's names; bytes that are no UTF-8 become lone surrogates.
+
+    Python's `surrogateescape` turns those back into the bytes.
+    """
+    flat = [part for name, value in record.headers for part in (name, readable(value))]
+    envelope = {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "tstype": STAMPS.get(record.timestamp_type, "unknown"),
+        "ts": record.timestamp,
+        "headers": flat,
+        "key": readable(record.key),
+        "payload": readable(record.value),
+    }
+    return json.dumps(envelope).encode() + b"\n"
+
+
+def readable(data: bytes | None) -> str | None:
+    """Bytes as text."""
+    return None if data is None else data.decode("utf-8", "surrogateescape")

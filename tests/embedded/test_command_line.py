@@ -1,0 +1,359 @@
+"""The command line over real sockets: what it writes, when it ends, and how."""
+
+import json
+import os
+import signal
+import socket
+
+import pytest
+
+from prokurist.cli.entry import DONE, FAILURE, INTERRUPTED
+from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.testing.broker import EmbeddedBroker
+from prokurist.types import TopicPartition
+from tests.embedded.commands import (
+    LATE,
+    STARTING,
+    TIMEOUT,
+    Command,
+    begun,
+    commit,
+    committed,
+)
+
+# --- consume ----------------------------------------------------------------------------
+
+
+def test_consume_writes_all_there_is_and_ends(at: Command) -> None:
+    """`-e`: data on standard output, talk on standard error."""
+    done = at("consume", "-t", "orders", "-e")
+    assert (done.code, done.err) == (DONE, "5 records\n")
+    assert sorted(done.out.split(b"\n")) == [b"", b"a", b"b", b"c", b"d", b"e"]
+    assert at("consume", "-t", "orders", "-t", "empty", "-e", "-q").err == ""
+    assert at("consume", "-t", "empty", "-e").out == b""
+
+
+@pytest.mark.parametrize(
+    ("where", "written"),
+    [
+        ("beginning", b"0a 1b 2c "),
+        ("end", b""),
+        ("1", b"1b 2c "),
+        ("-1", b"2c "),
+        ("-9", b"0a 1b 2c "),
+        ("s@1700000060000", b"1b 2c "),
+        ("s@2023-11-14T22:14:20", b"1b 2c "),
+        ("s@2099-01-01", b""),
+    ],
+)
+def test_consume_begins_where_it_is_told(at: Command, where: str, written: bytes) -> None:
+    """`-o`, with kcat's forms."""
+    done = at("consume", "-t", "orders", "-p", 0, "-o", where, "-e", "-f", "%o%s ")
+    assert (done.code, done.out) == (DONE, written)
+
+
+def test_consume_stops_at_the_count(at: Command) -> None:
+    """`-c`, also in the middle of what has come."""
+    done = at("consume", "-t", "orders", "-p", 0, "-c", 2, "-K", ":", "-D", ";")
+    assert (done.code, done.out) == (DONE, b"k0:a;k1:b;")
+
+
+def test_consume_in_a_group_commits_what_it_has_written_and_no_more(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
+    """The rest comes the next time, although it had been fetched together with it."""
+    seen = []
+    for count, total in ((1, 1), (2, 3), (2, 5)):
+        done = at("consume", "-t", "orders", "-G", "billing", "-o", "beginning", "-c", count)
+        assert done.code == DONE
+        seen += done.out.split()
+        assert sum(committed(kafka, "billing").values()) == total
+    assert sorted(seen) == [b"a", b"b", b"c", b"d", b"e"]
+    assert at("consume", "-t", "orders", "-G", "billing", "-e").out == b""
+
+
+def test_consume_says_when_the_time_is_over_too_soon(at: Command) -> None:
+    """Exit code 1, and what there is has been written."""
+    done = at("consume", "-t", "orders", "-c", 99, "--timeout", TIMEOUT)
+    assert (done.code, done.err) == (
+        FAILURE,
+        "prokurist: the time is over after 5 of 99 records\n",
+    )
+    assert done.out.count(b"\n") == 5
+    assert TIMEOUT <= done.seconds < TIMEOUT + LATE
+
+
+def test_the_way_to_the_end_is_not_waited_for_without_end(
+    at: Command, kafka: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By `--timeout`, and without one after a while in which nothing comes."""
+    kafka.hold("Fetch")
+    done = at("consume", "-t", "orders", "-p", 0, "-e", "--timeout", TIMEOUT)
+    assert (done.code, done.err) == (
+        FAILURE,
+        "prokurist: the time is over after 0 records: not at the end of orders-0\n",
+    )
+    monkeypatch.setattr("prokurist.cli.consume.PATIENCE", 0.5)
+    done = at("consume", "-t", "orders", "-p", 0, "-e")
+    assert (done.code, done.err) == (
+        FAILURE,
+        "prokurist: nothing came for 0.5 s, after 0 records: not at the end of orders-0\n",
+    )
+
+
+def test_consume_for_a_while_is_no_failure(at: Command) -> None:
+    """A time alone is all that was asked for."""
+    done = at("consume", "-t", "orders", "--timeout", TIMEOUT)
+    assert (done.code, done.err) == (DONE, "5 records\n")
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        (["-t", "ordres"], "there is no topic 'ordres'"),
+        (["-t", "ordres", "-G", "g"], "there is no topic 'ordres'"),
+        (["-t", "orders", "-p", 7], "orders has no partition 7: they go from 0 to 1"),
+        (["-t", "orders", "-o", 700], "offset 700 of orders-"),
+        (["-t", "what?"], "what?"),
+    ],
+)
+def test_consume_of_what_is_not_there_is_one_line(
+    at: Command, rest: list[object], said: str
+) -> None:
+    """With the way out, where there is one."""
+    done = at("consume", *rest, "-c", 1)
+    assert (done.code, done.out) == (FAILURE, b"")
+    assert said in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_mistyped_topic_is_not_made(run: Command) -> None:
+    """Also where brokers make whatever they are asked for."""
+    with EmbeddedBroker(1, {"orders": 1}, auto_create=True) as making:
+        at = ("-b", making.bootstrap)
+        assert run("consume", *at, "-t", "ordres", "-e").code == FAILURE
+        assert run("consume", *at, "-t", "ordres", "-e", "-G", "g").code == FAILURE
+        assert run("topics", *at, "-t", "ordres").code == FAILURE
+        assert [row[0] for row in run("topics", *at).rows] == ["topic", "orders"]
+
+
+def test_ctrl_c_ends_it_with_130_and_keeps_what_was_written(kafka: EmbeddedBroker) -> None:
+    """In a group what has been written out is committed, but perhaps for the last of it."""
+    where = ("-b", kafka.bootstrap, "-t", "orders", "-G", "billing", "-o", "beginning")
+    with begun("consume", *where) as process:
+        assert process.stdout is not None
+        try:
+            assert len([process.stdout.readline() for _ in range(5)]) == 5
+            kafka.append(TopicPartition("orders", 0), b"f")
+            assert process.stdout.readline() == b"f\n"
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=STARTING)
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (INTERRUPTED, b"prokurist: interrupted\n")
+    # The interrupt may come before the sixth counts as written: then it comes again.
+    assert committed(kafka, "billing") in ({0: 4, 1: 2}, {0: 3, 1: 2})
+
+
+def test_a_broken_pipe_is_one_line_and_its_records_come_again(kafka: EmbeddedBroker) -> None:
+    """As before `| head`: exit code 1, and nothing of the lost ones is committed."""
+    where = ("-b", kafka.bootstrap, "-t", "orders", "-G", "billing", "-o", "beginning")
+    with begun("consume", *where) as process:
+        assert process.stdout is not None
+        try:
+            process.stdout.close()
+            assert process.wait(STARTING) == FAILURE
+            assert process.stderr is not None
+            err = process.stderr.read()
+        finally:
+            process.kill()
+    assert err == b"prokurist: nobody reads the output any more: stopped\n"
+    assert not any(committed(kafka, "billing").values())
+
+
+# --- topics, offsets, reset-offsets -----------------------------------------------------
+
+
+def test_topics_lists_topics_and_partitions(at: Command) -> None:
+    """As columns and as JSON."""
+    assert at("topics").rows == [
+        ["topic", "partitions", "replicas", "under-replicated", "without-leader"],
+        ["empty", "1", "2", "0", "0"],
+        ["orders", "2", "2", "0", "0"],
+    ]
+    first, second = at("topics", "-t", "orders", "-J").objects
+    assert (first["topic"], first["partition"], first["end"]) == ("orders", 0, 3)
+    assert sorted(str(second["replicas"])) == sorted("[1, 2]")
+
+
+def test_offsets_shows_what_is_committed_and_the_lag(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
+    """Of all topics it has committed in, or of those named."""
+    commit(kafka, "billing", p0=1)
+    done = at("offsets", "-G", "billing")
+    assert done.rows == [
+        ["topic", "partition", "committed", "end", "lag", "metadata"],
+        ["orders", "0", "1", "3", "2", "-"],
+    ]
+    assert done.err == "billing lags by 2 records in 1 partition\n"
+    told = at("offsets", "-G", "billing", "-t", "orders", "-J").objects
+    assert [each["lag"] for each in told] == [2, None]
+
+
+def test_offsets_of_an_unknown_group_is_one_line(at: Command) -> None:
+    """A name that was mistyped looks like a group that has committed nothing."""
+    done = at("offsets", "-G", "biling")
+    assert (done.code, done.out) == (FAILURE, b"")
+    assert done.err == (
+        "prokurist: the group 'biling' has committed nothing: is its name right?\n"
+    )
+
+
+def test_offsets_are_watched_until_the_brokers_are_silent(
+    kafka: EmbeddedBroker,
+) -> None:
+    """Round after round; each has the whole `--timeout`."""
+    commit(kafka, "billing", p0=1)
+    rest = ("-b", kafka.bootstrap, "-G", "billing", "-J", "-w", "--every", 0.1, "--timeout", 5)
+    with begun("offsets", *rest) as process:
+        assert process.stdout is not None
+        try:
+            assert json.loads(process.stdout.readline())["lag"] == 2
+            kafka.append(TopicPartition("orders", 0), b"f")
+            while json.loads(process.stdout.readline())["lag"] != 3:
+                pass
+            kafka.freeze()
+            _, err = process.communicate(timeout=STARTING)
+        finally:
+            process.kill()
+    assert process.returncode == FAILURE
+    assert b"`prokurist doctor` looks for the cause" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("target", "wanted"),
+    [
+        (["--to-earliest"], {0: 0, 1: 0}),
+        (["--to-latest"], {0: 3, 1: 2}),
+        (["--to-offset", 2], {0: 2, 1: 2}),
+        (["--to-offset", 99], {0: 3, 1: 2}),
+        (["--shift-by", -1], {0: 1, 1: 0}),
+        (["--shift-by", 1], {0: 3, 1: 2}),
+        (["--to-datetime", "2023-11-14T22:14:20"], {0: 1, 1: 1}),
+        (["--by-duration", "1d"], {0: 3, 1: 2}),
+        (["--to-earliest", "-p", 1], {0: 2, 1: 0}),
+    ],
+)
+def test_offsets_are_reset_when_that_is_meant(
+    at: Command, kafka: EmbeddedBroker, target: list[object], wanted: dict[int, int]
+) -> None:
+    """A dry run shows the same rows and changes nothing."""
+    commit(kafka, "billing", p0=2, p1=1)
+    dry = at("reset-offsets", "-G", "billing", "-t", "orders", *target)
+    assert (dry.code, committed(kafka, "billing")) == (DONE, {0: 2, 1: 1})
+    assert "a dry run, nothing was changed" in dry.err
+    done = at("reset-offsets", "-G", "billing", "-t", "orders", *target, "--execute")
+    assert (done.code, done.out) == (DONE, dry.out)
+    assert committed(kafka, "billing") == wanted
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_with_live_members_is_not_reset(
+    at: Command, kafka: EmbeddedBroker, protocol: str
+) -> None:
+    """One clear line, and nothing is changed."""
+    with KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap, group_id="live", group_protocol=protocol
+    ) as member:
+        if protocol == "consumer":
+            kafka.finalize("group.version", 1)
+        member.subscribe(["orders"])
+        while not member.assignment():
+            member.poll(0.1)
+        done = at("reset-offsets", "-G", "live", "-t", "orders", "--to-offset", 1, "--execute")
+    assert (done.code, done.out) == (FAILURE, b"")
+    assert "the group 'live' has live members, and nothing was changed" in done.err
+    assert done.err.count("\n") == 1
+    assert 1 not in committed(kafka, "live").values()
+
+
+# --- a deadline for each ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "consume -t orders",
+        "consume -t orders -c 1 -G billing",
+        "consume -t orders -e -o -1",
+        "topics",
+        "topics -t orders",
+        "offsets -G billing",
+        "offsets -G billing -w",
+        "reset-offsets -G billing -t orders --to-latest --execute",
+        "doctor -G billing",
+    ],
+)
+@pytest.mark.parametrize("ill", ["frozen", "gone"])
+def test_each_command_ends_by_its_timeout(
+    at: Command, kafka: EmbeddedBroker, line: str, ill: str
+) -> None:
+    """Against brokers that accept and are silent, and against closed ports: exit code 1."""
+    if ill == "frozen":
+        kafka.freeze()
+    else:
+        kafka.kill(1)
+        kafka.kill(2)
+    name, *rest = line.split()
+    done = at(name, *rest, "--timeout", TIMEOUT)
+    assert done.code == FAILURE
+    assert done.seconds < TIMEOUT + LATE
+    if name != "doctor":
+        assert (done.out, done.err.count("\n")) == (b"", 1)
+
+
+def test_a_command_ends_in_time_as_a_process_too(kafka: EmbeddedBroker) -> None:
+    """No thread keeps the interpreter, with a membership that nobody answers for."""
+    where = ("-b", kafka.bootstrap, "-t", "orders", "-G", "billing", "-o", "beginning")
+    with begun("consume", *where, "-c", 99, "--timeout", 6) as process:
+        assert process.stdout is not None
+        try:
+            process.stdout.readline()
+            kafka.freeze()
+            _, err = process.communicate(timeout=STARTING)
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (
+        FAILURE,
+        b"prokurist: the time is over after 5 of 99 records\n",
+    )
+
+
+# --- broker -----------------------------------------------------------------------------
+
+
+def test_the_embedded_broker_is_served_and_ends_by_its_time(run: Command) -> None:
+    """With topics and records in it, for whoever wants to look."""
+    with begun("broker", "--port", 0, "-t", "orders:2", "--records", 3) as process:
+        assert process.stdout is not None
+        try:
+            where = process.stdout.readline().decode().strip().partition("=")[2]
+            done = run("consume", "-b", where, "-t", "orders", "-e", "-f", r"%k=%s\n")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(STARTING) == INTERRUPTED
+        finally:
+            process.kill()
+    assert min(done.out.splitlines()) == b"key-0=record 0 of orders"
+    assert done.err == "3 records\n"
+    done = run("broker", "--port", 0, "--timeout", 0.2)
+    assert (done.code, done.out.count(b"\n")) == (DONE, 1)
+
+
+def test_a_taken_port_is_one_line(run: Command) -> None:
+    """Not a traceback."""
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        done = run("broker", "--port", holder.getsockname()[1])
+    assert (done.code, done.out) == (FAILURE, b"")
+    assert os.strerror(98) in done.err
+    assert done.err.count("\n") == 1

@@ -1,0 +1,161 @@
+"""`prokurist doctor`, where all is well and where it is not."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from prokurist.cli.entry import DONE, FAILURE
+from prokurist.testing.broker import EmbeddedBroker
+from tests.embedded.commands import LATE, STARTING, TIMEOUT, Command, Ended, commit
+from tests.embedded.hostile import Hostile
+
+TLS_ALERT = bytes.fromhex("15030300020246")
+
+
+def verdicts(done: Ended) -> dict[str, object]:
+    """What became of each step; of the last one where there are several of a name."""
+    return {str(each["step"]): each["verdict"] for each in done.objects}
+
+
+def advice(done: Ended) -> str:
+    """What is to be done."""
+    return " ".join(str(each["advice"]) for each in done.objects if each["advice"])
+
+
+def test_the_doctor_finds_nothing_where_all_is_well(at: Command, kafka: EmbeddedBroker) -> None:
+    """Every step, each with its time."""
+    commit(kafka, "billing", p0=1)
+    done = at("doctor", "-G", "billing", "-t", "orders", "-J")
+    assert (done.code, done.err) == (DONE, "no fault found\n")
+    assert [each["step"] for each in done.objects] == [
+        *("DNS", "TCP", "TLS", "ApiVersions") * 2,
+        *("Metadata", "Coordinator", "Committed"),
+    ]
+    assert all(each["verdict"] in {"ok", "skipped"} for each in done.objects)
+    assert all(
+        isinstance(each["seconds"], float) for each in done.objects if each["verdict"] == "ok"
+    )
+    assert not advice(done)
+
+
+def test_the_doctor_walks_to_a_broker_that_is_only_advertised(
+    run: Command, kafka: EmbeddedBroker
+) -> None:
+    """Its address comes from the cluster; where that is of no use, clients are sent astray."""
+    first = f"127.0.0.1:{kafka.ports[0]}"
+    assert verdicts(run("doctor", "-b", first, "-J"))["Broker 2"] == "ok"
+    kafka.kill(2, missed=False)
+    done = run("doctor", "-b", first, "-J", "--timeout", TIMEOUT)
+    assert verdicts(done)["Broker 2"] == "failed"
+    assert "advertised.listeners" in advice(done)
+    assert done.code == FAILURE
+
+
+@pytest.mark.parametrize(
+    ("reply", "step", "said"),
+    [
+        (lambda _: TLS_ALERT, "ApiVersions", "PLAINTEXT listeners"),
+        (lambda _: None, "ApiVersions", "PLAINTEXT listeners"),
+        (lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n", "ApiVersions", "web server"),
+        (lambda _: b"<!DOCTYPE HTML>\n<html>", "ApiVersions", "web server"),
+        (lambda _: b"220 mail.example.org ESMTP\r\n", "ApiVersions", "no Kafka broker"),
+        (lambda _: b"", "ApiVersions", "accepts and says nothing"),
+    ],
+    ids=["tls", "hang-up", "http", "html", "smtp", "silence"],
+)
+def test_the_doctor_says_what_listens_there_instead(
+    run: Command, reply: Callable[[bytes], bytes | None], step: str, said: str
+) -> None:
+    """In words, and what to do."""
+    with Hostile(reply) as stranger:
+        done = run("doctor", "-b", stranger.bootstrap, "-J", "--timeout", TIMEOUT)
+    assert verdicts(done)[step] == "failed"
+    assert verdicts(done)["Metadata"] == "skipped"
+    assert said in advice(done)
+    assert (done.code, done.err) == (FAILURE, "1 fault found\n")
+    assert done.seconds < TIMEOUT + LATE
+
+
+def test_the_doctor_tells_a_closed_port_from_a_black_hole(run: Command) -> None:
+    """The one refuses at once, the other never; neither hides the other."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as hole:
+        address = hole.getsockname()
+        # The kernel drops what it has no room for: nobody accepts here.
+        filling = [socket.socket() for _ in range(4)]
+        try:
+            for each in filling:
+                each.setblocking(False)
+                each.connect_ex(address)
+            with socket.create_server(("127.0.0.1", 0)) as closed:
+                port = closed.getsockname()[1]
+            servers = f"127.0.0.1:{address[1]},127.0.0.1:{port}"
+            done = run("doctor", "-b", servers, "-J", "--timeout", TIMEOUT)
+        finally:
+            for each in filling:
+                each.close()
+    assert [each["verdict"] for each in done.objects if each["step"] == "TCP"] == ["failed"] * 2
+    assert "Packets vanish" in advice(done)
+    assert "nothing listens on this port" in advice(done)
+    assert done.seconds < TIMEOUT + LATE
+
+
+def test_the_doctor_knows_a_name_that_nobody_knows(run: Command) -> None:
+    """`.invalid` is nobody's, by RFC 2606."""
+    done = run("doctor", "-b", "kafka.invalid:9092", "-J", "--timeout", 5)
+    assert verdicts(done)["DNS"] == "failed"
+    assert done.code == FAILURE
+    assert advice(done)
+
+
+@pytest.mark.parametrize(
+    ("api", "step", "said"),
+    [
+        ("Metadata", "Metadata", "does not tell of its cluster"),
+        ("FindCoordinator", "Coordinator", "who coordinates the group"),
+        ("OffsetFetch", "Committed", "known and does not answer"),
+    ],
+)
+def test_the_doctor_tells_which_request_stays_unanswered(
+    at: Command, kafka: EmbeddedBroker, api: str, step: str, said: str
+) -> None:
+    """What comes before it is well, what comes after it is left out."""
+    kafka.hold(api)  # type: ignore[arg-type]
+    done = at("doctor", "-G", "billing", "-J", "--timeout", TIMEOUT)
+    assert verdicts(done)[step] == "failed"
+    names = ["ApiVersions", "Metadata", "Coordinator", "Committed"]
+    before, after = names[: names.index(step)], names[names.index(step) + 1 :]
+    assert all(verdicts(done)[name] == "ok" for name in before)
+    assert all(verdicts(done)[name] == "skipped" for name in after)
+    assert said in advice(done)
+    assert done.seconds < TIMEOUT + LATE
+
+
+def test_the_doctor_names_what_is_strange_or_forbidden(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
+    """A group without offsets, a topic that is not there, a group one may not see."""
+    done = at("doctor", "-G", "new", "-J")
+    assert (done.code, verdicts(done)["Committed"]) == (DONE, "warning")
+    done = at("doctor", "-t", "ordres", "-J")
+    assert (done.code, verdicts(done)["Topic"]) == (FAILURE, "failed")
+    with kafka.deny(group="secret"):
+        done = at("doctor", "-G", "secret", "-J")
+    assert (done.code, verdicts(done)["Coordinator"]) == (FAILURE, "failed")
+    assert "grant DESCRIBE and READ" in advice(done)
+
+
+def test_the_doctor_speaks_in_any_locale(kafka: EmbeddedBroker) -> None:
+    """What the terminal has no letter for is replaced, and the rest is told."""
+    kafka.kill(1)
+    done = subprocess.run(
+        [sys.executable, "-m", "prokurist", "doctor", "-b", kafka.bootstrap, "--timeout", "2"],
+        env={"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=STARTING,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (FAILURE, b"1 fault found\n")
+    assert b"? The machine is there and nothing listens on this port" in done.stdout

@@ -1,0 +1,171 @@
+"""Wrong calls: one line, exit code 2, and nobody is asked anything."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prokurist.cli import entry
+from prokurist.cli.doctor import Step, Verdict
+from prokurist.cli.output import Column, Row, plain, table
+from prokurist.cli.reports import in_plain_text, row
+
+AT = ("-b", "127.0.0.1:9")
+MISUSE = [
+    ("", "Missing command"),
+    ("nonsense", "No such command 'nonsense'"),
+    ("topics --nonsense", "No such option"),
+    ("topics", "no brokers: name them with -b"),
+    ("topics -b 127.0.0.1:99999", "a port is a number from 1 to 65535"),
+    ("topics -b nowhere", "nowhere"),
+    ("topics -b 127.0.0.1:9 --timeout -1", "not negative"),
+    ("topics -b 127.0.0.1:9 --timeout nan", "not NaN"),
+    ("topics -b 127.0.0.1:9 --timeout soon", "'--timeout'"),
+    ("topics -b 127.0.0.1:9 -X client.id", "key=value"),
+    ("topics -b 127.0.0.1:9 -X fetch.max.byte=3", "did you mean fetch.max.bytes"),
+    ("topics -b 127.0.0.1:9 -X fetch.max.bytes=many", "fetch.max.bytes"),
+    ("topics -b 127.0.0.1:9 -X security.protocol=SSL", "TLS and SASL are not built yet"),
+    ("topics -b 127.0.0.1:9 -X ssl.key.password=x", "use -F FILE"),
+    ("topics -b 127.0.0.1:9 -F /nowhere", "-F /nowhere"),
+    ("consume -b 127.0.0.1:9", "'-t'"),
+    ("consume -b 127.0.0.1:9 -t a -o soon", "-o soon"),
+    ("consume -b 127.0.0.1:9 -t a -c 0", "'-c'"),
+    ("consume -b 127.0.0.1:9 -t a -p x", "'-p'"),
+    ("consume -b 127.0.0.1:9 -t a -f %q", "%q means nothing"),
+    ("consume -b 127.0.0.1:9 -t a -f %s -J", "give one of them"),
+    ("consume -b 127.0.0.1:9 -t a -G g -p 0", "-p with -G"),
+    ("consume -b 127.0.0.1:9 -t a -G g -o 5", "-o with -G"),
+    ("offsets -b 127.0.0.1:9", "'-G'"),
+    ("offsets -b 127.0.0.1:9 -G g -w --every 0", "'--every'"),
+    ("reset-offsets -b 127.0.0.1:9 -G g -t a", "there are none"),
+    ("reset-offsets -b 127.0.0.1:9 -G g -t a --to-latest --shift-by 1", "there are 2"),
+    ("reset-offsets -b 127.0.0.1:9 -G g -t a --to-offset -1", "not negative"),
+    ("reset-offsets -b 127.0.0.1:9 -G g -t a --to-datetime soon", "no moment"),
+    ("reset-offsets -b 127.0.0.1:9 -G g -t a --by-duration soon", "no duration"),
+    ("broker --nodes 0", "'--nodes'"),
+    ("broker --port 70000", "'--port'"),
+    ("broker -t :3", "NAME:PARTITIONS"),
+    ("broker -t orders:none", "NAME:PARTITIONS"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PROKURIST_BOOTSTRAP", raising=False)
+
+
+@pytest.mark.parametrize(("line", "said"), MISUSE, ids=[line for line, _ in MISUSE])
+def test_a_wrong_call_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    """It names what was written, and nothing is on standard output."""
+    assert entry.main(line.split()) == entry.USAGE
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert told.err.startswith("prokurist: ")
+    assert said in told.err
+
+
+def test_a_secret_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither where it is refused, nor where it was half of something else."""
+    assert entry.main(["topics", *AT, "-X", "ssl.key.password=hush"]) == entry.USAGE
+    assert entry.main(["topics", *AT, "-X", "=hush"]) == entry.USAGE
+    assert "hush" not in capsys.readouterr().err
+
+
+def test_keys_come_from_a_file_and_those_of_the_line_replace_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Comments and empty lines are left out; one that is neither is refused."""
+    keys = tmp_path / "keys"
+    keys.write_text("# mine\n\nfetch.max.bytes = many\n")
+    assert entry.main(["topics", *AT, "-F", str(keys)]) == entry.USAGE
+    assert "fetch.max.bytes" in capsys.readouterr().err
+    line = ["topics", *AT, "-F", str(keys), "-X", "fetch.max.bytes=9", "--timeout", "0"]
+    assert entry.main(line) == entry.FAILURE
+    keys.write_text("what\n")
+    assert entry.main(["topics", *AT, "-F", str(keys)]) == entry.USAGE
+    assert f"-F {keys} takes key=value" in capsys.readouterr().err
+
+
+def test_a_bug_of_ours_is_one_line_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the way to its traceback."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("planted\nhere")
+
+    monkeypatch.setattr("prokurist.cli.topics.run", broken)
+    assert entry.main(["topics", *AT]) == entry.FAILURE
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "a bug in prokurist" in told
+    assert "ZeroDivisionError: planted here" in told
+
+
+@pytest.mark.parametrize("name", ["typer", "rich"])
+def test_without_the_extra_it_says_what_to_install(name: str) -> None:
+    """In one line, with exit code 1, before anything of it is imported."""
+    program = (
+        f"import sys; sys.modules[{name!r}] = None\n"
+        "import prokurist.cli.entry as entry; sys.exit(entry.main(['topics']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=25, check=False
+    )
+    assert done.returncode == entry.FAILURE
+    assert done.stderr == (
+        "prokurist: the command line needs Typer and Rich: pip install 'prokurist[cli]'\n"
+    )
+
+
+COLUMNS = (Column("topic"), Column("in_sync"), Column("lag"))
+ROWS: list[Row] = [
+    {"topic": "a-very-long-name-" * 8, "in_sync": [1, 2], "lag": 1234},
+    {"topic": "b", "in_sync": [], "lag": None},
+]
+
+
+def test_a_pipe_gets_columns_that_no_width_cuts_off() -> None:
+    """One line a row, no box, and no column that `awk` would miss."""
+    lines = list(plain(COLUMNS, ROWS))
+    assert [line.split() for line in lines] == [
+        ["topic", "in-sync", "lag"],
+        ["a-very-long-name-" * 8, "1,2", "1234"],
+        ["b", "-", "-"],
+    ]
+    assert all(line.isascii() and line == line.rstrip() + "\n" for line in lines)
+
+
+def test_a_terminal_of_80_columns_gets_every_cell() -> None:
+    """A long name is folded; numbers never are."""
+    from rich.console import Console
+
+    console = Console(width=80, record=True, force_terminal=False, quiet=False)
+    with console.capture() as caught:
+        console.print(table(COLUMNS, ROWS))
+    text = caught.get()
+    assert all(len(line.rstrip()) <= 80 for line in text.splitlines())
+    assert "1234" in text
+    assert text.replace("\n", "").replace(" ", "").count("a-very-long-name-") >= 7
+
+
+def test_a_step_of_the_doctor_reads_alike_in_a_pipe_and_on_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Verdict, step, time, finding and, where something is wrong, what to do."""
+    from rich.console import Console
+
+    step = Step("TCP", Verdict.FAILED, "no connection", 0.0123, "Start the broker.")
+    in_plain_text(step)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.split() == ["failed", "TCP", "12.3", "ms", "no", "connection"]
+    assert second.strip() == "→ Start the broker."
+    console = Console(width=80)
+    with console.capture() as caught:
+        console.print(row(step))
+    for part in ("✗", "TCP", "12.3 ms", "no connection", "→", "Start the broker."):
+        assert part in caught.get()
