@@ -113,7 +113,7 @@ BUGS: Final = (
                 LOCKED + TAKE,
                 """        with self._lock:
             taken, self._events = self._events, []
-        self.woken = False
+        self._woken = False
 """,
             ),
         ),
