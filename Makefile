@@ -14,8 +14,8 @@ SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/ready ## see it at work: a real Kafka, frozen and thawed
-	@$(PY) docs/demo.py
+demo: .venv/ready ## see it at work: a broker, frozen and thawed; a real Kafka with make demo KAFKA=1
+	@KAFKA="$(KAFKA)" $(PY) docs/demo.py
 
 test: .venv/ready ## all tests that this machine can run, skips counted by reason
 	$(PYTEST)

@@ -1,87 +1,215 @@
-"""What `make demo` runs: what stands of prokurist, at work on a real Kafka.
+"""What `make demo` runs: a consumer at work, and a broker that freezes under it.
 
-A consumer commits, the broker is frozen by SIGSTOP, and a commit with two seconds
-to do it in ends after two seconds, with an error that says where they went.
+The client is the real one, over real sockets. The broker is the embedded one, which is
+there at once; with KAFKA=1 it is a real Apache Kafka, frozen by SIGSTOP.
 """
 
+import logging
+import os
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final, Protocol
 
 from prokurist import (
     ConfigException,
     KafkaConsumer,
-    OffsetAndMetadata,
+    KafkaException,
     TimeoutException,
     TopicPartition,
     __version__,
+    timeline,
 )
-from prokurist.events.clock import MonotonicClock
+from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.records.implementation import CHOICE
+from prokurist.testing.broker import EmbeddedBroker
 from prokurist.testing.kafka import HarnessError, KafkaUnavailable, RealKafka
 
-CLOCK = MonotonicClock()
+CLOCK: Final = MonotonicClock()
+TOPIC: Final = "orders"
+PARTITIONS: Final = 3
+EACH: Final = 4_000
+"""Records in each partition."""
+
+PICTURE: Final = Path("build") / "demo-timeline.svg"
+BAR: Final = 30
 
 
-def say(text: str = "") -> None:
-    """Print a line, at once."""
-    print(text, flush=True)  # noqa: T201 - that is what a demonstration does
+class Broker(Protocol):
+    """What the demonstration needs of either broker."""
+
+    @property
+    def bootstrap(self) -> str:
+        """Where it listens."""
+        ...
+
+    def freeze(self, node: int, /) -> object:
+        """It accepts connections and bytes, and answers nothing."""
+        ...
+
+    def thaw(self, node: int, /) -> None:
+        """It goes on."""
+        ...
 
 
-def show_configuration() -> None:
+def say(text: str = "", end: str = "\n") -> None:
+    """Print, at once."""
+    print(text, end=end, flush=True)  # noqa: T201 - that is what a demonstration does
+
+
+def timed(what: Callable[[], object]) -> float:
+    """How many seconds something takes; what it raises of ours is printed."""
+    began = CLOCK.now()
+    try:
+        what()
+    except TimeoutException as error:
+        took = CLOCK.now() - began
+        say(f"  TimeoutException after {took:.3f} s. It says:\n\n    {error}\n")
+        return took
+    return CLOCK.now() - began
+
+
+@contextmanager
+def embedded() -> Iterator[tuple[Broker, int, Callable[[], None]]]:
+    """The embedded broker, its node's number, and what writes half of the records."""
+    with EmbeddedBroker(1, {TOPIC: PARTITIONS}) as broker:
+
+        def write() -> None:
+            for partition in range(PARTITIONS):
+                values = [f"order {number}".encode() for number in range(EACH // 2)]
+                broker.append(TopicPartition(TOPIC, partition), *values)
+
+        say(f"  the embedded broker listens on {broker.bootstrap}")
+        yield broker, 1, write
+
+
+@contextmanager
+def real() -> Iterator[tuple[Broker, int, Callable[[], None]]]:
+    """A real Kafka, likewise."""
+    from confluent_kafka import Producer  # noqa: PLC0415 - there is none of ours yet
+
+    quiet = logging.getLogger("demo.producer")
+    quiet.addHandler(logging.NullHandler())
+    quiet.propagate = False
+    began = CLOCK.now()
+    with RealKafka() as kafka:
+        say(
+            f"  Apache Kafka {kafka.version}, by way of {kafka.rung}, listens on "
+            f"{kafka.bootstrap} after {CLOCK.now() - began:.1f} s"
+        )
+        kafka.create_topic(TOPIC, partitions=PARTITIONS)
+        producer = Producer({"bootstrap.servers": kafka.direct_bootstrap}, logger=quiet)
+
+        def write() -> None:
+            for number in range(PARTITIONS * EACH // 2):
+                value = f"order {number // PARTITIONS}".encode()
+                producer.produce(TOPIC, value, partition=number % PARTITIONS)
+            producer.flush(30)
+
+        yield kafka, 0, write
+
+
+def read(consumer: KafkaConsumer, upto: int, had: int = 0) -> int:
+    """Read until so many records were seen, and show how far that is."""
+    deadline = Deadline.after(CLOCK.now(), 30.0)
+    while had < upto and not deadline.expired(CLOCK.now()):
+        had += len(consumer.poll(5.0))
+        share = min(1.0, had / (PARTITIONS * EACH))
+        bar = ("#" * round(share * BAR)).ljust(BAR)
+        say(f"\r  [{bar}] {had:6} records", end="" if sys.stdout.isatty() else "\n")
+    if sys.stdout.isatty():
+        say()
+    return had
+
+
+def figures(consumer: KafkaConsumer) -> Mapping[str, object]:
+    """What can be read off a consumer from outside."""
+    return asdict(consumer.health())
+
+
+def changed(before: Mapping[str, object], after: Mapping[str, object]) -> None:
+    """Print the figures that are others now."""
+    for name, value in after.items():
+        if before.get(name) != value:
+            say(f"  {name}: {shown(before.get(name))} -> {shown(value)}")
+
+
+def shown(value: object) -> object:
+    """A figure, without digits that nobody reads."""
+    return round(value, 3) if isinstance(value, float) else value
+
+
+def misspell() -> None:
     """A mistake in the configuration, and what it says."""
     say("A misspelt key:")
     try:
         KafkaConsumer({"bootstrap.servers": "localhost:9092", "max.pol.records": 100})
     except ConfigException as error:
-        say(f"  ConfigException: {error}")
+        say(f"  ConfigException: {error}\n")
 
 
-def show_kafka() -> None:
-    """A real Kafka: committed to, frozen, asked again, and thawed."""
-    say("Starting a real Apache Kafka (the first time, its jars are fetched) ...")
-    began = CLOCK.now()
-    with RealKafka() as kafka:
+def freeze_and_thaw(broker: Broker, node: int, write: Callable[[], None]) -> None:
+    """A group's consumer reads, and its broker freezes, thaws and freezes again."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=broker.bootstrap,
+        group_id="demo",
+        group_protocol="consumer",
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    )
+    with consumer:
+        consumer.subscribe([TOPIC])
+        say("\nA member of a group reads, and commits:")
+        write()
+        had = read(consumer, PARTITIONS * EACH // 3)
+        consumer.commit_sync(timeout=5.0)
+        before = figures(consumer)
+
+        say("\nThe broker freezes. A commit with two seconds to do it in:")
+        broker.freeze(node)
+        with timeline.record(consumer) as recording:
+            timed(lambda: consumer.commit_sync(timeout=2.0))
+        ahead, began = 0, CLOCK.now()
+        while records := consumer.poll(0.2):
+            ahead, began = ahead + len(records), CLOCK.now()
         say(
-            f"  version {kafka.version} by way of {kafka.rung}, listening on {kafka.bootstrap} "
-            f"after {CLOCK.now() - began:.1f} s"
+            f"  Polls meanwhile return what was fetched ahead, {ahead} records; the last one, "
+            f"poll(0.2), took {CLOCK.now() - began:.3f} s."
         )
-        kafka.create_topic("orders", partitions=3)
-        orders = TopicPartition("orders", 0)
-        with KafkaConsumer(bootstrap_servers=kafka.bootstrap, group_id="demo") as consumer:
-            consumer.commit_sync({orders: OffsetAndMetadata(42, "before the frost")})
-            say(f"  committed and read back: {consumer.committed(orders)[orders]}")
 
-            say("Freezing the broker, and committing with two seconds to do it in:")
-            kafka.freeze()
-            began = CLOCK.now()
-            try:
-                consumer.commit_sync({orders: OffsetAndMetadata(43)}, timeout=2.0)
-            except TimeoutException as error:
-                say(f"  TimeoutException after {CLOCK.now() - began:.3f} s:")
-                say(f"  {error}")
-            say(f"  {consumer.health()}")
+        say("\nIt thaws, and the consumer goes on where it was:")
+        broker.thaw(node)
+        write()
+        read(consumer, PARTITIONS * EACH, had + ahead)
+        say(f"  commit_sync took {timed(lambda: consumer.commit_sync(timeout=10.0)):.3f} s")
 
-            kafka.thaw()
-            say("Thawed. What the broker has now:")
-            say(f"  {consumer.committed(orders)[orders]}")
+        say("\nWhat has changed meanwhile:")
+        changed(before, figures(consumer))
 
-            kafka.freeze()
-            began = CLOCK.now()
-            consumer.close(1.0)
-            say(f"Frozen again, close(1.0) took {CLOCK.now() - began:.3f} s.")
+        say("\nIt freezes again, and the consumer closes, with one second for that:")
+        broker.freeze(node)
+        say(f"  close(1.0) took {timed(lambda: consumer.close(1.0)):.3f} s")
+        broker.thaw(node)
+
+    PICTURE.parent.mkdir(exist_ok=True)
+    PICTURE.write_text(recording.svg(title="commit_sync(timeout=2.0), and the broker freezes"))
+    say(f"\nWhere the two seconds went, as a picture: {PICTURE}")
 
 
 def main() -> int:
-    """Show it all; 1 where a Kafka was to be had and failed."""
-    say(f"prokurist {__version__}, record codec: {CHOICE.name}")
-    say("The consumer commits and looks up so far; it does not read records yet.")
-    say()
-    show_configuration()
-    say()
+    """Show it all; 1 where a broker was to be had and failed."""
+    say(f"prokurist {__version__}, record codec: {CHOICE.name}\n")
+    misspell()
+    kafka = os.environ.get("KAFKA", "") not in ("", "0")
+    say("Starting a real Apache Kafka ..." if kafka else "Starting a broker ...")
     try:
-        show_kafka()
+        with real() if kafka else embedded() as serving:
+            freeze_and_thaw(*serving)
     except KafkaUnavailable as error:
         say(f"  not on this machine: {error}")
-    except HarnessError as error:
+    except (HarnessError, KafkaException) as error:
         say(f"  failed: {error}")
         return 1
     return 0

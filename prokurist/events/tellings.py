@@ -363,7 +363,7 @@ LAST_COMMIT_FAILED: Final = _commit(
 
 OFFSET_OUT_OF_RANGE: Final = _fetch(
     "offset_out_of_range",
-    Level.WARNING,
+    Level.INFO,
     "offset {offset} of {partition} is not in its log: auto.offset.reset ({policy}) says where "
     "reading goes on",
     "Records were deleted before they were read, or the log was made anew.",

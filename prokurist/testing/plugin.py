@@ -10,6 +10,7 @@
 | `prokurist_own_kafka` | function | one node, to kill and to reconfigure |
 | `prokurist_own_cluster` | function | three nodes, likewise |
 | `prokurist_topic` | function | a new topic of one partition on `prokurist_kafka` |
+| `prokurist_broker` | function | the embedded broker, scriptable, with a topic `orders` |
 
 `@pytest.mark.prokurist_broker(version="3.9.2", properties={...})` says what the
 two of one's own shall be. A Kafka given by `PROKURIST_TEST_BOOTSTRAP` serves
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import pytest
 
 if TYPE_CHECKING:
+    from prokurist.testing.broker import EmbeddedBroker
     from prokurist.testing.kafka import RealKafka
 
 _SHARED: Final = pytest.StashKey[list["RealKafka"]]()
@@ -94,6 +96,15 @@ def prokurist_own_kafka(request: pytest.FixtureRequest) -> Iterator["RealKafka"]
 def prokurist_own_cluster(request: pytest.FixtureRequest) -> Iterator["RealKafka"]:
     """Three nodes of a real Kafka for this test alone."""
     yield from _own(request, nodes=3)
+
+
+@pytest.fixture
+def prokurist_broker() -> Iterator["EmbeddedBroker"]:
+    """The embedded broker, with a topic `orders` of three partitions; no Kafka is needed."""
+    from prokurist.testing.broker import EmbeddedBroker  # noqa: PLC0415 - see the top
+
+    with EmbeddedBroker(1, {"orders": 3}) as broker:
+        yield broker
 
 
 @pytest.fixture

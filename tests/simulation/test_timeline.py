@@ -9,6 +9,7 @@ from prokurist import timeline
 from prokurist.errors import IllegalStateException, TimeoutException
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.world import World
+from tests.telling import check
 
 TP = TopicPartition("orders", 0)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -19,6 +20,7 @@ def frozen() -> timeline.Recording:
     """A commit with two seconds, to a frozen broker; a request may take 0.9."""
     world = World()
     with world.consumer(request_timeout_ms=900) as consumer:
+        world.members[-1].machinery.trace.read_by(check, fine=True)
         consumer.commit_sync({TP: OffsetAndMetadata(1)})
         with (
             world.control.freeze(1),

@@ -311,7 +311,7 @@ class World:
             software=("prokurist", "0"),
             cap=cap,
         )
-        machinery.trace.read_by(check, fine=True)
+        machinery.trace.read_by(check, fine=False)
         machinery.fetches._closed = not fetches
         member = Member(config, machinery, network, names)
         self.members.append(member)

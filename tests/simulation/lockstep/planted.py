@@ -27,7 +27,7 @@ EXPIRE: Final = (
 LEAVE: Final = "            self._stand = Stand.LEFT\n"
 OPENING: Final = "        self.gate.open()\n"
 SHOW: Final = "                gate = self._waiting_at = call.watch()\n"
-WAIT: Final = "                if not self._clock.wait(gate, until):\n"
+WAIT: Final = "                if not self._wait_at(gate, call, until):\n"
 WATCH: Final = "        self._background.watch(call)\n"
 COLLECT: Final = "        result = collect()\n"
 READ: Final = """        with suppress(BlockingIOError):
