@@ -25,7 +25,7 @@ EXPIRE: Final = (
     "            self._stand, self._error = Stand.FINISHED, self._out_of_time(now)\n"
 )
 LEAVE: Final = "            self._stand = Stand.LEFT\n"
-OPENING: Final = "        self.gate.open()\n"
+OPENING: Final = '        self._end(CALL_FINISHED, "answered")\n'
 SHOW: Final = "                gate = self._waiting_at = call.watch()\n"
 WAIT: Final = "                if not self._wait_at(gate, call, until):\n"
 WATCH: Final = "        self._background.watch(call)\n"
