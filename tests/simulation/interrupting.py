@@ -13,6 +13,9 @@ from typing import Any
 from tests.simulation.world import World
 
 PLACES = ("call", "c_return")
+UNHEARD = ("<genexpr>", "_remove")
+"""Called when something is freed, generators and weak references: what these raise goes
+nowhere."""
 
 
 def interrupted_at(nth: int, work: Callable[..., object], *given: object) -> bool:
@@ -57,8 +60,8 @@ def at_each_place(work: Callable[[], object], do: Callable[[], object]) -> None:
 
 def is_ours(frame: FrameType | None) -> bool:
     """Whether a frame is the client's, or of what the client has called."""
-    if frame is not None and frame.f_code.co_name == "<genexpr>":
-        return False  # When it is freed it is called, and what it raises goes nowhere.
+    if frame is not None and frame.f_code.co_name in UNHEARD:
+        return False
     while frame is not None:
         if frame.f_globals["__name__"].startswith("prokurist."):
             return True
