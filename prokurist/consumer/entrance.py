@@ -73,8 +73,8 @@ class Room:
 
     def __init__(self, outer: "Room | None" = None) -> None:
         self.place: Place = {}
-        self.outer = outer
-        self.thread = None if outer is None else threading.get_ident()
+        self.outer: Room | None = outer
+        self.thread: int | None = None if outer is None else threading.get_ident()
         self._around = None if outer is None else outer.standing
 
     @property
@@ -162,7 +162,7 @@ class Entrance:
     """
 
     def __init__(self) -> None:
-        self.room = Room()
+        self.room: Room = Room()
         self.process: int = PROCESS.id
         self.closed = False
 
