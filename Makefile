@@ -72,9 +72,9 @@ contracts: .venv/ready ## who may import whom
 verify-types: build/types/ready ## the public API is typed in full, seen from an installed wheel
 	@PATH="$$PWD/build/types/bin:$$PATH" $(PY) -m pyright --ignoreexternal --verifytypes prokurist
 
-BENCHMARKS := import_cost round_trip idle overshoot
+BENCHMARKS := import_cost codec round_trip idle fairness metrics overshoot rebalance consume
 
-bench: .venv/ready ## every benchmark, against peers in the same run: about 15 minutes
+bench: .venv/ready ## every benchmark, against peers in the same run: about an hour
 	$(PY) -m pip install -q -r benchmarks/requirements.txt
 	@set -e; for each in $(BENCHMARKS); do echo "== $$each"; $(PY) benchmarks/$$each.py; done
 
