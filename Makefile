@@ -17,8 +17,12 @@ help: ## print these lines
 demo: .venv/ready ## see it at work: a broker, frozen and thawed; a real Kafka with make demo KAFKA=1
 	@KAFKA="$(KAFKA)" $(PY) docs/demo.py
 
+# Against a real Kafka tests mostly wait; meanwhile run those that compute.
+REAL := tests/broker tests/chaos tests/soak
 test: .venv/ready ## all tests that this machine can run, skips counted by reason
-	$(PYTEST)
+	@mkdir -p build; $(PYTEST) $(REAL) > build/real.txt 2>&1 & real=$$!; \
+	$(PYTEST) $(REAL:%=--ignore=%); rest=$$?; \
+	echo "== $(REAL)"; wait $$real; real=$$?; cat build/real.txt; exit $$(( rest | real ))
 
 test-fast: .venv/ready ## unit tests and simulation only, under a minute
 	$(PYTEST) -m "not slow and not kafka" tests/unit tests/simulation
