@@ -324,10 +324,9 @@ def test_a_command_ends_in_time_as_a_process_too(kafka: EmbeddedBroker) -> None:
             _, err = process.communicate(timeout=STARTING)
         finally:
             process.kill()
-    assert (process.returncode, err) == (
-        FAILURE,
-        b"prokurist: the time is over after 5 of 99 records\n",
-    )
+    assert process.returncode == FAILURE
+    # How many have come depends on who is quicker, the reader or the frost.
+    assert re.fullmatch(rb"prokurist: the time is over after [1-5] of 99 records\n", err)
 
 
 # --- broker -----------------------------------------------------------------------------

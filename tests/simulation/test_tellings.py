@@ -96,13 +96,13 @@ def test_each_phase_of_close_is_told_with_its_time() -> None:
     consumer.close()
     phases = [values["phase"] for kind, values in told.entries if "phase" in values]
     assert phases == [
-        "the last commit",
-        "the listener",
+        "last commit",
+        "listener",
         "commits",
         "callbacks",
-        "leaving the group",
-        "the connections",
-        "the thread",
+        "leave",
+        "network thread",
+        "join",
         "interceptors",
     ]
     assert told.names[-1] == "client_closed"
