@@ -23,8 +23,7 @@ A = TopicPartition("orders", 0)
 
 def of(world: World, consumer: KafkaConsumer) -> list[Any]:
     """The heartbeats of one member."""
-    mine = consumer.group_metadata().member_id
-    return [each for each in heartbeats(world) if each.member_id == mine]
+    return heartbeats(world, consumer.group_metadata().member_id)
 
 
 def test_what_is_owned_is_acknowledged() -> None:
