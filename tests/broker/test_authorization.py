@@ -195,7 +195,10 @@ def test_who_is_not_let_into_the_group_hears_that_alone(
 ) -> None:
     """B143: from every poll, until `unsubscribe`; then what needs no group works."""
     with KafkaConsumer(
-        bootstrap_servers=kafka.bootstrap, group_id="members", group_protocol="consumer"
+        bootstrap_servers=kafka.bootstrap,
+        group_id="members",
+        group_protocol="consumer",
+        enable_auto_commit=False,
     ) as consumer:
         deny("GROUP", "members")
         outside = errors.GroupAuthorizationException

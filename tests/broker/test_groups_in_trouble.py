@@ -206,15 +206,19 @@ def test_who_finds_the_group_full(prokurist_own_kafka: RealKafka, group: str) ->
     """B143, B126: by either protocol; the other goes on, and whose place it is may change."""
     kafka = prokurist_own_kafka
     topic = kafka.unique_topic()
-    for protocol, keys in KEYS.items():
-        name = f"{group}-{protocol}"
-        with Member(kafka, name, topic, **keys) as late:
-            with Member(kafka, name, topic, **keys) as one:
-                live(one, until=lambda one=one: one.has)
-                with refused(late, errors.GroupMaxSizeReachedException):
-                    live(one, until=lambda one=one: one.has)
-            late.consumer.subscribe(topic, late)
-            live(late, until=lambda late=late: late.has)
+    for protocol in KEYS:
+        find_it_full(kafka, f"{group}-{protocol}", topic, protocol)
+
+
+def find_it_full(kafka: RealKafka, group: str, topic: str, protocol: str) -> None:
+    """Come second into a group that takes one, and again when the first has gone."""
+    with Member(kafka, group, topic, **KEYS[protocol]) as late:
+        with Member(kafka, group, topic, **KEYS[protocol]) as one:
+            live(one, until=lambda: one.has)
+            with refused(late, errors.GroupMaxSizeReachedException):
+                live(one, until=lambda: one.has)
+        late.consumer.subscribe(topic, late)
+        live(late, until=lambda: late.has)
 
 
 @PROTOCOLS
