@@ -13,7 +13,7 @@ import pytest
 from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition, errors
 from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
 from tests.broker.conftest import Asking
-from tests.broker.watching import LATE
+from tests.broker.watching import LATE, Watch
 
 pytestmark = pytest.mark.kafka
 
@@ -188,3 +188,28 @@ def test_without_rights_in_the_group_what_needs_none_works(
     consumer.assign(OPEN)
     with pytest.raises(denied, match="billing"):
         consumer.position(OPEN, timeout=20)
+
+
+def test_who_is_not_let_into_the_group_hears_that_alone(
+    kafka: RealKafka, deny: Rule, eventually: Asking
+) -> None:
+    """B143: from every poll, until `unsubscribe`; then what needs no group works."""
+    with KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap,
+        group_id="members",
+        group_protocol="consumer",
+        enable_auto_commit=False,
+    ) as consumer:
+        deny("GROUP", "members")
+        outside = errors.GroupAuthorizationException
+        eventually(lambda: refused(lambda: consumer.committed(OPEN), outside))
+        consumer.subscribe("open")
+        with pytest.raises(outside, match="members"):
+            consumer.poll(25)
+        for _ in range(3):
+            with Watch(0.0), pytest.raises(outside, match="members"):
+                consumer.poll(25)
+        consumer.unsubscribe()
+        consumer.assign(OPEN)
+        consumer.seek_to_beginning()
+        assert consumer.position(OPEN, timeout=20) == 0

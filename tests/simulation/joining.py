@@ -49,9 +49,10 @@ def settle(*consumers: KafkaConsumer, seconds: float = 15.0, each: float = 0.1) 
             consumer.poll(each)
 
 
-def heartbeats(world: World) -> list[Any]:
-    """The heartbeats on the wire, oldest first."""
-    return [entry.body for entry in world.cluster.journal.entries("ConsumerGroupHeartbeat")]
+def heartbeats(world: World, member_id: str | None = None) -> list[Any]:
+    """The heartbeats on the wire, of all members or of one, oldest first."""
+    said = [entry.body for entry in world.cluster.journal.entries("ConsumerGroupHeartbeat")]
+    return [each for each in said if member_id in (None, each.member_id)]
 
 
 def moments(world: World) -> list[float]:

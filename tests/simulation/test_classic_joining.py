@@ -12,11 +12,13 @@ from tests.simulation.classic_members import (
     Heard,
     asked,
     consumer_in,
+    group_of,
     joined,
     live,
     member_of,
     orders,
     settle,
+    settled,
 )
 from tests.simulation.world import World
 
@@ -254,3 +256,18 @@ def test_that_there_is_another_protocol_is_said_once(caplog: pytest.LogCaptureFi
             live(world, consumer, seconds=3.0)
     assert consumer.health().consumer_protocol is True
     assert caplog.text.count("group.protocol=consumer") == 1
+
+
+def test_a_wish_for_a_round_that_has_begun_is_met_by_it() -> None:
+    """B131: no second round follows for what was said before the group let the member in."""
+    world = World()
+    consumer = consumer_in(world, "one")
+    consumer.subscribe("orders")
+    held = world.control.hold("JoinGroup")
+    consumer.poll(0.5)
+    consumer.enforce_rebalance("asked for while it joins")
+    consumer.poll(0.5)
+    held.undo()
+    live(world, consumer, seconds=10.0)
+    assert settled(world, consumer)
+    assert group_of(world).generation == 1

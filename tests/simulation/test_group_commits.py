@@ -28,6 +28,16 @@ def commits(world: World) -> list[tuple[str, int]]:
     ]
 
 
+def offsets_sent(world: World) -> list[tuple[int, int]]:
+    """Every offset that somebody asked to have committed, with its partition."""
+    return [
+        (part.partition_index, part.committed_offset)
+        for entry in world.cluster.journal.entries("OffsetCommit")
+        for topic in entry.body.topics
+        for part in topic.partitions
+    ]
+
+
 def put_out(world: World) -> None:
     """Have the coordinator count a member no more."""
     world.control.fail("ConsumerGroupHeartbeat", 110, times=1)
@@ -168,6 +178,33 @@ def test_that_commit_does_not_wait_for_the_one_of_the_interval() -> None:
     world.control.delay("OffsetCommit", 1.0)
     seen, _ = handed_over(world, auto_commit_interval_ms=100)
     assert seen
+
+
+def test_that_commit_is_not_undone_by_an_older_one() -> None:
+    """B58: one that waits to be tried again meanwhile is not tried for what goes."""
+    world = grouped(partitions=1, payments=1, records=6)
+
+    listener = Notes(revoked=lambda _: world.clock.sleep(3.0))
+    with member(
+        world,
+        listener=listener,
+        enable_auto_commit=True,
+        auto_commit_interval_ms=1000,
+        retry_backoff_ms=2000,
+        retry_backoff_max_ms=2000,
+        max_poll_records=3,
+    ) as first:
+        while not first.poll(0.1):
+            continue
+        world.clock.sleep(1.0)
+        world.control.fail("OffsetCommit", 14, times=1)
+        first.poll(0.0)  # What has been returned before, and is refused for now.
+        assert first.position(A) == 6
+        first.subscribe("payments", listener)
+        settle(first, seconds=1.0)
+        assert {tp.topic for tp in first.assignment()} == {"payments"}
+        assert [offset for _, offset in offsets_sent(world)] == [3, 6]
+        assert world.control.committed("g")[A].offset == 6
 
 
 def test_that_commit_gives_up_with_the_group() -> None:

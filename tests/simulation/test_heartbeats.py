@@ -281,6 +281,19 @@ def test_an_instance_id_that_is_never_released_is_fatal() -> None:
         assert 59.0 < world.clock.time - began < 63.0
 
 
+def test_each_wait_for_an_instance_id_has_a_minute_of_its_own() -> None:
+    """CONTRACT §4: what it has waited for before does not count."""
+    world = grouped()
+    with member(world, group_instance_id="i") as consumer:
+        for _ in range(2):
+            with world.control.fail("ConsumerGroupHeartbeat", 111, times=None):
+                settle(consumer, seconds=40.0, each=1.0)
+            settle(consumer, seconds=5.0)
+            assert len(consumer.assignment()) == 4
+            consumer.unsubscribe()
+            consumer.subscribe("orders")
+
+
 def test_a_pattern_for_the_broker() -> None:
     """B155: sent as it is; the topics are found by their ids."""
     world = grouped(partitions=2, other=2)

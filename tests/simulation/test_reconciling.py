@@ -1,10 +1,12 @@
 """Partitions that change hands by the consumer protocol, and what the listener hears."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition, errors
+from prokurist.events.subscription import Subscription
 from tests.simulation.joining import (
     INTERVAL,
     Notes,
@@ -23,8 +25,7 @@ A = TopicPartition("orders", 0)
 
 def of(world: World, consumer: KafkaConsumer) -> list[Any]:
     """The heartbeats of one member."""
-    mine = consumer.group_metadata().member_id
-    return [each for each in heartbeats(world) if each.member_id == mine]
+    return heartbeats(world, consumer.group_metadata().member_id)
 
 
 def test_what_is_owned_is_acknowledged() -> None:
@@ -180,6 +181,29 @@ def test_a_listener_that_raises(kind: str) -> None:
                 assert not second.assignment()
             settle(first, second)
             assert len(second.assignment()) == 2
+
+
+def test_nobody_hears_of_the_end_of_what_he_was_never_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """B152, B174: an interrupt came just before the listener was called; then it goes again."""
+    world = grouped()
+    hears = Subscription.hears
+
+    def interrupted(self: Subscription, partitions: frozenset[TopicPartition]) -> None:
+        if len(partitions) == 4:
+            raise KeyboardInterrupt
+        hears(self, partitions)
+
+    monkeypatch.setattr(Subscription, "hears", interrupted)
+    notes = Notes()
+    with member(world, listener=notes) as first, member(world) as second:
+        for _ in range(100):
+            with suppress(KeyboardInterrupt):
+                first.poll(0.1)
+            second.poll(0.1)
+        assert len(second.assignment()) == 2
+        assert [(what, len(which)) for what, which in notes.heard] == [("assigned", 2)]
 
 
 def test_put_out_in_a_callback() -> None:

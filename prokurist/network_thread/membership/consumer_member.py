@@ -329,8 +329,7 @@ class ConsumerMember:
             self._version = subscribed.version
             # What is wrong with a topic the next poll hears, whatever is assigned.
             ground.metadata.request_update()
-        owned = self._reconciler.owned() if self._epoch else ()
-        request = self._terms.request(self._epoch, subscribed, owned)
+        request = self._terms.request(self._epoch, subscribed, self._reconciler.owned())
         self._is_known = True
         try:
             answer = await ground.client.send(

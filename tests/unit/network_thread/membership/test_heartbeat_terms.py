@@ -67,6 +67,21 @@ def test_what_has_changed() -> None:
     assert (request.topics, request.owned, request.pattern) == (("c",), None, None)
 
 
+def test_what_is_owed_is_said_again_once() -> None:
+    """B146: the coordinator may have wanted something else since it heard just this."""
+    said = terms()
+    said.request(0, wanting("a"), ())
+    said.answered()
+    said.request(1, wanting("a"), OWNED)
+    said.answered()
+    said.owe()
+    assert not said.has_said(OWNED)
+    assert said.request(1, wanting("a"), OWNED).owned == OWNED
+    said.answered()
+    assert said.has_said(OWNED)
+    assert said.request(1, wanting("a"), OWNED).owned is None
+
+
 def test_a_pattern_comes_and_goes() -> None:
     """B155: an empty one takes it back."""
     said = terms()

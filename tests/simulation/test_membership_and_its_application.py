@@ -1,0 +1,117 @@
+"""What a membership owes to the thread that polls, and what it does without it."""
+
+import threading
+from collections.abc import Callable
+from traceback import walk_stack
+from typing import Any
+
+import pytest
+
+from prokurist import MembershipState
+from prokurist.testing.cluster.group_settings import GroupSettings
+from tests.simulation.joining import (
+    INTERVAL,
+    ORDERS,
+    Notes,
+    grouped,
+    heartbeats,
+    joined,
+    member,
+    settle,
+)
+from tests.simulation.reading import drained, value
+
+PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])
+
+
+def elsewhere(work: Callable[[], object]) -> int:
+    """Do it on a thread of its own: which one that was."""
+    idents: list[int] = []
+
+    def run() -> None:
+        idents.append(threading.get_ident())
+        work()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    (ident,) = idents
+    return ident
+
+
+class Witness(Notes):
+    """A listener that writes down where it is called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.where: list[tuple[str, int]] = []
+        self.in_a_turn = False
+
+    def _note(self, what: str, partitions: Any) -> None:
+        super()._note(what, partitions)
+        self.where.append((what, threading.get_ident()))
+        # In a simulation the network thread's turns are made by whoever lets time pass.
+        self.in_a_turn |= any(
+            frame.f_code.co_name == "guarded_turn" for frame, _ in walk_stack(None)
+        )
+
+
+@PROTOCOLS
+def test_the_listener_is_called_by_whoever_polls(protocol: str) -> None:
+    """B158: on the thread that polls this time, and never in a turn of the network thread."""
+    world = grouped()
+    heard = Witness()
+    with member(world, listener=heard, group_protocol=protocol) as consumer:
+        here = threading.get_ident()
+        settle(consumer, seconds=1.0)
+        assert heard.where == [("assigned", here)]
+        with joined(world, group_protocol=protocol) as other:
+            # What goes is decided while nobody polls, and told by the thread that then does.
+            world.clock.sleep(2 * INTERVAL)
+            there = elsewhere(lambda: settle(consumer, other, seconds=4 * INTERVAL))
+            assert there != here
+            assert ("revoked", there) in heard.where[1:]
+            assert {ident for _, ident in heard.where[1:]} == {there}
+        assert not heard.in_a_turn
+
+
+@PROTOCOLS
+def test_who_is_away_for_longer_than_a_session_keeps_its_place(protocol: str) -> None:
+    """B271, B120: an application that computes has heartbeats that go on without it."""
+    world = grouped()
+    with joined(world, group_protocol=protocol, max_poll_interval_ms=600_000) as consumer:
+        settle(consumer, seconds=2 * INTERVAL)
+        before = consumer.group_metadata()
+        world.clock.sleep(300.0)
+        assert consumer.group_metadata() == before
+        membership = consumer.health().membership
+        assert membership is not None
+        assert membership.state is MembershipState.STABLE
+        world.control.append(ORDERS[0], value(0))
+        assert drained(consumer) == {ORDERS[0]: [0]}
+        assert consumer.group_metadata() == before
+
+
+def test_an_epoch_that_comes_while_the_consumer_leaves_is_used() -> None:
+    """B154: the heartbeat went out before; the last commit takes the epoch of its answer."""
+    world = grouped(payments=1, records=5)
+    world.control.configure_groups(
+        GroupSettings(consumer_heartbeat_interval=INTERVAL, older_epochs_commit=False)
+    )
+    consumer = joined(world, enable_auto_commit=True, auto_commit_interval_ms=1_000_000)
+    drained(consumer)
+    before = consumer.group_metadata()
+    with joined(world, topics="payments") as other:
+        # Its coming moves the epoch of the group, and nothing of what the first one has.
+        beats = heartbeats(world, before.member_id)
+        world.control.delay("ConsumerGroupHeartbeat", 0.5, times=1)
+        while len(heartbeats(world, before.member_id)) == len(beats):
+            world.clock.sleep(0.01)
+        assert consumer.group_metadata() == before, "its answer is on its way"
+        consumer.close()
+        commits = world.cluster.journal.entries("OffsetCommit")
+        stale, used = (each.body.generation_id_or_member_epoch for each in commits)
+        assert stale == before.generation_id < used == other.group_metadata().generation_id
+        said = heartbeats(world, before.member_id)[len(beats) :]
+        assert [each.member_epoch for each in said] == [stale, -1], "no other has told it"
+    assert {each.offset for each in world.control.committed("g").values()} == {5}

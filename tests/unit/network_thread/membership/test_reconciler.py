@@ -1,0 +1,96 @@
+"""What a member says it owns while partitions change hands, and when it is settled."""
+
+from collections.abc import Collection
+from typing import cast
+from uuid import UUID
+
+from prokurist.network_thread.membership.handover import Handover, Partitions
+from prokurist.network_thread.membership.reconciler import Reconciler
+from prokurist.network_thread.membership.topic_names import TopicNames
+from prokurist.network_thread.operation import Promise
+from prokurist.network_thread.wire.consumer_group import TopicIdPartitions
+
+KNOWN, UNKNOWN = UUID(int=1), UUID(int=2)
+
+
+class Names:
+    """One topic has a name; all of a `TopicNames` that is asked here."""
+
+    def of(self, ids: Collection[UUID]) -> dict[UUID, str]:
+        """See `TopicNames`."""
+        return {each: "orders" for each in ids if each == KNOWN}
+
+    def want(self, ids: Collection[UUID]) -> None:
+        """See `TopicNames`."""
+
+    def stop(self) -> None:
+        """See `TopicNames`."""
+
+
+class Hands:
+    """Partitions come and go when a test says so; all of a `Handover` that is asked here.
+
+    Attributes:
+        coming: Kept with whether the listener is content.
+        going: The same.
+    """
+
+    def __init__(self) -> None:
+        self.coming = Promise[bool]()
+        self.going = Promise[bool]()
+
+    async def take(self, _term: int, _partitions: Partitions) -> bool:
+        """See `Handover`."""
+        return await self.coming
+
+    async def give_back(self, _term: int, _partitions: Partitions) -> bool:
+        """See `Handover`."""
+        return await self.going
+
+
+def reconciler(hands: Hands, settled: list[bool]) -> Reconciler:
+    """One of a membership that has just begun."""
+    made = Reconciler(
+        cast("Handover", hands),
+        cast("TopicNames", Names()),
+        settled.append,
+        lambda: None,
+    )
+    made.begin(1)
+    return made
+
+
+def assigned(*partitions: int, topic: UUID = KNOWN) -> TopicIdPartitions:
+    """Partitions as the coordinator names them."""
+    return TopicIdPartitions(topic, partitions)
+
+
+def test_what_goes_is_owned_until_it_is_gone() -> None:
+    """B146: also if the listener has refused its coming, and nobody was told that it came."""
+    hands, settled = Hands(), list[bool]()
+    it = reconciler(hands, settled)
+    hands.coming.keep(False)
+    it.aim((assigned(0, 1),))
+    assert it.owned() == ()
+    it.aim(())
+    assert it.is_working
+    assert it.owned() == (assigned(0, 1),)
+    assert not settled
+    hands.going.keep(True)
+    assert it.owned() == ()
+    assert settled == [True]
+
+
+def test_another_wish_that_asks_for_nothing_is_settled_at_once() -> None:
+    """B146, B147: what was wanted has no name yet, and is not wanted any more."""
+    hands, settled = Hands(), list[bool]()
+    it = reconciler(hands, settled)
+    it.aim((assigned(0), assigned(5, topic=UNKNOWN)))
+    hands.coming.keep(True)
+    assert settled == [True]
+    it.aim((assigned(0),))
+    assert settled == [True, True], "the coordinator waits to hear what is owned"
+    it.aim((assigned(0),))
+    assert settled == [True, True, False]
+    assert it.owned() == (assigned(0),)
+    assert "1 owned, 1 wanted" in repr(it)
