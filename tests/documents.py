@@ -108,6 +108,9 @@ def run(block: Block, folder: Path) -> str:
     text = block.text.replace("start_http_server(9108)", "start_http_server(0)")
     if block.words == "excerpt":
         text = EXCERPT.format(text=text, page=block.page)
+    if block.prints:
+        # What is printed depends on that the first poll does not end too soon.
+        text = text.replace("poll(5.0)", "poll(15.0)")
     with EmbeddedBroker(1, TOPICS, auto_create=True) as broker:
         fill(broker, TOPICS, 10)
         text = text.replace("localhost:9092", broker.bootstrap)
