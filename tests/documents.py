@@ -94,7 +94,8 @@ def blocks() -> Iterator[Block]:
         page, program = str(path.relative_to(ROOT)), None
         for found in FENCE.finditer(text):
             line = text.count("\n", 0, found.start()) + 1
-            block = Block(page, line, *found.groups())
+            language, words, body = found.groups()
+            block = Block(page, line, language, words, body)
             if block.language == "python":
                 program = block
             for command, printed in block.commands if block.language == "console" else ():
