@@ -89,6 +89,7 @@ docs: .venv/docs ## the documentation, as HTML in docs/_build
 generated: .venv/ready ## write anew what is generated from the tables
 	$(PY) -m prokurist.config typed > build.tmp && mv build.tmp prokurist/config/typed.py
 	$(PY) -m prokurist.config docs > build.tmp && mv build.tmp docs/config.md
+	$(PY) -m prokurist.errors > build.tmp && mv build.tmp docs/errors.md
 	$(PY) -m prokurist.metrics docs > build.tmp && mv build.tmp docs/metrics.md
 	$(PY) -m prokurist.logs > build.tmp && mv build.tmp docs/logging.md
 	$(BIN)/ruff format -q prokurist/config/typed.py

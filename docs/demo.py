@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -124,21 +123,16 @@ def read(consumer: KafkaConsumer, upto: int, had: int = 0) -> int:
     return had
 
 
-def figures(consumer: KafkaConsumer) -> Mapping[str, object]:
-    """What can be read off a consumer from outside."""
-    return asdict(consumer.health())
+def figures(consumer: KafkaConsumer) -> Mapping[str, float]:
+    """What the consumer has counted; its metrics are these, its gauges and histograms."""
+    return {name: value for name, value in consumer.metrics().items() if "_total" in name}
 
 
-def changed(before: Mapping[str, object], after: Mapping[str, object]) -> None:
+def changed(before: Mapping[str, float], after: Mapping[str, float]) -> None:
     """Print the figures that are others now."""
     for name, value in after.items():
         if before.get(name) != value:
-            say(f"  {name}: {shown(before.get(name))} -> {shown(value)}")
-
-
-def shown(value: object) -> object:
-    """A figure, without digits that nobody reads."""
-    return round(value, 3) if isinstance(value, float) else value
+            say(f"  {name}: {before.get(name, 0):g} -> {value:g}")
 
 
 def misspell() -> None:
@@ -185,7 +179,7 @@ def freeze_and_thaw(broker: Broker, node: int, write: Callable[[], None]) -> Non
         read(consumer, PARTITIONS * EACH, had + ahead)
         say(f"  commit_sync took {timed(lambda: consumer.commit_sync(timeout=10.0)):.3f} s")
 
-        say("\nWhat has changed meanwhile:")
+        say("\nWhat consumer.metrics() has counted meanwhile:")
         changed(before, figures(consumer))
 
         say("\nIt freezes again, and the consumer closes, with one second for that:")

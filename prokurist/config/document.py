@@ -26,10 +26,9 @@ _INTRO = """\
 % Written by `python -m prokurist.config docs`. Change the table in prokurist/config instead.
 
 ```{note}
-This version has the table only: keys are read, checked and documented. The consumer and
-the producer that act on them are not built yet, nor are TLS and SASL, so that every
-`security.protocol` but `PLAINTEXT` is refused. A status below says what a key means once
-a client reads it.
+The consumer acts on these keys. The producer is not built yet: a status below says what its
+keys will mean, and until then they are read and checked. TLS and SASL are not built either,
+so that every `security.protocol` but `PLAINTEXT` is refused.
 ```
 
 A configuration is a mapping with Kafka's own names, or keywords with underscores, or both:

@@ -49,8 +49,8 @@ they are.
 **A mapping.** `consumer.metrics()` gives the same numbers of one consumer, from any thread
 and after `close` too, by the names that an exposition has:
 
-```python
-lag = consumer.metrics()['prokurist_consumer_records_lag{topic="orders",partition="3"}']
+```python excerpt
+lag = consumer.metrics()['prokurist_consumer_records_lag{topic="orders",partition="2"}']
 ```
 
 ## How many series

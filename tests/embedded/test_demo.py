@@ -33,6 +33,8 @@ def test_the_demonstration_shows_what_it_says(tmp_path: Path) -> None:
     assert late is not None
     assert 2.0 <= float(late[1]) < 3.0
     assert "commit_sync for orders-0, orders-1, orders-2 was given 2 s" in out
+    assert 'prokurist_calls_timed_out_total{call="commit_sync"}: 0 -> 1\n' in out
+    assert "prokurist_late_answers_total: 0 -> 1\n" in out
     closed = re.search(r"close\(1\.0\) took (\d+\.\d+) s", out)
     assert closed is not None
     assert float(closed[1]) < 2.0

@@ -1,7 +1,5 @@
 """What is generated is current."""
 
-import ast
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,14 +23,6 @@ def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None
     """Anything but one known page is answered with the usage."""
     assert main(arguments) == 2
     assert "usage: python -m prokurist.metrics docs" in capsys.readouterr().err
-
-
-def test_its_examples_are_python() -> None:
-    """Each of them parses."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 3
-    for block in blocks:
-        ast.parse(block)
 
 
 WORKERS = """

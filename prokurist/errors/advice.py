@@ -1,0 +1,171 @@
+"""What to do about an error: a row for a class, which holds for its subclasses too.
+
+Whoever can meet an error in this version finds a row of its own here; the rest of the code
+table, which other clients' requests are answered with, goes by its branch.
+
+Thread: any; a table.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from prokurist.errors.cluster import (
+    InvalidRequestException,
+    RebootstrapRequiredException,
+    UnknownServerException,
+    UnsupportedVersionException,
+)
+from prokurist.errors.groups import (
+    FencedInstanceIdException,
+    FencedMemberEpochException,
+    GroupIdNotFoundException,
+    GroupMaxSizeReachedException,
+    IllegalGenerationException,
+    InconsistentGroupProtocolException,
+    InvalidCommitOffsetSizeException,
+    InvalidGroupIdException,
+    InvalidRegularExpression,
+    InvalidSessionTimeoutException,
+    MemberIdRequiredException,
+    RebalanceInProgressException,
+    StaleMemberEpochException,
+    UnknownMemberIdException,
+    UnreleasedInstanceIdException,
+    UnsupportedAssignorException,
+)
+from prokurist.errors.security import GroupAuthorizationException, TopicAuthorizationException
+from prokurist.errors.timeout import BufferExhaustedException, TimeoutException
+from prokurist.errors.topics import (
+    CorruptRecordException,
+    InvalidTopicException,
+    LogTruncationException,
+    OffsetMetadataTooLarge,
+    OffsetMovedToTieredStorageException,
+    OffsetOutOfRangeException,
+    UnknownTopicOrPartitionException,
+    UnsupportedForMessageFormatException,
+)
+from prokurist.errors.tree import (
+    ApiException,
+    AuthenticationException,
+    AuthorizationException,
+    CommitFailedException,
+    ConcurrentModificationException,
+    ConfigException,
+    DisconnectException,
+    ForkedClientError,
+    IllegalStateException,
+    InvalidMetadataException,
+    InvalidOffsetException,
+    KafkaException,
+    NetworkThreadDiedException,
+    NoOffsetForPartitionException,
+    RecordDeserializationException,
+    RetriableCommitFailedException,
+    RetriableException,
+    SerializationException,
+    WakeupException,
+)
+
+_REJOINS: Final = "Poll: the member joins again."
+_BY_ITSELF: Final = "Nothing: the member sees to it."
+
+ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
+    {
+        # The branches, and what the client raises of its own.
+        KafkaException: "Catch it where any error of this client is meant. Raised itself, by "
+        "`poll` or `close`, it wraps what your code or the way to the end has raised: see its "
+        "cause.",
+        ApiException: "Nothing a consumer asks should be answered so; the message has the "
+        "broker's own words.",
+        RetriableException: "Nothing: a call tries again until its deadline, and then it is "
+        "the `last_error` of the TimeoutException.",
+        InvalidMetadataException: "Nothing: a call fetches metadata, and tries again until its "
+        "deadline.",
+        DisconnectException: "Nothing: a call tries again, over a new connection, until its "
+        "deadline.",
+        AuthenticationException: "Mend what was presented, and call again. To come, with TLS "
+        "and SASL.",
+        AuthorizationException: "Have the right granted, and call again.",
+        ConfigException: "Do what the text says: it names the key, the value and the rule.",
+        IllegalStateException: "Change the program: the text says what has to come first.",
+        ConcurrentModificationException: "Keep a consumer to one thread; only `wakeup`, "
+        "`health`, `metrics` and `repr` may come from others.",
+        ForkedClientError: "Build a client in the child, after the fork.",
+        WakeupException: "Do what the wakeup was for: end the loop, mostly.",
+        SerializationException: "Look at the value, and at what was to read it.",
+        RecordDeserializationException: "`seek(error.partition, error.offset + 1)` leaves the "
+        "record out; its bytes are `error.key` and `error.value`.",
+        NetworkThreadDiedException: "Close, and build another. Report it with the cause: it is "
+        "a bug of ours.",
+        CommitFailedException: "Do not commit the same again: poll, and work on what is "
+        "assigned then. What was worked on since the last commit comes again, here or "
+        "elsewhere.",
+        RetriableCommitFailedException: "Commit again, if nothing newer has been committed.",
+        InvalidOffsetException: "`seek` the partitions that it names.",
+        NoOffsetForPartitionException: "`seek` the partitions that it names, or set "
+        "`auto.offset.reset`.",
+        LogTruncationException: "`seek` to the offset that it names, where the log parts from "
+        "what was read; what was read behind that is gone from the log.",
+        TimeoutException: "Read the text: it says where the time went. Call again; give more "
+        "time if it was too little. `may_have_happened` says whether a commit may stand all "
+        "the same.",
+        BufferExhaustedException: "To come, with the producer.",
+        # What brokers answer.
+        UnknownServerException: "Look at the broker's log. `error_code` keeps a number that is "
+        "newer than this version.",
+        OffsetOutOfRangeException: "`seek`, or set `auto.offset.reset`.",
+        CorruptRecordException: "`seek` past it, which leaves out what is damaged; the "
+        "broker's disk wants a look.",
+        UnknownTopicOrPartitionException: "See to the topic's name and to the right to "
+        "describe it. A call tries again until its deadline.",
+        InvalidTopicException: "Mend the topic's name.",
+        OffsetMetadataTooLarge: "Shorten the note; `offset.metadata.max.bytes` of the brokers "
+        "bounds it.",
+        InvalidCommitOffsetSizeException: "Commit fewer partitions at once, or shorter notes.",
+        TopicAuthorizationException: "Have the right on the topics granted that it names, and "
+        "go on polling.",
+        GroupAuthorizationException: "Have the right to read in the group granted. A member "
+        "then subscribes anew: `poll` raises it until `unsubscribe`, `assign` or `close`.",
+        InvalidGroupIdException: "Set `group.id`.",
+        IllegalGenerationException: _BY_ITSELF
+        + " A commit ends as CommitFailedException, with this as its cause.",
+        InconsistentGroupProtocolException: "Give all members one assignor in common, and the "
+        "same `group.protocol`.",
+        UnknownMemberIdException: _REJOINS
+        + " A commit ends as CommitFailedException, with this as its cause.",
+        InvalidSessionTimeoutException: "Keep `session.timeout.ms` between the brokers' "
+        "`group.min.session.timeout.ms` and `group.max.session.timeout.ms`.",
+        RebalanceInProgressException: "Poll, and then commit what is still assigned.",
+        UnsupportedVersionException: "Use newer brokers, or leave out what they do not know, "
+        "such as `group.protocol=consumer`.",
+        InvalidRequestException: "Report it with its message: it is a bug, of ours or of the "
+        "broker's.",
+        GroupIdNotFoundException: "See that `group.id` and `group.protocol` are of one kind, "
+        "and that nobody deletes the group.",
+        GroupMaxSizeReachedException: "Run fewer members, or raise the brokers' "
+        "`group.max.size` or `group.consumer.max.size`.",
+        FencedInstanceIdException: "Close. Two members run under one `group.instance.id`: give "
+        "each its own.",
+        FencedMemberEpochException: _BY_ITSELF + " The listener hears what is lost.",
+        UnreleasedInstanceIdException: "Nothing for a minute, in which it is waited for. Then "
+        "see who still runs under this `group.instance.id`.",
+        UnsupportedAssignorException: "Name one of the brokers' `group.consumer.assignors`, or "
+        "leave `group.remote.assignor` out.",
+        StaleMemberEpochException: "Nothing: the call goes on with the new epoch while the "
+        "membership is the same.",
+        InvalidRegularExpression: "Mend the pattern: brokers read RE2's syntax.",
+        MemberIdRequiredException: _BY_ITSELF,
+        RebootstrapRequiredException: "Nothing: the client begins again at its bootstrap "
+        "addresses.",
+        UnsupportedForMessageFormatException: "Nothing: `offsets_for_times` answers None for "
+        "the partition.",
+        OffsetMovedToTieredStorageException: "Nothing: it is fetched again.",
+    }
+)
+
+
+def advice(cls: type[KafkaException]) -> str:
+    """What to do about an error of a class, by its own row or that of its branch."""
+    return next(ADVICE[each] for each in cls.__mro__ if each in ADVICE)
