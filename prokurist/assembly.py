@@ -67,7 +67,7 @@ from prokurist.network_thread.thread import NetworkThread
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.topic_manager import TopicManager
 from prokurist.network_thread.validation_manager import ValidationManager
-from prokurist.network_thread.wire import codec
+from prokurist.network_thread.wire import codec, schema
 from prokurist.network_thread.wire.api_versions import ApiVersions
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node
@@ -124,6 +124,7 @@ class Machinery:
 
 def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
     """Wire the network side of a consumer to the sockets of this system."""
+    schema.load()
     network = SelectorNetwork(
         receive_buffer_bytes=config.receive_buffer_bytes,
         send_buffer_bytes=config.send_buffer_bytes,

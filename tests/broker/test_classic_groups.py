@@ -62,6 +62,41 @@ def test_members_come_and_go(
         assert "lost" not in one.said + two.said
 
 
+def test_an_application_that_computes_keeps_its_place(kafka: RealKafka, group: str) -> None:
+    """B271: pure Python in the application's thread for longer than a session: no round."""
+    topic = kafka.unique_topic(partitions=4)
+    with Member(kafka, group, topic, session_timeout_ms=3000) as one:
+        live(one, until=shared(4, one))
+        before = one.consumer.group_metadata()
+        until = time.monotonic() + 5.0
+        while time.monotonic() < until:
+            sum(range(1000))
+        one.poll()
+        assert one.consumer.group_metadata() == before
+        assert one.said == ["assigned"]
+
+
+@pytest.mark.parametrize("strategy", ["range", COOPERATIVE])
+def test_what_a_leaver_had_is_read_within_a_heartbeat(
+    kafka: RealKafka, group: str, producer_of: Producing, strategy: str
+) -> None:
+    """B194: from `close` to the first record that another reads of each partition."""
+    topic = kafka.unique_topic(partitions=4)
+    producer = producer_of(kafka.bootstrap)
+    keys = {"partition_assignment_strategy": strategy}
+    with Member(kafka, group, topic, **keys) as one, Member(kafka, group, topic, **keys) as two:
+        live(one, two, until=shared(4, one, two))
+        theirs = two.has
+        write(producer, topic, 4, 4)
+        live(one, two, until=lambda: len(one.read + two.read) == 4)
+        one.read.clear()
+        began = time.monotonic()
+        two.consumer.close()
+        write(producer, topic, 4, 4)
+        live(one, until=lambda: theirs <= {partition for partition, _ in one.read})
+        assert time.monotonic() - began < 0.5 + 0.5 + 2 * LATE
+
+
 def test_a_member_that_is_killed_is_missed_after_its_session(
     kafka: RealKafka, group: str
 ) -> None:

@@ -20,6 +20,9 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(150)]
 LATE = 0.25
 """Far above anything measured on a machine of its own: these are shared."""
 
+HEARTBEAT = 1.0
+"""The brokers' `group.consumer.heartbeat.interval.ms` (testing/kafka/properties.py)."""
+
 Joining = Callable[..., KafkaConsumer]
 
 
@@ -200,8 +203,36 @@ def test_an_application_that_does_not_poll_keeps_its_place(topic: str, join: Joi
     total = 0
     while time.monotonic() < until:
         total += sum(range(1000))
+    membership = one.health().membership
+    assert membership is not None
+    assert membership.heartbeat_age is not None
+    assert membership.heartbeat_age < HEARTBEAT + 2.0
     one.poll(0.1)
     assert one.group_metadata() == before
+
+
+def test_what_a_leaver_had_is_read_within_a_heartbeat(
+    prokurist_kafka: RealKafka, topic: str, join: Joining, producer_of: Producing
+) -> None:
+    """B194: from `close` to the first record that another reads of each partition."""
+    one, two = join(topic), join(topic)
+    share(one, two, shares=[2, 2])
+    theirs = two.assignment()
+    one.seek_to_end()
+    for each in theirs:
+        two.seek_to_end(each)
+        two.position(each, 10.0)
+    two.commit_sync()
+    began = time.monotonic()
+    two.close()
+    producer = producer_of(prokurist_kafka.bootstrap)
+    for partition in range(4):
+        producer.produce(topic, b"new", partition=partition)
+    producer.flush(20)
+    read: set[TopicPartition] = set()
+    while not theirs <= read:
+        assert time.monotonic() - began < HEARTBEAT + 0.5 + 2 * LATE
+        read |= {TopicPartition(each.topic, each.partition) for each in one.poll(0.1)}
 
 
 def test_who_misses_the_poll_interval_is_out_and_comes_back(topic: str, join: Joining) -> None:

@@ -98,6 +98,15 @@ class Message:
         return buffer.getvalue()
 
 
+def load() -> None:
+    """Import what all messages stand on: a tenth of a second and more, once a process.
+
+    Whoever imports holds the interpreter, so a client does this when it is built. On
+    the network thread it would be the first poll that is late for it.
+    """
+    import_module("kio.serial")
+
+
 @cache
 def message(api: Api, version: int, kind: Literal["request", "response"]) -> Message:
     """The message of one API in one version; the first call imports it."""

@@ -7,6 +7,8 @@ pipes and selectors are counted here.
 import gc
 import os
 import selectors
+import subprocess
+import sys
 import threading
 from typing import NoReturn
 
@@ -94,3 +96,23 @@ def test_no_descriptor_is_left_of_a_constructor_that_failed(
                 KafkaConsumer(bootstrap_servers=NOWHERE)
     assert descriptors() == before
     assert set(threading.enumerate()) == threads
+
+
+def test_what_is_costly_to_import_is_there_before_the_thread_runs() -> None:
+    """Else the thread would import it while the first poll waits, holding the interpreter."""
+    code = f"""
+import sys
+from prokurist import ConsumerConfig
+from prokurist.assembly import system_machinery
+from prokurist.events.clock import MonotonicClock
+before = "kio.serial" in sys.modules
+machinery = system_machinery(
+    ConsumerConfig({{"bootstrap.servers": "{NOWHERE}"}}), MonotonicClock()
+)
+print(before, "kio.serial" in sys.modules)
+machinery.thread.abandon()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "True"]
