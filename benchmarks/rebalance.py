@@ -168,7 +168,11 @@ class Group:
             members = [self.journals[name] for name in self.present]
             if now - LOOK_BACK >= began and is_shared(members, now - LOOK_BACK, PARTITIONS):
                 return now
-        raise Unsettled(f"not settled within {within:.0f} s")
+        shares = {
+            name: len(self.journals[name].recent(time.monotonic() - LOOK_BACK))
+            for name in sorted(self.present)
+        }
+        raise Unsettled(f"not settled within {within:.0f} s, but {shares}")
 
 
 @dataclass
