@@ -294,7 +294,7 @@ class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
                 )
             finally:
                 OPEN.remove(self._counted)
-            self._collector.close()
+                self._collector.close()
 
     def _built(self) -> Machinery:
         if self._machinery is None:

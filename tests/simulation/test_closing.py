@@ -8,6 +8,7 @@ import pytest
 from prokurist import errors
 from prokurist.network_thread.thread import Life
 from prokurist.types import OffsetAndMetadata
+from tests.simulation.reading import holding, reader, written
 from tests.simulation.returning import TP, commits, committed, offsets_of, reading, returns
 from tests.simulation.world import World
 
@@ -90,6 +91,18 @@ def test_a_refused_last_commit_is_raised_and_all_is_closed() -> None:
     assert type(caught.value.__cause__) is errors.OffsetMetadataTooLarge
     assert world.members[0].thread.life is Life.ENDED
     assert not world.members[0].network.open
+
+
+def test_a_close_that_raises_keeps_no_records() -> None:
+    """What was fetched and not returned goes, whatever the end says."""
+    world = written(9, size=1000)
+    consumer = reader(world, max_poll_records=1, group_id="g", enable_auto_commit=True)
+    assert len(list(consumer.poll(1.0))) == 1
+    assert holding(world)
+    world.control.fail("OffsetCommit", 12, times=1)
+    with pytest.raises(errors.KafkaException, match="OffsetMetadataTooLarge"):
+        consumer.close()
+    assert not holding(world)
 
 
 def test_a_snapshot_under_way_is_overtaken_by_the_last_commit() -> None:
