@@ -45,6 +45,12 @@ def request(topic: str, partitions: int) -> ProduceRequest:
     )
 
 
+def refused(broker: BrokerConnection, steady: ProduceRequest, clock: MonotonicClock) -> bool:
+    """Write once: whether any partition did not take its record."""
+    answer = broker.exchange(steady, ProduceResponse, Deadline.after(clock.now(), PATIENCE))
+    return any(row.error_code for each in answer.responses for row in each.partition_responses)
+
+
 def main() -> None:
     """Write at a steady pace; what was late is not made up for."""
     bootstrap, topic, partitions, pace, path = sys.argv[1:]
@@ -53,21 +59,18 @@ def main() -> None:
     journal = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with BrokerConnection(address, Deadline.after(clock.now(), PATIENCE), clock) as broker:
         steady = request(topic, int(partitions))
+        settled = Deadline.after(clock.now(), PATIENCE)
+        while refused(broker, steady, clock):
+            # A topic that was just made is not led in all its partitions yet.
+            if settled.expired(clock.now()):
+                raise SystemExit("the broker refuses to take records")
+            clock.sleep(0.1)
         print("ready", flush=True)
         sys.stdin.readline()
         due = clock.now()
         while True:
-            answer = broker.exchange(
-                steady, ProduceResponse, Deadline.after(clock.now(), PATIENCE)
-            )
-            refused = [
-                row.error_code
-                for each in answer.responses
-                for row in each.partition_responses
-                if row.error_code
-            ]
-            if refused:
-                raise SystemExit(f"the broker refuses to take records: {refused[0]!r}")
+            if refused(broker, steady, clock):
+                raise SystemExit("the broker refuses to take records")
             now = clock.now()
             os.write(journal, b"%.6f\n" % now)
             due = max(due + float(pace), now)
