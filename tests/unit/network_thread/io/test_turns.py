@@ -190,6 +190,17 @@ def test_many_wakes_are_one_turn(driver: "Driver") -> None:
     assert (driver.network.turns, driver.network.wakes) == (2, 1)
 
 
+def signal_until(seen: threading.Event) -> None:
+    """Send the main thread signals until it has seen one.
+
+    One that comes just before a system call is handled after it, so that another has to
+    end the call.
+    """
+    while not seen.is_set():
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        seen.wait(0.1)
+
+
 def test_a_signal_handler_wakes(driver: "Driver", monkeypatch: pytest.MonkeyPatch) -> None:
     """In the middle of a poll that the very same thread is in."""
     handler = signal.signal(signal.SIGUSR1, lambda *_: driver.network.wake())
@@ -211,17 +222,20 @@ def test_a_signal_handler_wakes(driver: "Driver", monkeypatch: pytest.MonkeyPatc
     watch = cast("Watch", Announcing(driver.network._watch))
     monkeypatch.setattr(driver.network, "_watch", watch)
 
+    over = threading.Event()
+
     def send() -> None:
         assert waiting.wait(10)
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        signal_until(over)
 
     sender = in_thread(send)
     try:
         assert driver.network.poll(None) == []
     finally:
+        over.set()
         sender.join()
         signal.signal(signal.SIGUSR1, handler)
-    assert driver.network.wakes == 1
+    assert driver.network.wakes >= 1
 
 
 def test_a_signal_alone_does_not_end_the_wait(driver: "Driver") -> None:
@@ -230,8 +244,7 @@ def test_a_signal_alone_does_not_end_the_wait(driver: "Driver") -> None:
     handler = signal.signal(signal.SIGUSR1, lambda *_: seen.set())
 
     def send() -> None:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-        assert seen.wait(10)
+        signal_until(seen)
         driver.network.wake()
 
     sender = in_thread(send)
