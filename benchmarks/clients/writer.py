@@ -53,25 +53,28 @@ def main() -> None:
     journal = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with BrokerConnection(address, Deadline.after(clock.now(), PATIENCE), clock) as broker:
         steady = request(topic, int(partitions))
-        print("ready", flush=True)
-        sys.stdin.readline()
-        due = clock.now()
-        while True:
+
+        def write() -> list[Any]:
             answer = broker.exchange(
                 steady, ProduceResponse, Deadline.after(clock.now(), PATIENCE)
             )
-            refused = [
-                row.error_code
-                for each in answer.responses
-                for row in each.partition_responses
-                if row.error_code
-            ]
-            if refused:
-                raise SystemExit(f"the broker refuses to take records: {refused[0]!r}")
+            rows = (row for each in answer.responses for row in each.partition_responses)
+            return [row.error_code for row in rows if row.error_code]
+
+        # A topic that was made just now has no leaders for a moment.
+        prepared = Deadline.after(clock.now(), PATIENCE)
+        while (refused := write()) and not prepared.expired(clock.now()):
+            clock.sleep(0.1)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        due = clock.now()
+        while not refused:
+            refused = write()
             now = clock.now()
             os.write(journal, b"%.6f\n" % now)
             due = max(due + float(pace), now)
             clock.sleep(due - now)
+        raise SystemExit(f"the broker refuses to take records: {refused[0]!r}")
 
 
 if __name__ == "__main__":
