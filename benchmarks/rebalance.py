@@ -111,12 +111,12 @@ class Group:
     processes: dict[str, Measured] = field(default_factory=dict)
     present: set[str] = field(default_factory=set)
 
-    def prepare(self, count: int) -> list[str]:
-        """Start members that do not join yet; Java's are threads of one process."""
+    def prepare(self, count: int, *, in_a_crowd: bool = False) -> list[str]:
+        """Start members that do not join yet; a crowd of Java's is threads of one process."""
         names = [f"m{len(self.journals) + nth}" for nth in range(count)]
         for name in names:
             self.journals[name] = Journal(self.folder / f"{self.group}-{name}")
-        in_one = count if self.kind.client == "Java" else 1
+        in_one = count if in_a_crowd and self.kind.client == "Java" else 1
         begun = []
         for nth in range(0, count, in_one):
             together = names[nth : nth + in_one]
@@ -168,10 +168,8 @@ class Group:
             members = [self.journals[name] for name in self.present]
             if now - LOOK_BACK >= began and is_shared(members, now - LOOK_BACK, PARTITIONS):
                 return now
-        shares = {
-            name: len(self.journals[name].recent(time.monotonic() - LOOK_BACK))
-            for name in sorted(self.present)
-        }
+        back = time.monotonic() - LOOK_BACK
+        shares = {name: len(self.journals[name].recent(back)) for name in sorted(self.present)}
         raise Unsettled(f"not settled within {within:.0f} s, but {shares}")
 
 
@@ -287,7 +285,7 @@ def crowd(group: Group, beside: Bystanders) -> dict[str, Any]:
         Unsettled: They do not settle.
     """
     two = group.prepare(2)
-    rest = group.prepare(CROWD - 2)
+    rest = group.prepare(CROWD - 2, in_a_crowd=True)
     group.join(two)
     group.settle()
     since = time.monotonic()

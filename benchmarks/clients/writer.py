@@ -45,12 +45,6 @@ def request(topic: str, partitions: int) -> ProduceRequest:
     )
 
 
-def refused(broker: BrokerConnection, steady: ProduceRequest, clock: MonotonicClock) -> bool:
-    """Write once: whether any partition did not take its record."""
-    answer = broker.exchange(steady, ProduceResponse, Deadline.after(clock.now(), PATIENCE))
-    return any(row.error_code for each in answer.responses for row in each.partition_responses)
-
-
 def main() -> None:
     """Write at a steady pace; what was late is not made up for."""
     bootstrap, topic, partitions, pace, path = sys.argv[1:]
@@ -59,22 +53,28 @@ def main() -> None:
     journal = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with BrokerConnection(address, Deadline.after(clock.now(), PATIENCE), clock) as broker:
         steady = request(topic, int(partitions))
-        settled = Deadline.after(clock.now(), PATIENCE)
-        while refused(broker, steady, clock):
-            # A topic that was just made is not led in all its partitions yet.
-            if settled.expired(clock.now()):
-                raise SystemExit("the broker refuses to take records")
+
+        def write() -> list[Any]:
+            answer = broker.exchange(
+                steady, ProduceResponse, Deadline.after(clock.now(), PATIENCE)
+            )
+            rows = (row for each in answer.responses for row in each.partition_responses)
+            return [row.error_code for row in rows if row.error_code]
+
+        # A topic that was made just now has no leaders for a moment.
+        prepared = Deadline.after(clock.now(), PATIENCE)
+        while (refused := write()) and not prepared.expired(clock.now()):
             clock.sleep(0.1)
         print("ready", flush=True)
         sys.stdin.readline()
         due = clock.now()
-        while True:
-            if refused(broker, steady, clock):
-                raise SystemExit("the broker refuses to take records")
+        while not refused:
+            refused = write()
             now = clock.now()
             os.write(journal, b"%.6f\n" % now)
             due = max(due + float(pace), now)
             clock.sleep(due - now)
+        raise SystemExit(f"the broker refuses to take records: {refused[0]!r}")
 
 
 if __name__ == "__main__":
