@@ -23,6 +23,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from importlib import import_module
 
 POLL = 0.2
 SESSION_MS = 6000
@@ -147,12 +148,21 @@ def of_aiokafka(_protocol: str, bootstrap: str, group: str, topic: str) -> Polli
 
 
 CLIENTS = {
-    "bare": ("threading", of_bare),
-    "prokurist": ("prokurist", of_prokurist),
-    "confluent-kafka": ("confluent_kafka", of_confluent_kafka),
-    "kafka-python": ("kafka", of_kafka_python),
-    "aiokafka": ("aiokafka", of_aiokafka),
+    "bare": of_bare,
+    "prokurist": of_prokurist,
+    "confluent-kafka": of_confluent_kafka,
+    "kafka-python": of_kafka_python,
+    "aiokafka": of_aiokafka,
 }
+
+WHOLE = {
+    "bare": ("threading",),
+    "prokurist": ("prokurist.assembly", "prokurist.consumer.consumer", "kio.serial"),
+    "confluent-kafka": ("confluent_kafka",),
+    "kafka-python": ("kafka",),
+    "aiokafka": ("aiokafka",),
+}
+"""What is imported before it joins: all of a client, ours too, which waits until it is built."""
 
 
 def strategy(protocol: str) -> str:
@@ -163,8 +173,9 @@ def strategy(protocol: str) -> str:
 def main() -> None:
     """Join, poll, and leave when told to."""
     client, protocol, bootstrap, group, topic, path = sys.argv[1:]
-    module, make = CLIENTS[client]
-    __import__(module)
+    make = CLIENTS[client]
+    for module in WHOLE[client]:
+        import_module(module)
     journal = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     print("ready", flush=True)
     sys.stdin.readline()
