@@ -162,7 +162,7 @@ WHOLE = {
     "kafka-python": ("kafka",),
     "aiokafka": ("aiokafka",),
 }
-"""What is imported before it joins: all of a client, ours too, which waits until it is built."""
+"""What is imported before it joins: all of a client. Ours waits with most until it is built."""
 
 
 def strategy(protocol: str) -> str:
