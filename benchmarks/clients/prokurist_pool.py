@@ -8,6 +8,7 @@ test harness is in this process, as there is nothing of it in a user's. Beside t
 calls it measures bare waits of the same lengths: what is late there is the machine's.
 """
 
+import logging
 import sys
 import threading
 import time
@@ -148,6 +149,8 @@ def measure(consumers: list[KafkaConsumer], calls: int, busy: int) -> dict[str, 
 
 def main() -> None:
     """Be the program."""
+    # A broker that does not answer is what is measured: nobody has to be told of it.
+    logging.disable(logging.WARNING)
     bootstrap, calls, busy = sys.argv[1:]
     consumers = prepared(bootstrap, CLOSERS)
     wait_for_go()
