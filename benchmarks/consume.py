@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from random import Random
 
 import confluent_kafka
 from conditions import machine, show
@@ -117,7 +118,10 @@ def of_topic(
 
 
 def fill(bootstrap: str, topic: str, count: int, size: int, codec: str) -> None:
-    """Write records to all partitions alike; no two values are the same."""
+    """Write records to all partitions alike; no two values are the same.
+
+    One half of each is random, so that compression makes half of them.
+    """
     producer = confluent_kafka.Producer(
         {
             "bootstrap.servers": bootstrap,
@@ -128,13 +132,14 @@ def fill(bootstrap: str, topic: str, count: int, size: int, codec: str) -> None:
             "queue.buffering.max.messages": 500000,
         }
     )
-    rest = bytes(nth % 251 for nth in range(size - 8))
+    random = Random(size)  # noqa: S311 - it has to compress badly, no more
+    plain = bytes(nth % 251 for nth in range((size - 8) // 2))
+    other = size - 8 - len(plain)
     for nth in range(count):
+        value = nth.to_bytes(8, "big") + plain + random.randbytes(other)
         while True:
             try:
-                producer.produce(
-                    topic, nth.to_bytes(8, "big") + rest, partition=nth % PARTITIONS
-                )
+                producer.produce(topic, value, partition=nth % PARTITIONS)
                 break
             except BufferError:
                 producer.poll(0.05)

@@ -35,36 +35,50 @@ public final class Reading {
                 keys, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
             consumer.assign(all);
             through(consumer, all, count, size);
-            var system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-            long began = System.nanoTime();
-            long used = system.getProcessCpuTime();
-            int passes = 0;
-            double seconds = 0;
-            while (seconds < LONG_ENOUGH) {
-                through(consumer, all, count, size);
-                passes++;
-                seconds = (System.nanoTime() - began) / 1e9;
+            Passed passed = new Passed(0, 0, 0);
+            while (passed.seconds() < LONG_ENOUGH) {
+                passed = passed.and(through(consumer, all, count, size));
             }
-            double cpu = (system.getProcessCpuTime() - used) / 1e9;
             System.out.printf(Locale.ROOT, "{\"rate\": %.1f, \"cpu\": %.4f, \"peak\": %.1f}%n",
-                passes * count / seconds, cpu / (passes * count) * 1e6, peak());
+                passed.records() / passed.seconds(),
+                passed.cpu() / passed.records() * 1e6, peak());
         }
     }
 
-    private static void through(
+    /** What was read after the first records of a pass, in how many seconds of either kind. */
+    private record Passed(long records, double seconds, double cpu) {
+        Passed and(Passed other) {
+            return new Passed(
+                records + other.records, seconds + other.seconds, cpu + other.cpu);
+        }
+    }
+
+    private static Passed through(
             KafkaConsumer<byte[], byte[]> consumer, List<TopicPartition> all, long count, long size) {
+        var system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         consumer.seekToBeginning(all);
         long seen = 0;
         long bytes = 0;
+        long first = 0;
+        long began = 0;
+        long used = 0;
         while (seen < count) {
             for (ConsumerRecord<byte[], byte[]> each : consumer.poll(Duration.ofSeconds(1))) {
                 bytes += each.value().length;
                 seen++;
             }
+            if (first == 0 && seen > 0) {
+                first = seen;
+                began = System.nanoTime();
+                used = system.getProcessCpuTime();
+            }
         }
+        double seconds = (System.nanoTime() - began) / 1e9;
+        double cpu = (system.getProcessCpuTime() - used) / 1e9;
         if (seen != count || bytes != count * size) {
             throw new IllegalStateException("read " + seen + " records of " + bytes + " bytes");
         }
+        return new Passed(seen - first, seconds, cpu);
     }
 
     private static double peak() throws Exception {
