@@ -1,6 +1,6 @@
 """A TCP proxy before a real broker, which does to the wire what a network does.
 
-It delays, swallows, throttles, cuts, resets and refuses, for one direction or
+It delays, swallows, throttles, changes, cuts, resets and refuses, for one direction or
 both, for every connection or only for those that are made from now on.
 
 Thread: one background thread owns every socket; the controls are called from
@@ -25,15 +25,18 @@ from prokurist.events.clock import Clock, MonotonicClock
 from prokurist.testing.proxy_faults import Fault, FaultKind, directions_of, with_fault
 from prokurist.testing.proxy_links import (
     BUFFER_BYTES,
+    LOOPBACK,
     NO_EFFECT,
     Direction,
     Link,
+    bound,
+    listening,
+    unchanged,
 )
 
 __all__ = ["BUFFER_BYTES", "Direction", "Fault", "FaultProxy"]
 
 _ANSWER_WITHIN: Final = 10.0
-_LOOPBACK: Final = "127.0.0.1"
 
 T = TypeVar("T")
 
@@ -57,7 +60,7 @@ class FaultProxy:
         """
         self._upstream = upstream
         self._clock = MonotonicClock() if clock is None else clock
-        self._listener: socket.socket | None = _listening(0)
+        self._listener: socket.socket | None = listening(0)
         self._port: int = self._listener.getsockname()[1]
         self._bound: socket.socket | None = None
         self._selector = selectors.DefaultSelector()
@@ -101,7 +104,7 @@ class FaultProxy:
     @property
     def address(self) -> tuple[str, int]:
         """Where clients connect; the same for the proxy's whole life."""
-        return (_LOOPBACK, self._port)
+        return (LOOPBACK, self._port)
 
     def connections(self) -> int:
         """How many connections there are now."""
@@ -165,6 +168,23 @@ class FaultProxy:
             FaultKind.THROTTLE, direction, amount=bytes_per_second, new_only=new_only
         )
 
+    def change(
+        self,
+        change: Callable[[bytes], bytes],
+        direction: str | None = "to_client",
+        *,
+        new_only: bool = False,
+    ) -> Fault:
+        """Pass other bytes on than came: what no real broker answers on command.
+
+        Args:
+            change: What becomes of each piece that is read, which may be several
+                messages or a part of one; it runs on the proxy's thread.
+            direction: `to_broker` or `to_client`; both if None.
+            new_only: Spare the connections that are there already.
+        """
+        return self._add(FaultKind.CHANGE, direction, change=change, new_only=new_only)
+
     def cut(self, direction: str | None = None, *, new_only: bool = False) -> Fault:
         """Close connections in order (FIN), with what they still held thrown away.
 
@@ -227,9 +247,15 @@ class FaultProxy:
         return fault
 
     def _add(
-        self, kind: FaultKind, direction: str | None, *, amount: float = 0.0, new_only: bool
+        self,
+        kind: FaultKind,
+        direction: str | None,
+        *,
+        amount: float = 0.0,
+        change: Callable[[bytes], bytes] = unchanged,
+        new_only: bool,
     ) -> Fault:
-        fault = Fault(self.end, kind, directions_of(direction), amount=amount)
+        fault = Fault(self.end, kind, directions_of(direction), amount=amount, change=change)
         self._do(lambda: self._put(fault, new_only=new_only))
         return fault
 
@@ -327,7 +353,7 @@ class FaultProxy:
             self._selector.unregister(self._listener)
             self._listener.close()
             # Bound without listening: the kernel refuses, and nobody else gets the port.
-            self._listener, self._bound = None, _bound(self._port)
+            self._listener, self._bound = None, bound(self._port)
         for link in self._links:
             self._apply(link)
 
@@ -360,21 +386,3 @@ class FaultProxy:
                 link.reset(fault.directions)
             else:
                 link.cut(fault.directions)
-
-
-def _bound(port: int) -> socket.socket:
-    bound = socket.socket()
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((_LOOPBACK, port))
-        bound.setblocking(False)
-    except BaseException:
-        bound.close()
-        raise
-    return bound
-
-
-def _listening(port: int) -> socket.socket:
-    listener = _bound(port)
-    listener.listen(128)
-    return listener

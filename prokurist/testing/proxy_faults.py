@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Self
 
-from prokurist.testing.proxy_links import Direction, Effect
+from prokurist.testing.proxy_links import Direction, Effect, unchanged
 
 
 class FaultKind(StrEnum):
@@ -17,6 +17,7 @@ class FaultKind(StrEnum):
     DELAY = "delay"
     SWALLOW = "swallow"
     THROTTLE = "throttle"
+    CHANGE = "change"
     CUT = "cut"
     RESET = "reset"
     REFUSE = "refuse"
@@ -32,6 +33,7 @@ class Fault:
         directions: Iterable[Direction],
         *,
         amount: float = 0.0,
+        change: Callable[[bytes], bytes] = unchanged,
         since: int = 0,
         kept: bool = False,
     ) -> None:
@@ -39,6 +41,7 @@ class Fault:
         self.kind = kind
         self.directions: frozenset[Direction] = frozenset(directions)
         self.amount = amount
+        self.change = change
         self.since = since
         self.kept = kept
 
@@ -71,6 +74,9 @@ def with_fault(effect: Effect, fault: Fault) -> Effect:
             return effect._replace(rate=min(effect.rate, fault.amount))
         case FaultKind.SWALLOW:
             return effect._replace(swallow=True)
+        case FaultKind.CHANGE:
+            before, then = effect.change, fault.change
+            return effect._replace(change=lambda data: then(before(data)))
         case _:
             return effect
 

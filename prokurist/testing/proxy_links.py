@@ -12,13 +12,14 @@ import selectors
 import socket
 import struct
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 BUFFER_BYTES: Final = 256 * 1024
 """The most that one direction of one connection holds; then its sender must wait."""
 
+LOOPBACK: Final = "127.0.0.1"
 _READ_BYTES: Final = 64 * 1024
 _ERRORS: Final = (BlockingIOError, InterruptedError)
 
@@ -40,14 +41,21 @@ class Effect(NamedTuple):
         delay: Seconds by which each is late.
         rate: The most that pass in a second; infinite for no limit.
         swallow: None pass at all.
+        change: What becomes of each piece of the stream, as it was read.
     """
 
     delay: float
     rate: float
     swallow: bool
+    change: Callable[[bytes], bytes]
 
 
-NO_EFFECT: Final = Effect(0.0, math.inf, swallow=False)
+def unchanged(data: bytes) -> bytes:
+    """Bytes as they came."""
+    return data
+
+
+NO_EFFECT: Final = Effect(0.0, math.inf, swallow=False, change=unchanged)
 
 
 class Pipe:
@@ -86,6 +94,7 @@ class Pipe:
         elif self.effect.swallow or self.sink_ended:
             self.lost_bytes = True
         else:
+            data = self.effect.change(data)
             self._chunks.append((now, memoryview(data)))
             self.held += len(data)
 
@@ -338,3 +347,23 @@ def close_with_reset(one: socket.socket) -> None:
     with contextlib.suppress(OSError):
         one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     one.close()
+
+
+def bound(port: int) -> socket.socket:
+    """A socket that has a port of loopback and does not listen; 0 for any that is free."""
+    one = socket.socket()
+    try:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        one.bind((LOOPBACK, port))
+        one.setblocking(False)
+    except BaseException:
+        one.close()
+        raise
+    return one
+
+
+def listening(port: int) -> socket.socket:
+    """The same, and it listens."""
+    listener = bound(port)
+    listener.listen(128)
+    return listener

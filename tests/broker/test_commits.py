@@ -183,6 +183,51 @@ def test_errors_until_the_end_are_counted(ours: Ours) -> None:
     assert not caught.value.may_have_happened
 
 
+class Answering:
+    """Puts an error code into the first answers to commits that pass."""
+
+    def __init__(self, code: int, times: int) -> None:
+        self.left = times
+        self._well, self._ill = (
+            b"\x07orders\x02" + bytes(4) + each.to_bytes(2, "big") + bytes(3)
+            for each in (0, code)
+        )
+
+    def __call__(self, data: bytes) -> bytes:
+        """What becomes of some bytes that a broker sent."""
+        if self.left and data.endswith(self._well):
+            self.left -= 1
+            return data.removesuffix(self._well) + self._ill
+        return data
+
+
+@pytest.mark.parametrize(
+    ("code", "searches"), [(14, 0), (7, 2)], ids=["loading (B43)", "timed out (B45)"]
+)
+def test_an_answer_that_asks_for_patience(
+    ours: Ours, orders: RealKafka, code: int, searches: int
+) -> None:
+    """B4, B43, B45: tried again; the coordinator is kept while it loads, or looked up anew.
+
+    No real one says either on command, so the code is put into its answers on their way.
+    """
+    consumer = ours()
+    consumer.commit_sync(at(1), timeout=20)
+    changed = Answering(code, times=2)
+    commits, found = requests(consumer, "OffsetCommit"), requests(consumer, "FindCoordinator")
+    with orders.proxy().change(changed):
+        consumer.commit_sync(at(2), timeout=20)
+    assert not changed.left
+    assert requests(consumer, "OffsetCommit") == commits + 3
+    assert requests(consumer, "FindCoordinator") == found + searches
+    assert consumer.committed(TP, timeout=20) == at(2)
+
+
+def requests(consumer: KafkaConsumer, api: str) -> float:
+    """How many of a kind it has written."""
+    return consumer.metrics().get(f'prokurist_requests_total{{api="{api}"}}', 0)
+
+
 def test_a_topic_that_comes_within_the_time(ours: Ours, orders: RealKafka) -> None:
     """B4: refused at first, taken when it is there, in the same call."""
     consumer = ours()

@@ -110,6 +110,18 @@ def test_delays_add_up_and_healing_lets_go(
     assert read(server, 3) == b"two"
 
 
+def test_bytes_are_changed_on_their_way(connect: Connecting, proxy: FaultProxy) -> None:
+    """Each piece, in one direction, by several changes in turn, until they are healed."""
+    client, server = connect()
+    with proxy.change(bytes.upper), proxy.change(lambda data: data.replace(b"NO", b"yes")):
+        client.sendall(b"is it so?")
+        assert read(server, 9) == b"is it so?"
+        server.sendall(b"no, it is")
+        assert read(client, 10) == b"yes, IT IS"
+    server.sendall(b"no")
+    assert read(client, 2) == b"no"
+
+
 def test_swallowed_bytes_never_arrive_and_their_stream_ends(
     connect: Connecting, proxy: FaultProxy
 ) -> None:
