@@ -7,7 +7,7 @@ nothing off it: the median of several rounds, in which all take turns. Beside a 
 stands how many times as many our native twin reads with every value touched. A peer
 that is not installed, or lacks the library for a compression, is left out.
 
-    python benchmarks/codec.py [--batch BYTES] [--runs N] [--json FILE]
+    python benchmarks/decode.py [--batch BYTES] [--runs N] [--json FILE]
 """
 
 import argparse
