@@ -381,6 +381,14 @@ LOG_TRUNCATED: Final = _fetch(
     "the log of {partition} was cut back before {position}",
     "Records that were read are gone: an unclean leader election, as a rule.",
 )
+TOPICS_MADE_ANEW: Final = _fetch(
+    "topics_made_anew",
+    Level.WARNING,
+    "deleted and made anew: {topics}; how far the old was read counts no more for {partitions}",
+    "A topic that is read was deleted, and another made by its name. It is read from where "
+    "`auto.offset.reset` says, by the consumer protocol when the group has given it.",
+    also=("count",),
+)
 LAG_UNKNOWN: Final = _fetch(
     "lag_unknown",
     Level.INFO,

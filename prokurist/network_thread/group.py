@@ -51,6 +51,7 @@ class Group:
     Attributes:
         coordinator: Who coordinates the group.
         commits: Commits, and looks up what was committed.
+        auto: Commits what nobody has asked for.
         membership: Our place in it.
     """
 
@@ -83,7 +84,7 @@ class Group:
             backoff,
             Stamps(enrolment, subscription.owned),
         )
-        self._auto = AutoCommits(self.commits)
+        self.auto: AutoCommits = AutoCommits(self.commits)
         interval = config.max_poll_interval_ms / 1000
         steps = Steps(background, subscription, presence, auto_commit=config.enable_auto_commit)
         self.membership: Membership = membership_of(
@@ -106,7 +107,7 @@ class Group:
                 background,
                 steps,
                 Handover(
-                    subscription, steps, self._auto, timer, interval, changed, client.trace
+                    subscription, steps, self.auto, timer, interval, changed, client.trace
                 ),
             ),
         )
@@ -114,15 +115,17 @@ class Group:
     def take(self, event: GroupEvent) -> None:
         """Begin what an event asks for."""
         match event:
-            case Commit(call, offsets, identity):
-                self._auto.overtake(offsets)
-                self._calls.start(call, self.commits.commit(call, offsets, identity))
-            case CommitOnce(call, offsets, identity):
-                self._auto.overtake(offsets)
-                self._calls.start(call, self.commits.commit_once(call, offsets, identity))
-            case AutoCommit(call, offsets, identity):
-                self._auto.overtake(offsets)
-                self._calls.start(call, self._auto.commit(call, offsets, identity))
+            case Commit(call, offsets, identity, topics):
+                self.auto.overtake(offsets)
+                self._calls.start(call, self.commits.commit(call, offsets, identity, topics))
+            case CommitOnce(call, offsets, identity, topics):
+                self.auto.overtake(offsets)
+                self._calls.start(
+                    call, self.commits.commit_once(call, offsets, identity, topics)
+                )
+            case AutoCommit():
+                self.auto.overtake(event.offsets)
+                self._calls.start(event.call, self.auto.commit(event))
             case LookUpCommitted(call, partitions):
                 self._calls.start(call, self.commits.committed(call, partitions))
             case Polled():

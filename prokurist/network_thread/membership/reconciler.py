@@ -95,8 +95,9 @@ class Reconciler:
         )
         self._is_changed = self._is_changed or target != self._target
         self._target = target
-        self.go_on()
-        if not self.is_working and not self.is_needed:
+        if self.is_needed:
+            self.go_on()
+        elif not self.is_working:
             self._settle()
 
     def go_on(self) -> None:
@@ -135,7 +136,8 @@ class Reconciler:
         while self.is_needed:
             gone = self._gone()
             if gone:
-                if not await self._handover.give_back(self._term, gone):
+                anew = {tp.topic: each for tp, each in self._named().items() if tp in gone}
+                if not await self._handover.give_back(self._term, gone, anew):
                     return Outcome.STUCK
                 for tp in gone:
                     del self._held[tp]
@@ -144,7 +146,7 @@ class Reconciler:
             named = self._named()
             new = {tp: each for tp, each in named.items() if tp not in self._read}
             self._held.update(new)
-            if not await self._handover.take(self._term, frozenset(new)):
+            if not await self._handover.take(self._term, frozenset(new), new):
                 return Outcome.STUCK
             self._greeted = True
             self._read.update(new)

@@ -39,11 +39,11 @@ class Hands:
         self.coming = Promise[bool]()
         self.going = Promise[bool]()
 
-    async def take(self, _term: int, _partitions: Partitions) -> bool:
+    async def take(self, _term: int, _partitions: Partitions, _ids: object) -> bool:
         """See `Handover`."""
         return await self.coming
 
-    async def give_back(self, _term: int, _partitions: Partitions) -> bool:
+    async def give_back(self, _term: int, _partitions: Partitions, _anew: object) -> bool:
         """See `Handover`."""
         return await self.going
 
@@ -79,6 +79,16 @@ def test_what_goes_is_owned_until_it_is_gone() -> None:
     hands.going.keep(True)
     assert it.owned() == ()
     assert settled == [True]
+
+
+def test_what_nobody_has_to_be_asked_for_is_settled_once() -> None:
+    """B138: what has come and gone in the same step is one thing to tell of."""
+    hands, settled = Hands(), list[bool]()
+    hands.coming.keep(True)
+    it = reconciler(hands, settled)
+    it.aim((assigned(0, 1),))
+    assert settled == [True]
+    assert it.owned() == (assigned(0, 1),)
 
 
 def test_another_wish_that_asks_for_nothing_is_settled_at_once() -> None:
