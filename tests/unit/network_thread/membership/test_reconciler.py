@@ -48,13 +48,15 @@ class Hands:
         return await self.going
 
 
-def reconciler(hands: Hands, settled: list[bool]) -> Reconciler:
+def reconciler(
+    hands: Hands, settled: list[bool], stuck: list[bool] | None = None
+) -> Reconciler:
     """One of a membership that has just begun."""
     made = Reconciler(
         cast("Handover", hands),
         cast("TopicNames", Names()),
         settled.append,
-        lambda: None,
+        ([] if stuck is None else stuck).append,
     )
     made.begin(1)
     return made
@@ -89,6 +91,25 @@ def test_what_nobody_has_to_be_asked_for_is_settled_once() -> None:
     it.aim((assigned(0, 1),))
     assert settled == [True]
     assert it.owned() == (assigned(0, 1),)
+
+
+def test_what_the_listener_will_not_have_is_no_reason_to_say_nothing() -> None:
+    """B152: once for each change of the coordinator's mind, when nothing is to be given back."""
+    hands, settled, stuck = Hands(), list[bool](), list[bool]()
+    it = reconciler(hands, settled, stuck)
+    hands.coming.keep(False)
+    it.aim((assigned(0, 1),))
+    it.go_on()
+    assert stuck == [True, False]
+    hands.going.keep(False)
+    it.aim((assigned(0),))
+    assert stuck == [True, False, False], "what is to go has not gone"
+    hands.going = Promise[bool]()
+    hands.going.keep(True)
+    it.go_on()
+    assert stuck == [True, False, False, True]
+    assert it.owned() == ()
+    assert not settled
 
 
 def test_another_wish_that_asks_for_nothing_is_settled_at_once() -> None:
