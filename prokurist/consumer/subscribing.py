@@ -211,11 +211,14 @@ class Subscribing(Placing):
         """Leave the group, by the call's deadline; no wake-up ends it."""
         if self._subscription.subscribed is None:
             return
+        given_back = frozenset[TopicPartition]()
+        if self._enrolment.identity.is_counted:
+            given_back = self._subscription.owned()
         self._subscription.unsubscribe()
         self._listeners.follow(None)
         self._drop_stale()
         try:
-            self._caller.post(Leave(call, how))
+            self._caller.post(Leave(call, how, given_back))
         except KafkaException as dead:
             self._caller.trace.tell(LEAVE_UNASKED, error=dead)
         else:

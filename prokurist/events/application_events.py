@@ -200,10 +200,12 @@ class Leave:
 
     Attributes:
         how: Whether it is told at all, and as what.
+        partitions: What the user gives back by that; nothing where it was lost before.
     """
 
     call: Call
     how: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
+    partitions: frozenset[TopicPartition] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,7 +243,7 @@ PARTITIONS_REVOKED: Final = _group(
     "partitions_revoked",
     Level.INFO,
     "given back: {partitions}",
-    "What the group wants back, and has.",
+    "What the group wants back, and has; or what `unsubscribe` or `close` has given back.",
     also=("count",),
 )
 PARTITIONS_LOST: Final = _group(

@@ -87,6 +87,9 @@ class Group:
         self.auto: AutoCommits = AutoCommits(self.commits)
         interval = config.max_poll_interval_ms / 1000
         steps = Steps(background, subscription, presence, auto_commit=config.enable_auto_commit)
+        self._handover = Handover(
+            subscription, steps, self.auto, timer, interval, changed, client.trace
+        )
         self.membership: Membership = membership_of(
             config,
             Ground(
@@ -106,9 +109,7 @@ class Group:
                 presence,
                 background,
                 steps,
-                Handover(
-                    subscription, steps, self.auto, timer, interval, changed, client.trace
-                ),
+                self._handover,
             ),
         )
 
@@ -134,7 +135,8 @@ class Group:
                 self.membership.step_done(event)
             case Rejoin(_, reason):
                 self.membership.rejoin(reason)
-            case Leave(call, how):
+            case Leave(call, how, partitions):
+                self._handover.tell_given_back(partitions)
                 self._calls.start(call, self.membership.leave(call, how))
 
     def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:

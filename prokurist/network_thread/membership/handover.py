@@ -83,7 +83,7 @@ class Handover:
             await self._commit(commit)
         if heard and not await self._steps.tell(StepKind.REVOKED, heard):
             return False
-        self._tell(PARTITIONS_REVOKED, partitions)
+        self.tell_given_back(partitions)
         return self._drop(term, partitions)
 
     async def take(
@@ -120,6 +120,10 @@ class Handover:
         if heard:
             await self._steps.tell(StepKind.LOST, heard)
         self._drop(term, self._subscription.owned())
+
+    def tell_given_back(self, partitions: Partitions) -> None:
+        """Tell operators what is given back, to the group that wants it or by the user."""
+        self._tell(PARTITIONS_REVOKED, partitions)
 
     def _tell(self, kind: Kind, partitions: Partitions) -> None:
         if partitions:
