@@ -5,7 +5,7 @@ the network thread is not touched by anybody else once that thread runs.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import count
@@ -70,7 +70,7 @@ from prokurist.network_thread.validation_manager import ValidationManager
 from prokurist.network_thread.wire import codec, schema
 from prokurist.network_thread.wire.api_versions import ApiVersions
 from prokurist.network_thread.wire.versions import Versions
-from prokurist.types import Node
+from prokurist.types import Node, TopicPartition
 
 IN_FLIGHT: Final = 100
 """Requests on one connection at once; Java's consumer has the same bound."""
@@ -251,6 +251,7 @@ def consumer_machinery(
         read_committed=read_committed,
         time_of_day=time_of_day,
         trace=trace,
+        ended=nothing_to_commit if group is None else group.auto.overtake,
     )
     buffer = FetchBuffer[Any]()
     fetches = FetchManager(
@@ -372,6 +373,10 @@ def without_group(event: GroupEvent) -> None:
             f"{event.call.operation} needs a group: set group.id in the configuration"
         )
     )
+
+
+def nothing_to_commit(_partitions: Collection[TopicPartition]) -> None:
+    """A client without a group has no commits that could end."""
 
 
 def fetch_limits(config: ConsumerConfig) -> FetchLimits:

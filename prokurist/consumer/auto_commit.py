@@ -19,8 +19,13 @@ from collections.abc import Collection
 
 from prokurist.consumer.calling import LAST_TURN, Caller
 from prokurist.consumer.interceptors import Interceptors
-from prokurist.errors import KafkaException, TimeoutException
-from prokurist.events.application_events import AutoCommit, Commit
+from prokurist.errors import (
+    KafkaException,
+    TimeoutException,
+    UnknownTopicIdException,
+    UnknownTopicOrPartitionException,
+)
+from prokurist.events.application_events import AutoCommit
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.membership import Enrolment, Role
@@ -93,13 +98,13 @@ class AutoCommitter:
 
         It goes out even if another is under way: that may be of an earlier moment.
         """
-        returned = self._subscription.returned()
+        returned, topics = self._subscription.returned()
         offsets = {tp: at for tp, at in returned.items() if tp in partitions}
         if not offsets:
             return None
         call = self._caller.call("auto-commit", math.inf, partitions=tuple(offsets))
         self._under_way.append(call)
-        return AutoCommit(call, offsets, self._enrolment.identity)
+        return AutoCommit(call, offsets, self._enrolment.identity, topics)
 
     def tell(self) -> None:
         """Look how commits have ended."""
@@ -133,7 +138,7 @@ class AutoCommitter:
         return None if last_call is None else self._told_of_last(last_call, deadline)
 
     def _commit_last(self, deadline: Deadline) -> Call | None:
-        offsets = self._subscription.returned()
+        offsets, topics = self._subscription.returned(unasked=True)
         identity = self._enrolment.identity.of_the_last_generation
         if not offsets:
             return None
@@ -143,7 +148,7 @@ class AutoCommitter:
         now, trace = self._caller.now(), self._caller.tracing
         call = Call("close", now, deadline, partitions=tuple(offsets), trace=trace)
         try:
-            self._caller.post(Commit(call, offsets, identity))
+            self._caller.post(AutoCommit(call, offsets, identity, topics))
         except KafkaException as dead:
             self._unsaved("without committing the last offsets", dead)
             return None
@@ -162,19 +167,21 @@ class AutoCommitter:
             self._interceptors.on_commit(call.result())
         except TimeoutException as late:
             self._unsaved("before the last offsets were known to be committed", late)
+        except (UnknownTopicOrPartitionException, UnknownTopicIdException) as gone:
+            self._unsaved("without committing the last offsets", gone)
         except KafkaException as error:
             return error
         return None
 
     def _commit(self) -> None:
-        offsets = self._subscription.returned()
+        offsets, topics = self._subscription.returned(unasked=True)
         identity = self._enrolment.identity.of_the_last_generation
         # Whom the group does not count has nothing: it would refuse the commit.
         if offsets and identity.role is not Role.OUTSIDE:
             call = self._caller.call("auto-commit", None, partitions=tuple(offsets))
             try:
                 self._under_way.append(call)
-                self._caller.post(AutoCommit(call, offsets, identity))
+                self._caller.post(AutoCommit(call, offsets, identity, topics))
             except KafkaException as dead:
                 # It is told like any other; the call that we are in says so or need not.
                 call.fail(dead)

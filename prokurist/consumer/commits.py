@@ -27,6 +27,7 @@ from prokurist.events.application_events import Commit, CommitOnce
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.membership import Enrolment
+from prokurist.events.subscription import Returned
 from prokurist.events.tellings import ASYNC_COMMIT_FAILED, COMMIT_CALLBACK_RAISED_AGAIN
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
@@ -60,19 +61,20 @@ class Commits:
         self._enrolment = enrolment
         self._line: deque[tuple[Call, Offsets, CommitCallback | None]] = deque()
 
-    def sync(self, offsets: Offsets, timeout: float | timedelta | None) -> None:
+    def sync(self, returned: Returned, timeout: float | timedelta | None) -> None:
         """Commit offsets and wait, for earlier commits and their callbacks too.
 
         The commit is posted at once, behind the earlier ones on their connection:
         waiting for those delays only the return, and counts against the timeout.
         What a callback raises is raised when the own commit has ended.
         """
+        offsets, topics = returned
         call = self._caller.call("commit_sync", timeout, partitions=tuple(offsets))
         self._caller.raise_if_woken()
         raised: Exception | None = None
         try:
             if offsets:
-                self._caller.post(Commit(call, offsets, self._enrolment.identity))
+                self._caller.post(Commit(call, offsets, self._enrolment.identity, topics))
             try:
                 in_time = self._wait(call.deadline)
             except WakeupException:
@@ -90,8 +92,9 @@ class Commits:
         if raised is not None:
             raise raised
 
-    def later(self, offsets: Offsets, callback: CommitCallback | None) -> None:
+    def later(self, returned: Returned, callback: CommitCallback | None) -> None:
         """Have offsets committed, once, without waiting."""
+        offsets, topics = returned
         call = self._caller.call("commit_async", None, partitions=tuple(offsets))
         try:
             self._line.append((call, offsets, callback))
@@ -103,7 +106,7 @@ class Commits:
                     )
                 )
             elif offsets:
-                self._caller.post(CommitOnce(call, offsets, self._enrolment.identity))
+                self._caller.post(CommitOnce(call, offsets, self._enrolment.identity, topics))
             else:
                 call.finish()
         except BaseException:

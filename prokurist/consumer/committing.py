@@ -9,7 +9,8 @@ from datetime import timedelta
 from prokurist.consumer.arguments import offsets_in
 from prokurist.consumer.calling import Caller
 from prokurist.consumer.commits import CommitCallback, Commits
-from prokurist.events.subscription import Subscription
+from prokurist.events.application_events import BY_NAME
+from prokurist.events.subscription import Returned, Subscription
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
@@ -43,7 +44,9 @@ class Committing:
         """
         given = None if offsets is None else offsets_in(offsets)
         with self._caller.inside("commit_sync"):
-            wanted = self._subscription.returned() if given is None else given
+            wanted = (
+                self._subscription.returned() if given is None else Returned(given, BY_NAME)
+            )
             self._commits.sync(wanted, timeout)
 
     def commit_async(
@@ -65,6 +68,8 @@ class Committing:
         if callback is not None and not callable(callback):
             raise TypeError(f"a commit callback is callable, not {callback!r}")
         with self._caller.inside("commit_async"):
-            wanted = self._subscription.returned() if given is None else given
+            wanted = (
+                self._subscription.returned() if given is None else Returned(given, BY_NAME)
+            )
             self._commits.later(wanted, callback)
             self._commits.run_callbacks()

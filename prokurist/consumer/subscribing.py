@@ -190,12 +190,18 @@ class Subscribing(Placing):
         if self._subscription.subscribed is not None:
             self._auto.let_go()
             failed = self._part()
+            # Before it is left: what is about the subscription is nobody's after that.
+            self._tell_unraised()
             self._leave(call)
-        while error := self._background.take_pending(self._subscription.still_wanted):
-            self._caller.trace.tell(ERROR_UNRAISED, error=error)
+        self._tell_unraised()
         self._change_assignment(())
         if failed is not None:
             raise failed
+
+    def _tell_unraised(self) -> None:
+        """Tell of the errors that the next poll would have raised."""
+        while error := self._background.take_pending(self._subscription.still_wanted):
+            self._caller.trace.tell(ERROR_UNRAISED, error=error)
 
     def _part(self) -> Exception | None:
         """Tell the listener what goes: what it raised. From here on no record is returned."""
@@ -211,11 +217,14 @@ class Subscribing(Placing):
         """Leave the group, by the call's deadline; no wake-up ends it."""
         if self._subscription.subscribed is None:
             return
+        given_back = frozenset[TopicPartition]()
+        if self._enrolment.identity.is_counted:
+            given_back = self._subscription.owned()
         self._subscription.unsubscribe()
         self._listeners.follow(None)
         self._drop_stale()
         try:
-            self._caller.post(Leave(call, how))
+            self._caller.post(Leave(call, how, given_back))
         except KafkaException as dead:
             self._caller.trace.tell(LEAVE_UNASKED, error=dead)
         else:

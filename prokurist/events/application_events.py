@@ -5,14 +5,19 @@ carries his Call, and so its deadline.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
+from uuid import UUID
 
 from prokurist.events.background_events import Step
 from prokurist.events.call import Call
 from prokurist.events.membership import NOBODY, Identity
 from prokurist.types import GroupMembershipOperation, OffsetAndMetadata, TopicPartition
+
+BY_NAME: Final[Mapping[str, UUID]] = MappingProxyType({})
+"""No topic is known by its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +26,14 @@ class Commit:
 
     Attributes:
         identity: Who we were when they were to be committed.
+        topics: The ids of the topics that were read so far, where that is known; of
+            offsets that the user has named, nobody knows it.
     """
 
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
     identity: Identity = NOBODY
+    topics: Mapping[str, UUID] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,7 @@ class CommitOnce:
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
     identity: Identity = NOBODY
+    topics: Mapping[str, UUID] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,7 @@ class AutoCommit:
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
     identity: Identity = NOBODY
+    topics: Mapping[str, UUID] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +200,12 @@ class Leave:
 
     Attributes:
         how: Whether it is told at all, and as what.
+        partitions: What the user gives back by that; nothing where it was lost before.
     """
 
     call: Call
     how: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
+    partitions: frozenset[TopicPartition] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

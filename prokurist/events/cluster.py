@@ -133,6 +133,14 @@ class Cluster:
             version=self.version + 1,
         )
 
+    def ids_of(self, topics: Iterable[str]) -> dict[str, UUID]:
+        """The ids of some topics, of those whose id is known."""
+        return {
+            topic: view.id
+            for topic in topics
+            if (view := self.topics.get(topic)) is not None and view.id is not None
+        }
+
     def partition(self, tp: TopicPartition) -> PartitionView | None:
         """What is known of a partition."""
         topic = self.topics.get(tp.topic)

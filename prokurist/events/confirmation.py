@@ -130,10 +130,14 @@ class Confirmation(Assignment):
 
 
 def truncated(
-    tp: TopicPartition, offset: int, epoch: int | None, end_offset: int | None
+    tp: TopicPartition,
+    offset: int,
+    epoch: int | None = None,
+    end_offset: int | None = None,
+    *,
+    where: str = "the leader cannot tell where",
 ) -> LogTruncationException:
     """What to say of a log that was cut back, to a user without a policy."""
-    where = "the leader cannot tell where"
     divergent: dict[TopicPartition, OffsetAndMetadata] = {}
     if epoch is not None and end_offset is not None:
         where = f"it parts from what was read at offset {end_offset}"

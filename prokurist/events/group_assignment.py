@@ -14,9 +14,11 @@ changes nothing.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
+from uuid import UUID
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
@@ -25,6 +27,9 @@ from prokurist.events.partition_state import PartitionState
 from prokurist.types import SubscriptionPattern, TopicPartition
 
 Pattern: TypeAlias = re.Pattern[str] | SubscriptionPattern
+
+NO_IDS: Final[Mapping[TopicPartition, UUID]] = MappingProxyType({})
+"""A group that gives partitions by their names alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +180,21 @@ class GroupAssignment(Assignment):
             self._keep([tp for tp in self._partitions if tp not in partitions])
             return True
 
-    def add(self, term: int, partitions: Iterable[TopicPartition], *, awaiting: bool) -> bool:
+    def add(
+        self,
+        term: int,
+        partitions: Iterable[TopicPartition],
+        *,
+        awaiting: bool,
+        ids: Mapping[TopicPartition, UUID] = NO_IDS,
+    ) -> bool:
         """These are ours from now on; False when the term is over.
 
         Args:
             term: In which that was decided.
             partitions: Which.
             awaiting: Whether they are fetched only when their callback has returned.
+            ids: Of which topics they are, where the group has given them by that.
         """
         with self._lock:
             if not self._goes_on(term):
@@ -190,6 +203,8 @@ class GroupAssignment(Assignment):
                 state = self._partitions.setdefault(tp, PartitionState(self._ticket()))
                 state.awaiting = awaiting
                 state.told = state.told or not awaiting
+                state.topic = ids.get(tp, state.topic)
+                state.by_id = tp in ids
             self._generation += 1
             return True
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Final, Protocol
+from uuid import UUID
 
 from prokurist.config import OffsetReset
 
@@ -103,6 +104,8 @@ class PartitionState:
         end: Where the log ends, as far as we have heard; for the lag.
         end_asked: Whether that is being looked up.
         start: Where the log begins, as far as we have heard.
+        topic: The id of the topic that it is of; None where nobody has told one yet.
+        by_id: Whether the group has given it by that id, and not by its name.
     """
 
     __slots__ = (
@@ -111,6 +114,7 @@ class PartitionState:
         "asked",
         "awaiting",
         "born",
+        "by_id",
         "confirmed_in",
         "end",
         "end_asked",
@@ -125,6 +129,7 @@ class PartitionState:
         "stuck",
         "ticket",
         "told",
+        "topic",
     )
 
     def __init__(self, ticket: int) -> None:
@@ -147,6 +152,20 @@ class PartitionState:
         self.reset: OffsetReset | None = None
         self.paused: bool = False
         self.stuck: bool = False
+        self.topic: UUID | None = None
+        self.by_id: bool = False
+
+    def made_anew(self, topic: UUID) -> "PartitionState":
+        """The same of another topic by the same name: of what was read, nothing stays.
+
+        Args:
+            topic: The other topic's id.
+        """
+        anew = PartitionState(self.ticket)
+        anew.topic = topic
+        anew.giving_up, anew.awaiting = self.giving_up, self.awaiting
+        anew.told, anew.paused = self.told, self.paused
+        return anew
 
     @property
     def returned(self) -> Position | None:

@@ -9,8 +9,9 @@ to the ticket under which it was asked: if the user has sought elsewhere or
 assigned anew in the meantime, it is dropped, and `settle` says so.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
+from uuid import UUID
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
@@ -19,6 +20,7 @@ from prokurist.events.confirmation import Confirmation
 from prokurist.events.fetching import Fetching
 from prokurist.events.group_assignment import GroupAssignment
 from prokurist.events.partition_state import PartitionState, Position, Standing
+from prokurist.events.topic_ids import TopicIds
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
@@ -40,7 +42,19 @@ class Place(NamedTuple):
     paused: bool
 
 
-class Subscription(Confirmation, Fetching, GroupAssignment):
+class Returned(NamedTuple):
+    """How far the user has done with what is assigned.
+
+    Attributes:
+        offsets: One past that.
+        topics: The ids of the topics that these are of, as far as they are known.
+    """
+
+    offsets: dict[TopicPartition, OffsetAndMetadata]
+    topics: Mapping[str, UUID]
+
+
+class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
     """See the module.
 
     Args:
@@ -137,14 +151,28 @@ class Subscription(Confirmation, Fetching, GroupAssignment):
                 return None
             return state.done.offset
 
-    def returned(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What a commit without offsets commits: one past what the user has done with."""
+    def returned(self, *, unasked: bool = False) -> Returned:
+        """What a commit without offsets commits: one past what the user has done with.
+
+        Nothing of a topic that was deleted, and whose name stands for another one.
+
+        Args:
+            unasked: Leave out as well what is of a topic that is not there just now:
+                nobody waits for that to come back, and it will be another one.
+        """
         with self._lock:
-            return {
-                tp: OffsetAndMetadata(done.offset, "", done.epoch)
+            absent = self._absent if unasked else frozenset[str]()
+            done = {
+                tp: (done, state.topic)
                 for tp, state in self._partitions.items()
                 if (done := state.done) is not None
+                and tp.topic not in absent
+                and not self._has_ended(tp, state)
             }
+        return Returned(
+            {tp: OffsetAndMetadata(at.offset, "", at.epoch) for tp, (at, _) in done.items()},
+            {tp.topic: topic for tp, (_, topic) in done.items() if topic is not None},
+        )
 
     def ask_missing(self) -> bool:
         """Take note that `poll` asks for all positions that are missing or unconfirmed.

@@ -243,7 +243,7 @@ PARTITIONS_REVOKED: Final = _group(
     "partitions_revoked",
     Level.INFO,
     "given back: {partitions}",
-    "What the group wants back, and has.",
+    "What the group wants back, and has; or what `unsubscribe` or `close` has given back.",
     also=("count",),
 )
 PARTITIONS_LOST: Final = _group(
@@ -380,6 +380,14 @@ LOG_TRUNCATED: Final = _fetch(
     Level.WARNING,
     "the log of {partition} was cut back before {position}",
     "Records that were read are gone: an unclean leader election, as a rule.",
+)
+TOPICS_MADE_ANEW: Final = _fetch(
+    "topics_made_anew",
+    Level.WARNING,
+    "deleted and made anew: {topics}; how far the old was read counts no more for {partitions}",
+    "A topic that is read was deleted, and another made by its name. It is read from where "
+    "`auto.offset.reset` says, by the consumer protocol when the group has given it.",
+    also=("count",),
 )
 LAG_UNKNOWN: Final = _fetch(
     "lag_unknown",

@@ -11,12 +11,12 @@ An attempt that is on the wire already does no harm: the later commit is behind 
 the same connection, and a broker takes one after the other.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
+from prokurist.events.application_events import AutoCommit
 from prokurist.events.call import Call
-from prokurist.events.membership import NOBODY, Identity
 from prokurist.network_thread.commit_manager import CommitManager
-from prokurist.network_thread.verdicts import OFFSET_COMMIT, Verdicts
+from prokurist.network_thread.verdicts import UNASKED_COMMIT
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
@@ -27,28 +27,30 @@ class AutoCommits:
         self._commits = commits
         self._overtaken: dict[Call, set[TopicPartition]] = {}
 
-    async def commit(
-        self,
-        call: Call,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata],
-        identity: Identity = NOBODY,
-        table: Verdicts = OFFSET_COMMIT,
-    ) -> dict[TopicPartition, OffsetAndMetadata]:
+    async def commit(self, wish: AutoCommit) -> dict[TopicPartition, OffsetAndMetadata]:
         """Commit a snapshot; what is overtaken between two attempts is left out.
 
         Returns:
             What was committed.
         """
-        overtaken = self._overtaken[call] = set()
+        overtaken = self._overtaken[wish.call] = set()
         try:
             return await self._commits.commit(
-                call, offsets, identity, overtaken=overtaken, table=table
+                wish.call,
+                wish.offsets,
+                wish.identity,
+                wish.topics,
+                overtaken=overtaken,
+                table=UNASKED_COMMIT,
             )
         finally:
-            del self._overtaken[call]
+            del self._overtaken[wish.call]
 
     def overtake(self, partitions: Iterable[TopicPartition]) -> None:
-        """These are committed anew: no older snapshot is tried again for them."""
+        """No snapshot that is under way is tried again for these.
+
+        They are committed anew, or were of a topic that is no more.
+        """
         later = frozenset(partitions)
         for each in self._overtaken.values():
             each.update(later)

@@ -7,13 +7,16 @@ and go round again until it is done, fatal, or the caller's time is over.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
+from uuid import UUID
 
 from prokurist.errors import (
+    CommitFailedException,
     GroupAuthorizationException,
     KafkaException,
     OffsetMetadataTooLarge,
     TopicAuthorizationException,
 )
+from prokurist.events.application_events import BY_NAME
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call, Try
 from prokurist.events.membership import NOBODY, Identity
@@ -43,6 +46,7 @@ OFFSET_METADATA_TOO_LARGE = 12
 TOPIC_AUTHORIZATION_FAILED = 29
 GROUP_AUTHORIZATION_FAILED = 30
 
+UNKNOWN_TOPIC_ID = 100
 REQUEST_TIMED_OUT = 7
 APPLIED = frozenset({REQUEST_TIMED_OUT, 15, 20})
 """Codes after which the commit may be in the coordinator's log all the same.
@@ -50,6 +54,12 @@ APPLIED = frozenset({REQUEST_TIMED_OUT, 15, 20})
 COORDINATOR_NOT_AVAILABLE (15) is also what a coordinator makes of a write that was
 appended and not replicated in time, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) included.
 """
+
+UNKNOWN = {
+    3: "the coordinator knows no such partition: its topic was deleted, is new, or has fewer",
+    UNKNOWN_TOPIC_ID: "the coordinator knows no topic of that id: it was deleted, or is new",
+}
+"""What to say of partitions that are not there, by the code."""
 
 UNNAMED = REQUEST_TIMED_OUT
 """What counts for a partition that an answer passes over in silence."""
@@ -92,6 +102,7 @@ class CommitManager:
         call: Call,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         identity: Identity = NOBODY,
+        topics: Mapping[str, UUID] = BY_NAME,
         *,
         overtaken: Collection[TopicPartition] = frozenset(),
         table: Verdicts = OFFSET_COMMIT,
@@ -102,6 +113,7 @@ class CommitManager:
             call: For whom.
             offsets: What.
             identity: Who we were when it was wished.
+            topics: Of which topics these are, as far as that is known.
             overtaken: Which of them need no further attempt; it may grow meanwhile.
             table: What the codes of an answer mean.
 
@@ -113,7 +125,7 @@ class CommitManager:
         failures = 0
         while left:
             node = await self._coordinator.known(call)
-            request = self._request(left, identity)
+            request = self._request(left, identity, topics)
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
                 answer = await self._client.send(
@@ -128,7 +140,7 @@ class CommitManager:
                 undone = len(failed) == len(left) and not APPLIED.intersection(failed.values())
                 taken.update((tp, left[tp]) for tp in left if tp not in failed)
                 left = {tp: left[tp] for tp in failed}
-                await self._recover(
+                verdict = await self._recover(
                     call,
                     table,
                     failed,
@@ -137,6 +149,8 @@ class CommitManager:
                     undone=undone,
                     renews=partial(self._stamps.may_renew, identity, left),
                 )
+                if verdict is Verdict.REFRESH:
+                    self._see_ended(failed, topics)
             if left:
                 failures += 1
                 await self._pause(call, failures)
@@ -144,7 +158,10 @@ class CommitManager:
         return taken
 
     def _request(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], identity: Identity
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        identity: Identity,
+        topics: Mapping[str, UUID],
     ) -> OffsetCommit:
         """An attempt, in the name that it may have by now.
 
@@ -159,18 +176,38 @@ class CommitManager:
             stamp.member_id,
             stamp.instance_id,
             stamp.by_epoch,
+            topics,
         )
+
+    def _see_ended(
+        self, failed: Mapping[TopicPartition, int], topics: Mapping[str, UUID]
+    ) -> None:
+        """Metadata are fresh: see whether a topic whose id was unknown is another one by now.
+
+        Raises:
+            CommitFailedException: It is, and will never again be what was read.
+        """
+        unknown = topics_of(tp for tp, code in failed.items() if code == UNKNOWN_TOPIC_ID)
+        now = self._metadata.cluster.ids_of(unknown)
+        anew = [each for each in now if topics.get(each, now[each]) != now[each]]
+        if anew:
+            raise CommitFailedException(
+                f"{', '.join(anew)} was deleted and made anew: how far the old topic was read "
+                f"cannot be committed for the new one, which is read from where "
+                f"auto.offset.reset says"
+            )
 
     async def commit_once(
         self,
         call: Call,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         identity: Identity = NOBODY,
+        topics: Mapping[str, UUID] = BY_NAME,
     ) -> None:
         """Commit offsets in one attempt; whatever comes of it ends the call."""
         self._lookups.part()
         node = await self._coordinator.known(call)
-        request = self._request(offsets, identity)
+        request = self._request(offsets, identity, topics)
         call.wait_begins(f"a connection to {node}", self._timer.now)
         try:
             answer = await self._client.send(
@@ -275,7 +312,7 @@ class CommitManager:
         *,
         renews: Callable[[], bool],
         undone: bool = True,
-    ) -> None:
+    ) -> Verdict:
         """Do what the worst of some codes asks for; it returns if trying again may help.
 
         Args:
@@ -287,12 +324,15 @@ class CommitManager:
             renews: Whether it may go on with a newer epoch.
             undone: Whether they say that nothing at all was done.
 
+        Returns:
+            What they asked for.
+
         Raises:
             KafkaException: It is fatal to the call.
         """
         if not failed:
             self._coordinator.served(node)
-            return
+            return Verdict.DONE
         verdict, error = self._worst(table, failed)
         if verdict is not Verdict.REDISCOVER:
             self._coordinator.served(node)
@@ -306,6 +346,7 @@ class CommitManager:
             self._coordinator.forget(node, error)
         elif verdict is Verdict.REFRESH:
             await self._metadata.refreshed(call, "fresh metadata")
+        return verdict
 
     def _worst(
         self, table: Verdicts, failed: Mapping[TopicPartition, int]
@@ -339,6 +380,9 @@ class CommitManager:
                 f"the note beside the offset of {named(noted)} is longer than the broker "
                 f"keeps (its offset.metadata.max.bytes, 4096 by default): commit a shorter one"
             )
+        if code in UNKNOWN:
+            unknown = [tp for tp, each in failed.items() if each == code]
+            return table.error(code, f"{named(sorted(unknown))}: {UNKNOWN[code]}")
         return table.error(code)
 
     async def _pause(self, call: Call, failures: int) -> None:

@@ -51,6 +51,7 @@ class Group:
     Attributes:
         coordinator: Who coordinates the group.
         commits: Commits, and looks up what was committed.
+        auto: Commits what nobody has asked for.
         membership: Our place in it.
     """
 
@@ -83,9 +84,12 @@ class Group:
             backoff,
             Stamps(enrolment, subscription.owned),
         )
-        self._auto = AutoCommits(self.commits)
+        self.auto: AutoCommits = AutoCommits(self.commits)
         interval = config.max_poll_interval_ms / 1000
         steps = Steps(background, subscription, presence, auto_commit=config.enable_auto_commit)
+        self._handover = Handover(
+            subscription, steps, self.auto, timer, interval, changed, client.trace
+        )
         self.membership: Membership = membership_of(
             config,
             Ground(
@@ -105,24 +109,24 @@ class Group:
                 presence,
                 background,
                 steps,
-                Handover(
-                    subscription, steps, self._auto, timer, interval, changed, client.trace
-                ),
+                self._handover,
             ),
         )
 
     def take(self, event: GroupEvent) -> None:
         """Begin what an event asks for."""
         match event:
-            case Commit(call, offsets, identity):
-                self._auto.overtake(offsets)
-                self._calls.start(call, self.commits.commit(call, offsets, identity))
-            case CommitOnce(call, offsets, identity):
-                self._auto.overtake(offsets)
-                self._calls.start(call, self.commits.commit_once(call, offsets, identity))
-            case AutoCommit(call, offsets, identity):
-                self._auto.overtake(offsets)
-                self._calls.start(call, self._auto.commit(call, offsets, identity))
+            case Commit(call, offsets, identity, topics):
+                self.auto.overtake(offsets)
+                self._calls.start(call, self.commits.commit(call, offsets, identity, topics))
+            case CommitOnce(call, offsets, identity, topics):
+                self.auto.overtake(offsets)
+                self._calls.start(
+                    call, self.commits.commit_once(call, offsets, identity, topics)
+                )
+            case AutoCommit():
+                self.auto.overtake(event.offsets)
+                self._calls.start(event.call, self.auto.commit(event))
             case LookUpCommitted(call, partitions):
                 self._calls.start(call, self.commits.committed(call, partitions))
             case Polled():
@@ -131,7 +135,8 @@ class Group:
                 self.membership.step_done(event)
             case Rejoin(_, reason):
                 self.membership.rejoin(reason)
-            case Leave(call, how):
+            case Leave(call, how, partitions):
+                self._handover.tell_given_back(partitions)
                 self._calls.start(call, self.membership.leave(call, how))
 
     def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:

@@ -6,17 +6,18 @@ Nobody is told before everything that came with one answer is settled: the last 
 to hear of his position ends the search, and nothing shall be lost by that.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from prokurist.errors import KafkaException, LogTruncationException
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
 from prokurist.events.cluster import Cluster
+from prokurist.events.confirmation import truncated
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
-from prokurist.events.tellings import LOG_TRUNCATED, POSITIONS_RESET
+from prokurist.events.tellings import LOG_TRUNCATED, POSITIONS_RESET, TOPICS_MADE_ANEW
 from prokurist.events.trace import Trace
-from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.metadata_manager import ABSENT, MetadataManager
 from prokurist.network_thread.position_search import Search, truncation_of
 from prokurist.network_thread.validation_manager import Check
 from prokurist.network_thread.wire.log_offsets import ListedOffset
@@ -31,6 +32,8 @@ class Outcomes:
         background: Where errors go that nobody waits for.
         metadata: Knows the leaders' epochs.
         trace: Where it is told what becomes of positions.
+        ended: Called with what is of a topic that is no more: its place is committed
+            unasked no more.
 
     Attributes:
         searches: Those there are, by what they look for.
@@ -42,8 +45,10 @@ class Outcomes:
         background: BackgroundEvents,
         metadata: MetadataManager,
         trace: Trace,
+        ended: Callable[[Collection[TopicPartition]], None],
     ) -> None:
         self._trace = trace
+        self._ended = ended
         self.searches: dict[TopicPartition, Search] = {}
         self._subscription = subscription
         self._background = background
@@ -121,11 +126,37 @@ class Outcomes:
             self.over(search, tp)
 
     def on_metadata(self, cluster: Cluster) -> None:
-        """See which positions have to be confirmed by what is known of leaders now."""
-        known = {tp: cluster.leader_epoch(tp) for tp in self._subscription.assigned()}
+        """See what positions are worth, by what is known of topics and leaders now."""
+        assigned = self._subscription.assigned()
+        self._see_topics(cluster, {tp.topic for tp in assigned})
+        known = {tp: cluster.leader_epoch(tp) for tp in assigned}
         epochs = {tp: epoch for tp, epoch in known.items() if epoch is not None}
         if self._subscription.leaders_are(epochs):
             self._background.nudge()
+
+    def _see_topics(self, cluster: Cluster, topics: Collection[str]) -> None:
+        """See which of them were deleted, and which made anew."""
+        views = {each: cluster.topics.get(each) for each in topics}
+        absent = [each for each, view in views.items() if view and view.error in ABSENT]
+        anew = self._subscription.topics_are(cluster.ids_of(topics), absent)
+        over = anew.begun + anew.given_up
+        self._ended(over + anew.absent)
+        if not over:
+            return
+        self._trace.tell(
+            TOPICS_MADE_ANEW,
+            topics=tuple(sorted({tp.topic for tp in over})),
+            partitions=frozenset(over),
+            count=len(over),
+        )
+        if anew.unplaced:
+            wanted = [each for each, _ in anew.unplaced]
+            lost = truncation_of(
+                truncated(each.partition, offset, where="its topic was deleted and made anew")
+                for each, offset in anew.unplaced
+            )
+            self._background.post(BackgroundError(lost, frozenset(wanted)))
+        self._background.nudge()
 
     def over(
         self, search: Search, tp: TopicPartition, error: KafkaException | None = None

@@ -15,7 +15,7 @@ and where that says nothing, what the policy says, by the leaders.
   what has to be confirmed.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -80,6 +80,7 @@ class PositionsManager:
         read_committed: Whether logs end at their last stable offset.
         time_of_day: Milliseconds since the epoch, for policies that count back from now.
         trace: Where it is told what becomes of positions.
+        ended: Called with what is of a topic that is no more.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class PositionsManager:
         read_committed: bool,
         time_of_day: Callable[[], int],
         trace: Trace,
+        ended: Callable[[Collection[TopicPartition]], None],
     ) -> None:
         self._subscription = subscription
         self._calls = calls
@@ -109,7 +111,7 @@ class PositionsManager:
         self._patience = max(patience, LEAST)
         self._read_committed = read_committed
         self._time_of_day = time_of_day
-        self._outcomes = Outcomes(subscription, background, metadata, trace)
+        self._outcomes = Outcomes(subscription, background, metadata, trace, ended)
 
     def take(self, event: PositionEvent) -> None:
         """Begin what an event asks for."""
@@ -150,7 +152,7 @@ class PositionsManager:
         return known
 
     def on_metadata(self, cluster: Cluster) -> None:
-        """See which positions have to be confirmed by what is known of leaders now."""
+        """See what positions are worth, by what is known of topics and leaders now."""
         self._outcomes.on_metadata(cluster)
 
     # --- searches --------------------------------------------------------------------

@@ -130,14 +130,17 @@ OFFSET_COMMIT: Final = table(
     },
 )
 
-LAST_COMMIT: Final = table(
+_GONE: Final = (Verdict.FATAL, "the topic is gone: what comes back is another one")
+
+UNASKED_COMMIT: Final = table(
     "OffsetCommit",
     {
         **{code: (row.verdict, row.reason) for code, row in OFFSET_COMMIT.rows.items()},
-        3: (Verdict.FATAL, "the topic is gone, and nobody waits for it to come back"),
+        3: _GONE,
+        100: _GONE,
     },
 )
-"""The same for the commit before a revocation, which others wait for."""
+"""The same for a commit that nobody has asked for, and for whose end others may wait."""
 
 OFFSET_FETCH: Final = table(
     "OffsetFetch",

@@ -15,6 +15,7 @@ from prokurist import (
     SubscriptionPattern,
     TopicPartition,
     errors,
+    timeline,
 )
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Producing
@@ -249,3 +250,106 @@ def test_a_wakeup_while_the_listener_waits(
         prokurist_kafka.thaw()
         read_all(one)
         assert one.said == ["assigned"] * (2 if protocol == "consumer" else 1)
+
+
+def test_errors_that_belong_to_no_call_come_one_by_one(
+    prokurist_kafka: RealKafka, topics: list[str], group: str
+) -> None:
+    """B164: one for each poll; then records come."""
+    good, wrong = TopicPartition(topics[0], 0), TopicPartition("no such/name", 0)
+    keys = {"bootstrap.servers": prokurist_kafka.bootstrap, "group.id": group}
+    with KafkaConsumer({**keys, "auto.offset.reset": "none"}) as consumer:
+        consumer.assign([good, wrong])
+        consumer.seek(wrong, 0)
+        consumer.poll(0)
+        time.sleep(3.0)  # Both are met meanwhile, and nobody polls who could raise them.
+        raised = []
+        for _ in range(2):
+            with Watch(0.0), pytest.raises(errors.KafkaException) as caught:
+                consumer.poll(25)
+            raised.append(caught.type)
+        assert set(raised) == {
+            errors.InvalidTopicException,
+            errors.NoOffsetForPartitionException,
+        }
+        consumer.assign(good)
+        consumer.seek(good, 0)
+        assert len(consumer.poll(25))
+
+
+def test_a_fatal_error_comes_before_those_that_wait(
+    prokurist_kafka: RealKafka,
+    topics: list[str],
+    group: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B164: and stays; what was met before it is logged when the user leaves."""
+    wanted = [topics[0], "no such/name"]
+    keys = {"group_remote_assignor": "mine", **KEYS["consumer"]}
+    with Member(prokurist_kafka, group, wanted, **keys) as one:
+        one.poll(0)
+        time.sleep(3.0)
+        with refused(one, errors.UnsupportedAssignorException):
+            assert not any("no such/name" in each for each in caplog.messages)
+        unraised = [each for each in caplog.messages if "before this was raised" in each]
+        assert len(unraised) == 1
+        assert "no such/name" in unraised[0]
+
+
+def stale(recording: timeline.Recording) -> int:
+    """How many commits the broker has refused for their epoch."""
+    return sum(
+        each.event == "attempt_ended" and "StaleMemberEpoch" in each.text
+        for each in recording.entries
+    )
+
+
+@pytest.mark.parametrize("foreign", [False, True], ids=["ours by then", "not ours"])
+def test_a_commit_that_the_epoch_has_overtaken(
+    prokurist_kafka: RealKafka,
+    topics: list[str],
+    group: str,
+    foreign: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """B47: sent again with the newer epoch while all of it is ours, else CommitFailed.
+
+    The coordinator's answers come late: it is in the newer epoch before we are, and does
+    not take a commit in the older one of what it has given us since.
+    """
+    topic = prokurist_kafka.unique_topic(partitions=2)
+    settings = {
+        "bootstrap.servers": prokurist_kafka.bootstrap,
+        "group.id": group,
+        "group.protocol": "consumer",
+        "enable.auto.commit": False,
+    }
+    with KafkaConsumer(settings) as consumer, timeline.record(consumer) as recording:
+        consumer.subscribe(topic)
+        with KafkaConsumer(settings) as other:
+            other.subscribe(topic)
+            while not len(consumer.assignment()) == len(other.assignment()) == 1:
+                consumer.poll(0.1)
+                other.poll(0.1)
+            (to_come,) = other.assignment()
+            late = prokurist_kafka.proxy(0).delay(1.5, "to_client")
+            other.close(0)
+        wanted = [to_come, TopicPartition(topics[0], 0)] if foreign else [to_come]
+        failed: errors.CommitFailedException | None = None
+        taken = -1
+        with late:
+            while not stale(recording):
+                assert taken < 20
+                offset = OffsetAndMetadata(taken + 1)
+                try:
+                    consumer.commit_sync(dict.fromkeys(wanted, offset), timeout=25)
+                except errors.CommitFailedException as error:
+                    failed = error
+                else:
+                    taken += 1
+        if foreign:
+            assert failed is not None
+            assert isinstance(failed.__cause__, errors.StaleMemberEpochException)
+        else:
+            assert failed is None
+        kept = consumer.committed(to_come)[to_come]
+        assert (-1 if kept is None else kept.offset) == taken

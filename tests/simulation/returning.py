@@ -1,5 +1,7 @@
 """A consumer with something to commit: what is returned and committed, from outside."""
 
+from typing import Any
+
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.partition_state import Position
 from prokurist.types import TopicPartition
@@ -31,13 +33,22 @@ def commits(world: World) -> list[tuple[float, dict[TopicPartition, int]]]:
         (
             entry.at,
             {
-                TopicPartition(topic.name, part.partition_index): part.committed_offset
+                TopicPartition(named(world, topic), part.partition_index): part.committed_offset
                 for topic in entry.body.topics
                 for part in topic.partitions
             },
         )
         for entry in world.cluster.journal.entries("OffsetCommit")
     ]
+
+
+def named(world: World, topic: Any) -> str:
+    """The name of a topic as a request bears it: by its name, or by the id of one there is."""
+    if hasattr(topic, "name"):
+        return str(topic.name)
+    return next(
+        each.name for each in world.cluster.state.topics.values() if each.id == topic.topic_id
+    )
 
 
 def committed(world: World, tp: TopicPartition = TP) -> int | None:

@@ -183,6 +183,24 @@ def test_all_topics_that_are_refused_are_in_one_error() -> None:
     assert caught.value.topics == ("a", "c")
 
 
+@pytest.mark.parametrize("code", [3, 100])
+def test_what_the_coordinator_does_not_know_is_named(code: int) -> None:
+    """B218: each partition that it refuses, and no other; at the deadline, in the paragraph."""
+    world = World()
+    member = world.client()
+    wanted = {tp: OffsetAndMetadata(1) for tp in (TP, OTHER, TopicPartition("orders", 2))}
+    for number in (0, 2):
+        world.control.fail("OffsetCommit", code, times=None, partition=number)
+    with pytest.raises(
+        errors.TimeoutException, match="orders-0, orders-2: the coord"
+    ) as caught:
+        commit(world, member, 1.0, wanted)
+    assert "orders-1:" not in str(caught.value.last_error)
+    assert isinstance(caught.value.last_error, errors.UnknownTopicOrPartitionException) == (
+        code == 3
+    )
+
+
 def test_a_silent_broker_is_given_up_at_request_timeout_and_tried_again() -> None:
     """B7: several attempts, each ended at 1 s with a reconnect, TimeoutException at 5 s."""
     world = World()

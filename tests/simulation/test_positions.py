@@ -43,7 +43,9 @@ def test_without_a_commit_the_policy_says(policy: str, offset: int, group: str |
         assert [consumer.position(tp) for tp in ORDERS] == [offset] * 3
         assert asked(world) == [(1, [0, 1, 2])]
         assert len(world.cluster.journal.entries("OffsetFetch")) == (group is not None)
-        assert {each.leader_epoch for each in consumer._subscription.returned().values()} == {0}
+        assert {
+            each.leader_epoch for each in consumer._subscription.returned().offsets.values()
+        } == {0}
 
 
 def test_a_known_position_is_returned_at_once() -> None:

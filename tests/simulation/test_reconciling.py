@@ -183,6 +183,35 @@ def test_a_listener_that_raises(kind: str) -> None:
             assert len(second.assignment()) == 2
 
 
+def test_a_listener_that_always_raises_holds_up_nobody_else() -> None:
+    """B146, B152: what it was to have and is not any more is given back, and that is said."""
+    world = grouped(partitions=6)
+
+    def refuse(_: object) -> None:
+        raise ValueError("no")
+
+    def settled(*others: KafkaConsumer) -> float:
+        """How long it takes until these have what is not the bad one's."""
+        began = world.clock.time
+        while sum(len(each.assignment()) for each in others) < 6 - 6 // (len(others) + 1):
+            assert world.clock.time < began + 200.0
+            settle(*others, seconds=0.5)
+            with suppress(errors.KafkaException):
+                bad.poll(0.1)
+        return world.clock.time - began
+
+    with (
+        member(world, listener=Notes(assigned=refuse)) as bad,
+        member(world) as second,
+        member(world) as third,
+    ):
+        with suppress(errors.KafkaException):
+            bad.poll(1.0)
+        assert settled(second) < 3 * INTERVAL
+        assert settled(second, third) < 3 * INTERVAL
+        assert not any(each.topic_partitions for each in of(world, bad))
+
+
 def test_nobody_hears_of_the_end_of_what_he_was_never_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

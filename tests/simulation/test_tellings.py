@@ -5,6 +5,7 @@ import pytest
 from prokurist.errors import OffsetOutOfRangeException
 from prokurist.events.trace import Level
 from prokurist.types import OffsetAndMetadata, TopicPartition
+from tests.simulation.joining import Notes
 from tests.simulation.world import World
 from tests.telling import Told
 
@@ -55,8 +56,48 @@ def test_a_member_tells_what_it_is_given() -> None:
         "member_counted",
         "partitions_assigned",
         "positions_reset",
+        "partitions_revoked",
         "client_closed",
     ]
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize("listens", [True, False])
+@pytest.mark.parametrize("end", ["unsubscribe", "close"])
+def test_what_the_user_gives_back_is_told_once(
+    protocol: str,
+    listens: bool,  # noqa: FBT001 - a parameter of the test
+    end: str,
+) -> None:
+    """As what the group wants back; whether anybody listens or not."""
+    world = World()
+    consumer = world.consumer(group_protocol=protocol)
+    told = told_in(world)
+    with consumer:
+        consumer.subscribe("orders", Notes() if listens else None)
+        consumer.poll(5.0)
+        gone = consumer.assignment()
+        getattr(consumer, end)()
+    assert len(gone) == 3
+    given_back = [values for kind, values in told.entries if kind.name == "partitions_revoked"]
+    assert given_back == [{"partitions": gone, "count": 3}]
+    assert "partitions_lost" not in told.names
+
+
+@pytest.mark.parametrize("end", ["unsubscribe", "close"])
+def test_what_was_lost_before_is_not_given_back(end: str) -> None:
+    """One line says so: the one at the moment in which it was lost."""
+    world = World()
+    consumer = world.consumer(group_protocol="consumer")
+    told = told_in(world)
+    with consumer:
+        consumer.subscribe("orders")
+        consumer.poll(5.0)
+        world.control.fail("ConsumerGroupHeartbeat", 110, times=None)
+        world.clock.sleep(10.0)
+        getattr(consumer, end)()
+    assert told.names.count("partitions_lost") == 1
+    assert "partitions_revoked" not in told.names
 
 
 def test_leaders_that_move_are_told_of_together() -> None:

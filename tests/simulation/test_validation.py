@@ -1,17 +1,22 @@
 """Positions that leaders confirm, in virtual time: logs that were cut back (KIP-320)."""
 
 from collections.abc import Callable
+from typing import Final
 
 import pytest
 
 from prokurist import errors
 from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.events.cluster import BELIEVED
 from prokurist.events.partition_state import Position
+from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.looking_up import ORDERS, asked
 from tests.simulation.world import World
 
 A, B, C = ORDERS
+WITHOUT_IDS: Final = Versions.of_kafka("2.4")
+"""Brokers that tell no ids of topics: epochs alone say that a topic was made anew."""
 
 
 def checked(world: World) -> list[tuple[int, int, int, int]]:
@@ -49,9 +54,16 @@ def refresh(world: World) -> None:
     world.clock.sleep(0.1)
 
 
-def reading(world: World, policy: str = "latest") -> KafkaConsumer:
+def believe(world: World) -> None:
+    """The same of a topic that was made anew, where no ids say so."""
+    for _ in range(BELIEVED):
+        refresh(world)
+        world.clock.sleep(1.1)  # The backoff of metadata that stays the same.
+
+
+def reading(world: World, policy: str = "latest", cap: Versions | None = None) -> KafkaConsumer:
     """A consumer of one partition, which has come as far as offset 8."""
-    consumer = world.consumer(fetches=False, auto_offset_reset=policy)
+    consumer = world.consumer(cap, fetches=False, auto_offset_reset=policy)
     consumer.assign(A)
     consumer.seek(A, at(8, 1))
     assert consumer.position(A) == 8
@@ -84,7 +96,7 @@ def test_a_committed_offset_with_an_epoch_is_confirmed() -> None:
         consumer.poll(1.0)
         assert [consumer.position(tp, 0) for tp in (A, B)] == [8, 4]
         assert [partition for _, partition, _, _ in checked(world)] == [0]
-        assert consumer._subscription.returned()[A] == at(8, 1)
+        assert consumer._subscription.returned().offsets[A] == at(8, 1)
 
 
 def test_what_a_leader_has_told_is_not_asked_again() -> None:
@@ -144,7 +156,7 @@ def test_a_log_that_was_cut_back_with_a_policy(policy: str) -> None:
         refresh(world)
         assert not consumer.poll(1.0)
         assert consumer.position(A, 0) == 6
-        assert consumer._subscription.returned() == {A: at(6, 1)}
+        assert consumer._subscription.returned().offsets == {A: at(6, 1)}
         assert not asked(world)
 
 
@@ -152,11 +164,11 @@ def test_a_log_that_was_cut_back_with_a_policy(policy: str) -> None:
 def test_a_log_in_which_nothing_is_left_of_the_epoch(policy: str, offset: int) -> None:
     """B91: where the leader cannot tell the end, the policy says where reading goes on."""
     world = written()
-    with reading(world, policy) as consumer:
+    with reading(world, policy, WITHOUT_IDS) as consumer:
         world.control.recreate_topic("orders")
         for _ in range(2):
             world.control.append(A, b"v")
-        refresh(world)
+        believe(world)
         assert consumer.position(A) == offset
         # By the seek; and twice, because the new leader's epoch is older than the record's.
         assert len(checked(world)) == 3
@@ -210,9 +222,9 @@ def test_several_logs_of_one_leader_that_were_cut_back() -> None:
 def test_a_truncation_whose_end_nobody_knows_without_a_policy() -> None:
     """B91: LogTruncation without a divergent offset."""
     world = written()
-    with reading(world, "none") as consumer:
+    with reading(world, "none", WITHOUT_IDS) as consumer:
         world.control.recreate_topic("orders")
-        refresh(world)
+        believe(world)
         with pytest.raises(errors.LogTruncationException, match="cannot tell") as caught:
             consumer.poll(1.0)
         assert caught.value.divergent_offsets == {}

@@ -204,9 +204,11 @@ class FetchManager:
         return not is_full
 
     def _send(self, source: Source, wishes: list[Wish], most: int) -> None:
+        ids = self._ids(wish.partition.topic for wish in wishes)
+        self._subscription.fetched_as(ids)
         request = source.session.request(
             [Asked(wish, self._question(wish)) for wish in wishes],
-            self._ids(wish.partition.topic for wish in wishes),
+            ids,
             self._limits.terms,
             most,
         )
@@ -232,13 +234,9 @@ class FetchManager:
 
     def _ids(self, topics: Iterable[str]) -> dict[str, UUID]:
         """The ids of topics; none at all unless all are known."""
-        views = {topic: self._metadata.cluster.topics.get(topic) for topic in set(topics)}
-        ids = {
-            topic: view.id
-            for topic, view in views.items()
-            if view is not None and view.id is not None
-        }
-        return ids if len(ids) == len(views) else {}
+        wanted = set(topics)
+        ids = self._metadata.cluster.ids_of(wanted)
+        return ids if len(ids) == len(wanted) else {}
 
     # --- one fetch -------------------------------------------------------------------
 

@@ -107,7 +107,7 @@ class ConsumerMember:
                 ground.client, ground.metadata, ground.timer, ground.backoff, self._go_on
             ),
             self._settled,
-            ground.ask_for_poll,
+            self._is_stuck,
         )
         self._refusals = Refusals(ground)
         self._heartbeats: Operation[None] | None = None
@@ -263,7 +263,15 @@ class ConsumerMember:
 
     def _settled(self, changed: bool) -> None:  # noqa: FBT001 - a callback's only word
         self._note_work()
-        if changed:
+        self._tell_owned(owes=changed)
+
+    def _is_stuck(self, changed: bool) -> None:  # noqa: FBT001 - the same
+        self._ground.ask_for_poll()
+        self._tell_owned(owes=changed)
+
+    def _tell_owned(self, *, owes: bool) -> None:
+        """Have the coordinator hear what is owned, unless it knows and is owed nothing."""
+        if owes:
             self._terms.owe()
         if self.state in COUNTED and not self._terms.has_said(self._reconciler.owned()):
             self._alarm.press()

@@ -10,11 +10,13 @@ assigned; the listener hears of it; then they are read. Lost: as given back, and
 is committed, for they may be another's already.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from uuid import UUID
 
 from prokurist.errors import KafkaException
-from prokurist.events.application_events import AutoCommit
+from prokurist.events.application_events import BY_NAME, AutoCommit
 from prokurist.events.background_events import StepKind
+from prokurist.events.group_assignment import NO_IDS
 from prokurist.events.subscription import Subscription
 from prokurist.events.tellings import PARTITIONS_ASSIGNED, PARTITIONS_LOST, PARTITIONS_REVOKED
 from prokurist.events.trace import Kind, Trace
@@ -22,7 +24,6 @@ from prokurist.network_thread.auto_commit import AutoCommits
 from prokurist.network_thread.membership.steps import Steps
 from prokurist.network_thread.operation import Operation, Promise, Withdrawn
 from prokurist.network_thread.timer import Timer
-from prokurist.network_thread.verdicts import LAST_COMMIT
 from prokurist.types import TopicPartition
 
 Partitions = frozenset[TopicPartition]
@@ -59,10 +60,22 @@ class Handover:
         self._patience = patience
         self._changed = changed
 
-    async def give_back(self, term: int, partitions: Partitions) -> bool:
-        """See the module; False when the listener has raised, and they are not gone."""
+    async def give_back(
+        self, term: int, partitions: Partitions, anew: Mapping[str, UUID] = BY_NAME
+    ) -> bool:
+        """See the module; False when the listener has raised, and they are not gone.
+
+        Args:
+            term: In which that was decided.
+            partitions: What goes.
+            anew: Other topics that bear the names of some of these by now: how far the
+                old ones were read is committed no more.
+        """
         if not self._subscription.give_up(term, partitions):
             return False
+        if anew:
+            self._subscription.topics_are(anew)
+            self._auto.overtake(tp for tp in partitions if tp.topic in anew)
         self._changed()
         heard = partitions & self._subscription.told()
         commit = await self._steps.last_commit(heard)
@@ -70,13 +83,24 @@ class Handover:
             await self._commit(commit)
         if heard and not await self._steps.tell(StepKind.REVOKED, heard):
             return False
-        self._tell(PARTITIONS_REVOKED, partitions)
+        self.tell_given_back(partitions)
         return self._drop(term, partitions)
 
-    async def take(self, term: int, partitions: Partitions) -> bool:
-        """See the module; False when the listener has raised, and they are not read."""
+    async def take(
+        self,
+        term: int,
+        partitions: Partitions,
+        ids: Mapping[TopicPartition, UUID] = NO_IDS,
+    ) -> bool:
+        """See the module; False when the listener has raised, and they are not read.
+
+        Args:
+            term: In which that was decided.
+            partitions: What comes.
+            ids: Of which topics, where the group gives them by that.
+        """
         awaiting = self._steps.is_heard
-        if not self._subscription.add(term, partitions, awaiting=awaiting):
+        if not self._subscription.add(term, partitions, awaiting=awaiting, ids=ids):
             return False
         self._tell(PARTITIONS_ASSIGNED, partitions)
         self._changed()
@@ -96,6 +120,10 @@ class Handover:
         if heard:
             await self._steps.tell(StepKind.LOST, heard)
         self._drop(term, self._subscription.owned())
+
+    def tell_given_back(self, partitions: Partitions) -> None:
+        """Tell operators what is given back, to the group that wants it or by the user."""
+        self._tell(PARTITIONS_REVOKED, partitions)
 
     def _tell(self, kind: Kind, partitions: Partitions) -> None:
         if partitions:
@@ -119,7 +147,7 @@ class Handover:
 
         self._auto.overtake(commit.offsets)
         operation = Operation(
-            self._auto.commit(commit.call, commit.offsets, commit.identity, LAST_COMMIT),
+            self._auto.commit(commit),
             "the commit before a revocation",
             done,
         )

@@ -7,9 +7,10 @@ came to be wanted meanwhile is done after that. Where a topic's name is not know
 its partitions wait, and the others do not. When the listener has raised something it
 stops where it stands, and the next poll tries again.
 
-Whenever the coordinator has changed its mind, and nothing is left to be done, it has to be
-told what is owned, even if that is what it was told before: it may have wanted us to have
-something meanwhile, and gives that to nobody until it hears that we have not.
+Whenever the coordinator has changed its mind, and nothing is left to be given back, it has
+to be told what is owned, even if that is what it was told before: it may have wanted us to
+have something meanwhile, and gives that to nobody until it hears that we have not. That
+holds as well where the listener will not have what comes: others do not wait for that.
 
 A partition is held by the id of its topic: a topic that was deleted and made again is
 another one, whatever its name.
@@ -46,7 +47,8 @@ class Reconciler:
         names: Of topics.
         settled: Called when nothing is left to be done, for now; and with whether the
             coordinator has wanted anything else since the last time.
-        stuck: Called when the listener has raised something.
+        stuck: Called when the listener has raised something; with whether there is
+            something to tell the coordinator, as above.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class Reconciler:
         handover: Handover,
         names: TopicNames,
         settled: Callable[[bool], None],
-        stuck: Callable[[], None],
+        stuck: Callable[[bool], None],
     ) -> None:
         self._handover = handover
         self._names = names
@@ -95,8 +97,9 @@ class Reconciler:
         )
         self._is_changed = self._is_changed or target != self._target
         self._target = target
-        self.go_on()
-        if not self.is_working and not self.is_needed:
+        if self.is_needed:
+            self.go_on()
+        elif not self.is_working:
             self._settle()
 
     def go_on(self) -> None:
@@ -135,7 +138,8 @@ class Reconciler:
         while self.is_needed:
             gone = self._gone()
             if gone:
-                if not await self._handover.give_back(self._term, gone):
+                anew = {tp.topic: each for tp, each in self._named().items() if tp in gone}
+                if not await self._handover.give_back(self._term, gone, anew):
                     return Outcome.STUCK
                 for tp in gone:
                     del self._held[tp]
@@ -144,7 +148,7 @@ class Reconciler:
             named = self._named()
             new = {tp: each for tp, each in named.items() if tp not in self._read}
             self._held.update(new)
-            if not await self._handover.take(self._term, frozenset(new)):
+            if not await self._handover.take(self._term, frozenset(new), new):
                 return Outcome.STUCK
             self._greeted = True
             self._read.update(new)
@@ -158,11 +162,15 @@ class Reconciler:
         elif outcome is Outcome.SETTLED:
             self._settle()
         else:
-            self._stuck()
+            self._stuck(not self._gone() and self._has_changed())
 
     def _settle(self) -> None:
+        self._settled(self._has_changed())
+
+    def _has_changed(self) -> bool:
+        """Whether the coordinator has wanted anything else since that was asked last."""
         changed, self._is_changed = self._is_changed, False
-        self._settled(changed)
+        return changed
 
     def _gone(self) -> frozenset[TopicPartition]:
         """What we hold and are not to."""

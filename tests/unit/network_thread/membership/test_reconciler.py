@@ -39,22 +39,24 @@ class Hands:
         self.coming = Promise[bool]()
         self.going = Promise[bool]()
 
-    async def take(self, _term: int, _partitions: Partitions) -> bool:
+    async def take(self, _term: int, _partitions: Partitions, _ids: object) -> bool:
         """See `Handover`."""
         return await self.coming
 
-    async def give_back(self, _term: int, _partitions: Partitions) -> bool:
+    async def give_back(self, _term: int, _partitions: Partitions, _anew: object) -> bool:
         """See `Handover`."""
         return await self.going
 
 
-def reconciler(hands: Hands, settled: list[bool]) -> Reconciler:
+def reconciler(
+    hands: Hands, settled: list[bool], stuck: list[bool] | None = None
+) -> Reconciler:
     """One of a membership that has just begun."""
     made = Reconciler(
         cast("Handover", hands),
         cast("TopicNames", Names()),
         settled.append,
-        lambda: None,
+        ([] if stuck is None else stuck).append,
     )
     made.begin(1)
     return made
@@ -79,6 +81,35 @@ def test_what_goes_is_owned_until_it_is_gone() -> None:
     hands.going.keep(True)
     assert it.owned() == ()
     assert settled == [True]
+
+
+def test_what_nobody_has_to_be_asked_for_is_settled_once() -> None:
+    """B138: what has come and gone in the same step is one thing to tell of."""
+    hands, settled = Hands(), list[bool]()
+    hands.coming.keep(True)
+    it = reconciler(hands, settled)
+    it.aim((assigned(0, 1),))
+    assert settled == [True]
+    assert it.owned() == (assigned(0, 1),)
+
+
+def test_what_the_listener_will_not_have_is_no_reason_to_say_nothing() -> None:
+    """B152: once for each change of the coordinator's mind, when nothing is to be given back."""
+    hands, settled, stuck = Hands(), list[bool](), list[bool]()
+    it = reconciler(hands, settled, stuck)
+    hands.coming.keep(False)
+    it.aim((assigned(0, 1),))
+    it.go_on()
+    assert stuck == [True, False]
+    hands.going.keep(False)
+    it.aim((assigned(0),))
+    assert stuck == [True, False, False], "what is to go has not gone"
+    hands.going = Promise[bool]()
+    hands.going.keep(True)
+    it.go_on()
+    assert stuck == [True, False, False, True]
+    assert it.owned() == ()
+    assert not settled
 
 
 def test_another_wish_that_asks_for_nothing_is_settled_at_once() -> None:

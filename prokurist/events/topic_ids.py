@@ -1,0 +1,149 @@
+"""Which topics the assigned partitions are of: by their ids, for names are used again.
+
+Thread: the network thread's part of the `Subscription`, under its lock.
+
+A topic that was deleted and made anew under its name is another one: how far the old one
+was read says nothing about it. Whoever tells what a name stands for, the cluster's
+metadata or the group's coordinator, has its former id end with that:
+
+- What is held by its name (assigned by hand, or by a classic group) begins anew under the
+  new id, as if nothing of it had been read, by the reset policy.
+- What is held by its id (KIP-848) is given up: the group gives the new one when it knows
+  of it, perhaps to somebody else.
+
+From then on no commit takes the old place for granted (`Subscription.returned`). An id
+that has ended does not come back: who tells it lags behind. Brokers before 2.8 tell none,
+and nothing of this happens.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from prokurist.config import OffsetReset
+from prokurist.events.assignment import Assignment, Wanted
+from prokurist.events.partition_state import PartitionState
+from prokurist.types import TopicPartition
+
+
+class Name(NamedTuple):
+    """What a name stands for.
+
+    Attributes:
+        id: The topic's id.
+        former: The id of the topic that it stood for before; None where that is not known.
+    """
+
+    id: UUID
+    former: UUID | None = None
+
+
+class Anew(NamedTuple):
+    """Of which partitions the topic was made anew.
+
+    Attributes:
+        begun: Those that are read from where the policy says.
+        unplaced: Those of them that had a place, and no policy: what to look up instead,
+            and which offset was to be read next.
+        given_up: Those that the group has to give again.
+        absent: Others, whose topic is not there just now.
+    """
+
+    begun: tuple[TopicPartition, ...]
+    unplaced: tuple[tuple[Wanted, int], ...]
+    given_up: tuple[TopicPartition, ...]
+    absent: tuple[TopicPartition, ...]
+
+
+class TopicIds(Assignment):
+    """See the module."""
+
+    def __init__(self, policy: OffsetReset) -> None:
+        super().__init__(policy)
+        self._names: dict[str, Name] = {}
+        self._absent: frozenset[str] = frozenset()
+
+    # --- the network thread ----------------------------------------------------------
+
+    def topics_are(
+        self, ids: Mapping[str, UUID], absent: Collection[str] | None = None
+    ) -> Anew:
+        """Take note of what names stand for.
+
+        Args:
+            ids: The ids of topics, by name.
+            absent: Names that stand for nothing just now; None if nothing was said of that.
+
+        Returns:
+            What that makes worthless.
+        """
+        with self._lock:
+            assigned = {tp.topic for tp in self._partitions}
+            if absent is not None:
+                self._absent = frozenset(assigned.intersection(absent))
+            self._names = {each: at for each, at in self._names.items() if each in assigned}
+            for name in assigned & ids.keys():
+                self._note(name, ids[name])
+            begun, given_up = [], []
+            unplaced: list[tuple[Wanted, int]] = []
+            for tp, state in tuple(self._partitions.items()):
+                if state.topic is None:
+                    known = self._names.get(tp.topic)
+                    state.topic = None if known is None else known.id
+                elif not self._has_ended(tp, state):
+                    continue
+                elif state.by_id:
+                    if not state.giving_up:
+                        state.giving_up = True
+                        given_up.append(tp)
+                else:
+                    begun.append(tp)
+                    unplaced += self._begin_anew(tp, state)
+            gone = tuple(tp for tp in self._partitions if tp.topic in self._absent)
+            return Anew(tuple(begun), tuple(unplaced), tuple(given_up), gone)
+
+    def fetched_as(self, ids: Mapping[str, UUID]) -> None:
+        """Take note of the ids that are about to be fetched by.
+
+        A place that the user has sought is of no known topic before that.
+        """
+        with self._lock:
+            for tp, state in self._partitions.items():
+                if state.topic is None and tp.topic in ids:
+                    self._note(tp.topic, ids[tp.topic])
+                    state.topic = ids[tp.topic]
+
+    # --- inside: the lock is held ----------------------------------------------------
+
+    def _note(self, name: str, topic: UUID) -> None:
+        known = self._names.get(name)
+        if known is None:
+            self._names[name] = Name(topic)
+        elif topic not in known:
+            self._names[name] = Name(topic, known.id)
+
+    def _has_ended(self, tp: TopicPartition, state: PartitionState) -> bool:
+        """Whether the topic that a partition is of was deleted, and its name used again."""
+        name = self._names.get(tp.topic)
+        return name is not None and state.topic is not None and state.topic == name.former
+
+    def _begin_anew(
+        self, tp: TopicPartition, state: PartitionState
+    ) -> list[tuple[Wanted, int]]:
+        """Put a partition of the new topic in the place of one of the old.
+
+        Returns:
+            What the user has to hear of, where there is no policy.
+        """
+        self._renew(state)
+        self._settled += 1
+        anew = state.made_anew(self._names[tp.topic].id)
+        self._partitions[tp] = anew
+        place = state.returned or state.position
+        if state.reset is not None:
+            anew.need_reset(state.reset)
+        elif place is not None:
+            if self.policy.kind == "none":
+                return [(Wanted(tp, anew.ticket, None), place.offset)]
+            anew.need_reset(self.policy)
+        return []

@@ -1,0 +1,302 @@
+"""Topics that are deleted and made anew while somebody reads them.
+
+What was read of the old one says nothing about the new one, whatever its name: it is not
+committed unasked any more, and the new one is read from where its policy says.
+"""
+
+from typing import Any
+
+import pytest
+
+from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition, errors
+from tests.simulation.joining import INTERVAL, Notes, grouped
+from tests.simulation.reading import offsets, value
+from tests.simulation.world import World
+
+A = TopicPartition("orders", 0)
+OLD, NEW = list(range(8)), list(range(12))
+COMMITS = {"enable_auto_commit": True, "auto_commit_interval_ms": 500}
+AT_THE_END = {"enable_auto_commit": True, "auto_commit_interval_ms": 3_600_000}
+BY_NAME, BY_ID = 9, 10
+"""The newest version of OffsetCommit before it names topics by their ids, and the first."""
+
+
+def old(**keys: Any) -> World:
+    """A world with a topic of one partition and eight records."""
+    return grouped(partitions=1, records=len(OLD), **keys)
+
+
+def make_anew(world: World, records: int = len(NEW)) -> None:
+    """Delete the topic, make it again, and write records."""
+    world.control.recreate_topic("orders")
+    write(world, records)
+
+
+def write(world: World, records: int = len(NEW)) -> None:
+    """Write records."""
+    for nth in range(records):
+        world.control.append(A, value(nth))
+
+
+def read(consumer: KafkaConsumer, seconds: float = 3 * INTERVAL) -> list[int]:
+    """What is returned in a while."""
+    found: list[int] = []
+    for _ in range(round(seconds / 0.1)):
+        found += offsets(consumer.poll(0.1)).get(A, [])
+    return found
+
+
+def reader(world: World, way: str, newest: int = BY_ID, **keys: Any) -> KafkaConsumer:
+    """A consumer of the topic: by hand, or as a member by one of the protocols."""
+    keys.setdefault("auto_offset_reset", "earliest")
+    if way != "by hand":
+        keys["group_protocol"] = way
+    world.control.offer("OffsetCommit", 2, newest)
+    consumer = world.consumer(**keys)
+    if way == "by hand":
+        consumer.assign(A)
+    else:
+        consumer.subscribe("orders", Notes())
+    return consumer
+
+
+def committed(world: World) -> int | None:
+    """What the group has committed of the topic that there is."""
+    kept = world.control.committed("g").get(A)
+    return None if kept is None else kept.offset
+
+
+WAYS = pytest.mark.parametrize("way", ["by hand", "classic", "consumer"])
+BOTH = pytest.mark.parametrize("newest", [BY_NAME, BY_ID], ids=["by name", "by id"])
+
+
+@WAYS
+@BOTH
+@pytest.mark.parametrize("keys", [COMMITS, AT_THE_END], ids=["often", "at the end"])
+def test_the_new_one_is_read_from_its_beginning(
+    way: str, newest: int, keys: dict[str, Any]
+) -> None:
+    """B196: neither the interval's commit nor the one before a revocation skips what is new."""
+    world = old()
+    with reader(world, way, newest, **keys) as consumer:
+        assert read(consumer) == OLD
+        make_anew(world)
+        assert read(consumer) == NEW
+    assert committed(world) == len(NEW)
+
+
+@WAYS
+@BOTH
+@pytest.mark.parametrize("pause", [0.2, 5.0, 30.0])
+def test_one_that_is_away_for_a_while(way: str, newest: int, pause: float) -> None:
+    """B196: nor does a commit that was refused as long as there was none, and tried again."""
+    world = old()
+    with reader(world, way, newest, **COMMITS) as consumer:
+        assert read(consumer) == OLD
+        write(world, 1)
+        consumer.poll(0.1)
+        world.control.delete_topic("orders")
+        read(consumer, pause)
+        world.control.create_topic("orders", 1)
+        assert committed(world) is None
+        write(world)
+        assert read(consumer, 8 * INTERVAL) == NEW
+        assert committed(world) == len(NEW)
+
+
+@WAYS
+def test_where_a_policy_says(way: str) -> None:
+    """B196: with `latest` what is written from then on; the new topic's end is its own."""
+    world = old()
+    with reader(world, way, auto_offset_reset="latest", **COMMITS) as consumer:
+        assert read(consumer) == []
+        write(world, 2)
+        assert read(consumer) == [8, 9]
+        make_anew(world, 3)
+        assert read(consumer) == []
+        write(world, 1)
+        assert read(consumer) == [3]
+
+
+def test_without_a_policy() -> None:
+    """B196: the user hears of it, and seeks; what he reads then is committed."""
+    world = old()
+    with reader(world, "by hand", auto_offset_reset="none", **COMMITS) as consumer:
+        consumer.seek(A, 0)
+        assert read(consumer) == OLD
+        make_anew(world)
+        with pytest.raises(errors.LogTruncationException, match="made anew") as caught:
+            read(consumer)
+        assert caught.value.offsets == {A: len(OLD)}
+        with pytest.raises(errors.NoOffsetForPartitionException):
+            read(consumer)
+        assert committed(world) is None
+        consumer.seek(A, 2)
+        assert read(consumer) == NEW[2:]
+        assert committed(world) == len(NEW)
+
+
+def test_a_place_that_was_sought_while_the_metadata_said_nothing_new() -> None:
+    """B196: it is of the topic that it was fetched of."""
+    world = old(other=1)
+    with reader(world, "by hand", **COMMITS) as consumer:
+        consumer.assign([A, TopicPartition("other", 0)])
+        assert read(consumer) == OLD
+        consumer.assign(TopicPartition("other", 0))
+        consumer.assign([A, TopicPartition("other", 0)])
+        consumer.seek(A, 5)
+        assert read(consumer) == OLD[5:]
+        make_anew(world)
+        assert read(consumer) == NEW
+
+
+def test_what_is_paused_stays_paused() -> None:
+    """B196: what the user has said of it is as true of the new one."""
+    world = old()
+    with reader(world, "by hand", metadata_max_age_ms=1000, **COMMITS) as consumer:
+        assert read(consumer) == OLD
+        consumer.pause(A)
+        make_anew(world)
+        assert read(consumer) == []
+        assert consumer.paused() == {A}
+        consumer.resume(A)
+        assert read(consumer) == NEW
+
+
+def test_the_coordinator_knows_it_first() -> None:
+    """B196: a commit by id is refused, whatever we know of the name; and it holds up nobody."""
+    world = old()
+    with reader(world, "consumer", **AT_THE_END) as consumer:
+        assert read(consumer) == OLD
+        refused = len(world.cluster.journal.entries("OffsetCommit"))
+        held = world.control.hold("Metadata")
+        make_anew(world)
+        world.control.hold("Fetch")
+        read(consumer)
+        assert len(world.cluster.journal.entries("OffsetCommit")) == refused + 1
+        assert committed(world) is None
+        held.undo()
+        world.control.heal()
+        assert read(consumer) == NEW
+
+
+@BOTH
+def test_the_metadata_know_it_first(newest: int) -> None:
+    """B196: what is held by the old id is not read any more, until the group gives the new."""
+    world = old()
+    with reader(world, "consumer", newest, **COMMITS) as consumer:
+        assert read(consumer) == OLD
+        held = world.control.hold("ConsumerGroupHeartbeat")
+        make_anew(world)
+        assert read(consumer) == []
+        assert committed(world) is None
+        held.undo()
+        assert read(consumer) == NEW
+
+
+def test_a_commit_that_is_asked_for() -> None:
+    """B196: how far the old one was read cannot be committed: that is said at once."""
+    world = old()
+    with reader(world, "by hand", enable_auto_commit=False) as consumer:
+        assert read(consumer) == OLD
+        consumer.commit_sync()
+        make_anew(world)
+        began = world.clock.time
+        with pytest.raises(errors.CommitFailedException, match="orders was deleted and made"):
+            consumer.commit_sync()
+        assert world.clock.time - began < 1.0
+        assert committed(world) is None
+        assert read(consumer) == NEW
+        consumer.commit_sync()
+        assert committed(world) == len(NEW)
+
+
+def test_a_commit_that_is_asked_for_and_not_waited_for() -> None:
+    """B196, B48: the callback hears that the topic's id is not known."""
+    world = old()
+    heard: list[Exception | None] = []
+    with reader(world, "by hand", enable_auto_commit=False) as consumer:
+        assert read(consumer) == OLD
+        make_anew(world)
+        consumer.commit_async(callback=lambda _, error: heard.append(error))
+        consumer.commit_sync({})
+        (error,) = heard
+        assert isinstance(error, errors.RetriableCommitFailedException)
+        assert isinstance(error.__cause__, errors.UnknownTopicIdException)
+        assert committed(world) is None
+
+
+def test_offsets_that_the_user_has_named() -> None:
+    """B196: they are of the topic that the name stands for."""
+    world = old()
+    with reader(world, "by hand", enable_auto_commit=False) as consumer:
+        assert read(consumer) == OLD
+        make_anew(world)
+        consumer.commit_sync({A: OffsetAndMetadata(3)})
+        assert committed(world) == 3
+
+
+@WAYS
+@pytest.mark.parametrize("gone", [True, False], ids=["deleted", "made anew"])
+def test_the_end_of_a_consumer(way: str, gone: bool) -> None:  # noqa: FBT001 - a parameter
+    """B196: `close` commits nothing of the old one, waits for nothing, and raises nothing."""
+    world = old()
+    consumer = reader(world, way, **AT_THE_END)
+    assert read(consumer) == OLD
+    if gone:
+        world.control.delete_topic("orders")
+    else:
+        make_anew(world)
+    began = world.clock.time
+    consumer.close(10.0)
+    assert world.clock.time - began < 2.0
+    assert committed(world) is None
+
+
+def test_other_topics_are_committed_all_the_same() -> None:
+    """B196: what is gone takes nothing else along."""
+    world = old(other=1)
+    other = TopicPartition("other", 0)
+    world.control.append(other, b"v")
+    with reader(world, "by hand", **COMMITS) as consumer:
+        consumer.assign([A, other])
+        read(consumer)
+        world.control.delete_topic("orders")
+        world.control.append(other, b"v")
+        read(consumer)
+        assert world.control.committed("g")[other].offset == 2
+
+
+def test_it_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """An operator sees which topic it was."""
+    world = old()
+    with reader(world, "classic", **COMMITS) as consumer:
+        read(consumer)
+        make_anew(world)
+        read(consumer)
+    told = [each for each in caplog.messages if "made anew" in each]
+    assert len(told) == 1
+    assert "orders" in told[0]
+
+
+def test_a_look_up_that_is_on_its_way() -> None:
+    """B90, B196: it is of the old one; nobody waits for it, and where he sought stays so."""
+    world = old(nodes=2)
+    with reader(world, "by hand", **COMMITS) as consumer:
+        read(consumer)
+        leader = world.control.leader(A)[0]
+        world.control.freeze(leader)
+        consumer.seek_to_end(A)
+        consumer.poll(0.1)
+        make_anew(world)
+        world.control.move_leader(A, 3 - leader)
+        refresh(world)
+        assert not consumer.poll(5.0)
+        assert consumer.position(A) == len(NEW)
+        world.control.thaw()
+
+
+def refresh(world: World) -> None:
+    """Have the client learn what there is by now."""
+    world.members[0].machinery.metadata.request_update()
+    world.members[0].network.wake()
