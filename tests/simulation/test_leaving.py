@@ -149,6 +149,20 @@ def test_a_background_error_that_nobody_has_raised_is_logged(
         assert "unsubscribed before this was raised" in caplog.text
 
 
+def test_an_error_about_what_is_subscribed_to_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B165: it is looked at before the subscription that it is about has ended."""
+    world = grouped()
+    world.control.fail("Metadata", 17, times=None, topic="a b")
+    with member(world, ["a b"]) as consumer:
+        consumer.poll(0.0)
+        world.clock.sleep(1.0)
+        consumer.unsubscribe()
+        assert caplog.text.count("unsubscribed before this was raised") == 1
+        assert "a b" in caplog.text
+
+
 def test_a_topic_that_cannot_be() -> None:
     """B166: poll says so; unsubscribe and close still work."""
     world = grouped()
