@@ -30,13 +30,13 @@ a session's or a poll interval's, and until the one that is out has been answere
 SILENT: Final = 30.0
 """Seconds without a line after which a member that may run counts as hung."""
 
-LATE: Final = 1000.0
+LATE: Final = 500.0
 """Milliseconds behind its deadline from which on a call is late, starving not counted."""
 
 STARVED: Final = 2.0
 """Seconds of starving in one call from which on its member counts as frozen meanwhile."""
 
-STUCK: Final = 120.0
+STUCK: Final = 60.0
 """Seconds in which nothing of a partition is processed, though records come all the time and
 there were rests: an eager group stands still in each round, and rounds wait for the dead."""
 

@@ -57,7 +57,8 @@ MAY_RAISE: Final[Mapping[str, tuple[type[Exception], ...]]] = {
     "close": REFUSED,
     "commit_async": (),
     "commit_sync": (TimeoutException, *REFUSED),
-    "committed": (TimeoutException,),
+    # What the contract says of a look-up by a member that the group has put out.
+    "committed": (TimeoutException, errors.UnknownMemberIdException),
     "end_offsets": (TimeoutException,),
     # What is assigned may be lost between two lines of the application.
     "position": (TimeoutException, errors.IllegalStateException),

@@ -91,7 +91,7 @@ def test_what_was_lost_before_is_not_given_back(end: str) -> None:
     consumer = world.consumer(group_protocol="consumer")
     told = told_in(world)
     with consumer:
-        consumer.subscribe("orders")
+        consumer.subscribe("orders", Notes())
         consumer.poll(5.0)
         world.control.fail("ConsumerGroupHeartbeat", 110, times=None)
         world.clock.sleep(10.0)

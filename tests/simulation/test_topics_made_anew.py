@@ -279,6 +279,79 @@ def test_it_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     assert "orders" in told[0]
 
 
+def commits(world: World) -> int:
+    """How often a commit was asked for."""
+    return len(world.cluster.journal.entries("OffsetCommit"))
+
+
+@BOTH
+def test_what_is_gone_is_not_committed_again_and_again(newest: int) -> None:
+    """B196: while it is known to be gone; how often the interval is over, whoever asks."""
+    world = old()
+    with reader(world, "by hand", newest, **COMMITS) as consumer:
+        assert read(consumer) == OLD
+        world.control.delete_topic("orders")
+        before = commits(world)
+        read(consumer, 30.0)
+        assert commits(world) <= before + 1
+
+
+def test_a_commit_by_name_that_is_refused_is_not_tried_again() -> None:
+    """B196: the topic may be there the next moment, and another one."""
+    world = old()
+    with reader(world, "by hand", BY_NAME, **COMMITS) as consumer:
+        assert read(consumer) == OLD
+        world.control.hold("Metadata")
+        world.control.delete_topic("orders")
+        before = commits(world)
+        while commits(world) == before:
+            consumer.poll(0.1)
+        world.control.create_topic("orders")
+        world.clock.sleep(5.0)
+        assert committed(world) is None
+        world.control.heal()
+
+
+def test_a_commit_that_is_tried_again_for_another_reason() -> None:
+    """B196: not with what is of the old topic, once that is known to be gone."""
+    world = old()
+    with reader(world, "by hand", BY_NAME, **COMMITS) as consumer:
+        assert read(consumer) == OLD
+        loading = world.control.fail("OffsetCommit", 14, times=None)
+        read(consumer, 2.0)
+        make_anew(world)
+        assert read(consumer, 2.0) == NEW
+        loading.undo()
+        world.clock.sleep(5.0)
+        assert committed(world) == len(NEW)
+
+
+def test_a_poll_that_waits() -> None:
+    """B114, B196: it returns what is new as soon as there is some."""
+    world = old()
+    with reader(world, "by hand", **COMMITS) as consumer:
+        assert read(consumer) == OLD
+        began = world.clock.time
+        world.at(began + 3.0, lambda: make_anew(world))
+        assert offsets(consumer.poll(60.0)) == {A: NEW}
+        assert world.clock.time - began < 6.0
+
+
+def test_the_group_knows_the_name_before_the_metadata_do() -> None:
+    """B196: what it gives by a name that is ours tells that ours has ended, by name as well."""
+    world = old()
+    with reader(world, "consumer", BY_NAME, **AT_THE_END) as consumer:
+        assert read(consumer) == OLD
+        world.control.hold("Fetch")
+        make_anew(world)
+        world.clock.sleep(2 * INTERVAL)  # It computes; the group wants the old one back.
+        before = commits(world)
+        assert read(consumer) == []
+        assert commits(world) == before
+        world.control.heal()
+        assert read(consumer) == NEW
+
+
 def test_a_look_up_that_is_on_its_way() -> None:
     """B90, B196: it is of the old one; nobody waits for it, and where he sought stays so."""
     world = old(nodes=2)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from prokurist.errors import KafkaException
-from prokurist.events.application_events import BY_NAME, AutoCommit
+from prokurist.events.application_events import AutoCommit
 from prokurist.events.background_events import StepKind
 from prokurist.events.group_assignment import NO_IDS
 from prokurist.events.subscription import Subscription
@@ -60,22 +60,17 @@ class Handover:
         self._patience = patience
         self._changed = changed
 
-    async def give_back(
-        self, term: int, partitions: Partitions, anew: Mapping[str, UUID] = BY_NAME
-    ) -> bool:
-        """See the module; False when the listener has raised, and they are not gone.
+    def names_are(self, ids: Mapping[str, UUID]) -> None:
+        """Take note of what the group takes names for, which metadata may not tell yet.
 
-        Args:
-            term: In which that was decided.
-            partitions: What goes.
-            anew: Other topics that bear the names of some of these by now: how far the
-                old ones were read is committed no more.
+        How far other topics by these names were read is committed no more.
         """
+        self._auto.overtake(self._subscription.topics_are(ids).given_up)
+
+    async def give_back(self, term: int, partitions: Partitions) -> bool:
+        """See the module; False when the listener has raised, and they are not gone."""
         if not self._subscription.give_up(term, partitions):
             return False
-        if anew:
-            self._subscription.topics_are(anew)
-            self._auto.overtake(tp for tp in partitions if tp.topic in anew)
         self._changed()
         heard = partitions & self._subscription.told()
         commit = await self._steps.last_commit(heard)

@@ -97,13 +97,13 @@ class Reconciler:
         )
         self._is_changed = self._is_changed or target != self._target
         self._target = target
-        if self.is_needed:
-            self.go_on()
-        elif not self.is_working:
+        if not self.is_working and not self.is_needed:
             self._settle()
+        self.go_on()
 
     def go_on(self) -> None:
         """Do what is left, if nobody is at it."""
+        self._handover.names_are({tp.topic: each for tp, each in self._named().items()})
         if self._work is None and self.is_needed:
             work = Operation(self._reconcile(), "reconciliation", self._ended)
             self._work = None if work.ended else work
@@ -138,8 +138,7 @@ class Reconciler:
         while self.is_needed:
             gone = self._gone()
             if gone:
-                anew = {tp.topic: each for tp, each in self._named().items() if tp in gone}
-                if not await self._handover.give_back(self._term, gone, anew):
+                if not await self._handover.give_back(self._term, gone):
                     return Outcome.STUCK
                 for tp in gone:
                     del self._held[tp]

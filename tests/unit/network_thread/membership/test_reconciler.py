@@ -43,7 +43,10 @@ class Hands:
         """See `Handover`."""
         return await self.coming
 
-    async def give_back(self, _term: int, _partitions: Partitions, _anew: object) -> bool:
+    def names_are(self, ids: object) -> None:
+        """See `Handover`."""
+
+    async def give_back(self, _term: int, _partitions: Partitions) -> bool:
         """See `Handover`."""
         return await self.going
 
@@ -94,7 +97,7 @@ def test_what_nobody_has_to_be_asked_for_is_settled_once() -> None:
 
 
 def test_what_the_listener_will_not_have_is_no_reason_to_say_nothing() -> None:
-    """B152: once for each change of the coordinator's mind, if nothing is to be given back."""
+    """B152: once for each change of its mind, when nothing is left to be given back."""
     hands, settled, stuck = Hands(), list[bool](), list[bool]()
     it = reconciler(hands, settled, stuck)
     hands.coming.keep(False)
