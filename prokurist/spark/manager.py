@@ -100,6 +100,8 @@ class OffsetManager:
         **keywords: "Unpack[ConsumerKeywords]",
     ) -> None:
         keys: dict[str, object] = {
+            # Each call has clients of its own: under one name they are one to metrics.
+            "client_id": "prokurist-offsets",
             "request_timeout_ms": max(1, int(as_seconds(per_try) * 1000)),
             **keywords,
             "bootstrap_servers": bootstrap,

@@ -42,6 +42,17 @@ def fill(producer: confluent_kafka.Producer, topic: str, counts: tuple[int, ...]
     assert producer.flush(30) == 0
 
 
+def made(kafka: RealKafka, topic: str) -> bool:
+    """Make a topic anew, unless the old one is not gone yet."""
+    try:
+        kafka.create_topic(topic, partitions=2)
+    except AdminFailed as error:
+        if error.code != "TOPIC_ALREADY_EXISTS":
+            raise
+        return False
+    return True
+
+
 @pytest.fixture
 def offsets(prokurist_kafka: RealKafka) -> OffsetManager:
     """A manager for a group of its own."""
@@ -180,16 +191,9 @@ def test_a_topic_that_was_made_anew_ends_a_plan(
     plan = offsets.plan(topic, start="earliest")
     prokurist_kafka.delete_topic(topic)
     until = time.monotonic() + 30
-    while True:
-        try:
-            prokurist_kafka.create_topic(topic, partitions=2)
-        except AdminFailed as error:
-            # It is not gone yet.
-            assert error.code == "TOPIC_ALREADY_EXISTS"
-            assert time.monotonic() < until
-            time.sleep(0.1)
-        else:
-            break
+    while not made(prokurist_kafka, topic):
+        assert time.monotonic() < until
+        time.sleep(0.1)
     fill(producer_of(prokurist_kafka.bootstrap), topic, (60, 6))
     with pytest.raises(DataLossException, match=f"{topic} was deleted and made anew"):
         offsets.check(plan)
