@@ -22,12 +22,10 @@ class SessionFiles:
         try:
             # Nothing but the names is read of them.
             rows = reader.load(f"{self._path}/{folder}").select("path").collect()
-        except PySparkException as error:
-            if error.getCondition() == "PATH_NOT_FOUND":
+        except Exception as error:
+            if isinstance(error, PySparkException) and error.getCondition() == "PATH_NOT_FOUND":
                 return []
-            raise CheckpointException(
-                f"{self._path}/{folder} cannot be listed: {error}"
-            ) from error
+            raise _unread(f"{self._path}/{folder}", error) from error
         names = [row["path"].rpartition("/")[2] for row in rows]
         return [int(name) for name in names if name.isdecimal()]
 
@@ -35,6 +33,12 @@ class SessionFiles:
         """See `Files.text`."""
         try:
             row = self._spark.read.text(f"{self._path}/{name}", wholetext=True).head()
-        except PySparkException as error:
-            raise CheckpointException(f"{self._path}/{name} cannot be read: {error}") from error
+        except Exception as error:
+            raise _unread(f"{self._path}/{name}", error) from error
         return "" if row is None else str(row["value"])
+
+
+def _unread(name: str, error: Exception) -> CheckpointException:
+    """Whatever a file system raised, through Spark, py4j or Connect: its first line will do."""
+    said = str(error).strip().partition("\n")[0]
+    return CheckpointException(f"{name} cannot be read: {type(error).__name__}: {said}")
