@@ -14,15 +14,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from prokurist.errors import ConfigException
 from prokurist.spark.failures import CheckpointException
 from prokurist.spark.offsets import SourceOffset
 from prokurist.types import TopicPartition, named
-
-NOTHING: Final = "-"
-"""What stands for a source that has given nothing yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +191,10 @@ def _sources(name: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _looks_like_kafka(line: str) -> bool:
-    if line.strip() == NOTHING:
-        return False
     try:
         found = json.loads(line)
     except ValueError:
+        # A dash, too: the source has given nothing yet.
         return False
     return (
         isinstance(found, dict)

@@ -193,6 +193,14 @@ def test_a_plan_that_makes_no_sense_is_refused(
         offsets.plan(topics, **how)
 
 
+def test_a_name_that_was_mistyped_becomes_no_topic() -> None:
+    """Although the broker makes each topic that it is asked for."""
+    with EmbeddedBroker(1, {"orders": 1}, auto_create=True) as kafka:
+        for _ in range(2):
+            with pytest.raises(errors.UnknownTopicOrPartitionException, match="'order'"):
+                OffsetManager(kafka.bootstrap, "billing").plan("order", start="earliest")
+
+
 def test_a_manager_without_a_group_plans_and_does_not_commit(kafka: EmbeddedBroker) -> None:
     """Nor does it begin at what is committed."""
     offsets = OffsetManager(kafka.bootstrap)
@@ -242,6 +250,9 @@ def test_a_plan_is_checked_before_it_is_used_again(
     """It holds while its records are there, whatever has come since."""
     plan = OffsetPlan.from_json(offsets.plan("orders", start="earliest").to_json())
     kafka.append(A, b"later")
+    kafka.append(C, b"later")
+    # Of this one nothing was to be read.
+    kafka.delete_records(C, 1)
     offsets.check(plan)
     kafka.delete_records(B, 4)
     with pytest.raises(DataLossException, match="orders-1 from 0 on") as caught:
@@ -377,6 +388,17 @@ def test_a_broker_that_does_not_answer_is_asked_again(
     assert all(0 <= each.started <= 1.5 + LATE for each in attempts)
     assert caught.value.partitions
     assert offsets.lag() == {}
+
+
+def test_ends_are_asked_for_after_what_is_committed(
+    kafka: EmbeddedBroker, offsets: OffsetManager
+) -> None:
+    """Else a job that commits meanwhile would look as if its log had been cut back."""
+    offsets.commit({A: 10, B: 3, C: 0})
+    kafka.forget_requests()
+    offsets.plan("orders")
+    asked = [each.request.name for each in kafka.requests()]
+    assert asked.index("OffsetFetch") < asked.index("ListOffsets")
 
 
 def test_a_commit_whose_answer_is_lost_says_that_it_may_have_happened(
