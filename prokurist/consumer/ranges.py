@@ -176,7 +176,8 @@ class Ranges(Polling, Lookups):
             began, deadline = wanted.began, wanted.deadline
         trace = self._caller.tracing
         call = Call(OPERATION, began, deadline, partitions=(wanted.partition,), trace=trace)
-        if not deadline.expired(now) and (records := self._awaited(call, wanted, now)):
+        records = None if deadline.expired(now) else self._awaited(call, wanted, now)
+        if records is not None:
             return records
         call.leave(self._caller.now())
         try:

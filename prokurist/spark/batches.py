@@ -37,6 +37,9 @@ TYPES: Final[Mapping[str, Any]] = {
 }
 """The Arrow type of each column, as Spark derives it from its own."""
 
+THOUSAND: Final = pa.scalar(1000, pa.int64())
+"""Made once: an int would be turned into one for each batch, which takes longer than a batch."""
+
 Runs = Sequence[RecordColumns]
 
 
@@ -105,7 +108,7 @@ def timestamps(runs: Runs, _count: int) -> Any:
     Spark's own source has it so: Kafka's −1 is not nothing to it.
     """
     found = joined([run.timestamps for run in runs], pa.int64())
-    return pc.multiply(found, 1000).view(TYPES["timestamp"])
+    return pc.multiply(found, THOUSAND).view(TYPES["timestamp"])
 
 
 def timestamp_types(runs: Runs, _count: int) -> Any:
