@@ -9,3 +9,57 @@ Invariants: this package and whatever it exports by itself load neither pyspark 
 pyarrow; a module that needs one of them imports it at its top, and is loaded when it is
 asked for.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from prokurist.spark.checkpoint import Checkpoint as Checkpoint
+    from prokurist.spark.failures import CheckpointException as CheckpointException
+    from prokurist.spark.failures import CommitBackwardsException as CommitBackwardsException
+    from prokurist.spark.failures import DataLossException as DataLossException
+    from prokurist.spark.failures import GroupInUseException as GroupInUseException
+    from prokurist.spark.failures import Loss as Loss
+    from prokurist.spark.manager import Lag as Lag
+    from prokurist.spark.manager import OffsetManager as OffsetManager
+    from prokurist.spark.plan import OffsetPlan as OffsetPlan
+    from prokurist.spark.ranges import OffsetRange as OffsetRange
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointException",
+    "CommitBackwardsException",
+    "DataLossException",
+    "GroupInUseException",
+    "Lag",
+    "Loss",
+    "OffsetManager",
+    "OffsetPlan",
+    "OffsetRange",
+]
+
+_HOMES = {
+    "Checkpoint": "prokurist.spark.checkpoint",
+    "CheckpointException": "prokurist.spark.failures",
+    "CommitBackwardsException": "prokurist.spark.failures",
+    "DataLossException": "prokurist.spark.failures",
+    "GroupInUseException": "prokurist.spark.failures",
+    "Lag": "prokurist.spark.manager",
+    "Loss": "prokurist.spark.failures",
+    "OffsetManager": "prokurist.spark.manager",
+    "OffsetPlan": "prokurist.spark.plan",
+    "OffsetRange": "prokurist.spark.ranges",
+}
+"""Where each name lives; `test_spark_exports` keeps it equal to what type checkers see."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'prokurist.spark' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
