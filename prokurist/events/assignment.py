@@ -13,7 +13,6 @@ from prokurist.errors import IllegalStateException
 from prokurist.events.partition_state import PartitionState, Position
 from prokurist.types import TopicPartition
 
-
 NO_POLICY: Final = OffsetReset("none")
 
 

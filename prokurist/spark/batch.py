@@ -9,11 +9,12 @@ are noticed here, where that is known at once, and not by some task in the end.
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 
-from prokurist.errors import ConfigException, OffsetOutOfRangeException
+from prokurist.errors import ConfigException
 from prokurist.events.clock import epoch_milliseconds
 from prokurist.spark import resolving
 from prokurist.spark.beginnings import batch_end, batch_start, check_order
 from prokurist.spark.brokers import Brokers
+from prokurist.spark.failures import DataLossException, Loss
 from prokurist.spark.options import Settings
 from prokurist.spark.ranges import OffsetRange, ranges_between, split
 from prokurist.spark.reading import Piece
@@ -92,17 +93,16 @@ def check_there(
     """See that offsets lie in their logs.
 
     Raises:
-        OffsetOutOfRangeException: Some do not.
+        DataLossException: Some do not.
     """
-    gone = {tp: at for tp, at in wanted.items() if not first[tp] <= at <= last[tp]}
-    if not gone:
-        return
-    where = ", ".join(
-        f"{tp} from {first[tp]} to {last[tp]}, not {at}" for tp, at in gone.items()
-    )
-    raise OffsetOutOfRangeException(
-        f"what is to be read is not in the logs, which go, of {where}: the records were "
-        f"removed by age or size, or the topic was made anew. Set failOnDataLoss to false to "
-        f"read what is left",
-        offsets=gone,
-    )
+    losses = [
+        Loss(tp, at, first[tp], last[tp])
+        for tp, at in wanted.items()
+        if not first[tp] <= at <= last[tp]
+    ]
+    if losses:
+        raise DataLossException(
+            f"what is to be read is not there: {'; '.join(map(str, losses))}. Set "
+            f"failOnDataLoss to false to read what is left",
+            losses=losses,
+        )

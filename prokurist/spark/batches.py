@@ -38,7 +38,7 @@ TYPES: Final[Mapping[str, Any]] = {
 """The Arrow type of each column, as Spark derives it from its own."""
 
 THOUSAND: Final = pa.scalar(1000, pa.int64())
-"""Made once: an int would be turned into one for each batch, which takes longer than a batch."""
+"""Made once: to make one out of an int takes longer than the column."""
 
 Runs = Sequence[RecordColumns]
 

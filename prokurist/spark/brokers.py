@@ -7,20 +7,23 @@ Invariants: whatever is asked in one step, `within` bounds it all by one deadlin
 of that deadline says what the last question waited for.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
+from uuid import UUID
 
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import UnknownTopicOrPartitionException
 from prokurist.events.clock import Deadline, MonotonicClock
-from prokurist.spark.selecting import Matching, Partitions, Selection, Topics
-from prokurist.types import TopicPartition
+from prokurist.spark.selecting import Matching, Partitions, Selection
+from prokurist.types import PartitionInfo, TopicPartition
 
 INTERNAL: Final = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state"}
 )
 """Kafka's own topics, which no pattern of topics means."""
+FRESH: Final = {"metadata.max.age.ms": "5000"}
+"""How soon a partition that was added is noticed, unless the user says otherwise."""
 CLOSE: Final = 1.0
 """Seconds for closing the client: nothing is left to be done then."""
 
@@ -31,6 +34,9 @@ class Brokers:
     Args:
         config: Configuration of the client, without a group.
         group: Whose offsets `committed` means.
+
+    Attributes:
+        topic_ids: The id of each topic that was looked at last, where brokers tell it.
     """
 
     def __init__(self, config: Mapping[str, str], group: str | None = None) -> None:
@@ -38,6 +44,7 @@ class Brokers:
         self._group = group
         self._clock = MonotonicClock()
         self._consumer: KafkaConsumer | None = None
+        self.topic_ids: dict[str, UUID | None] = {}
         self._deadline: Deadline | None = None
 
     @contextmanager
@@ -49,34 +56,48 @@ class Brokers:
         finally:
             self._deadline = None
 
-    def partitions(self, selection: Selection) -> list[TopicPartition]:
+    def partitions(self, selection: Selection, *, fresh: bool = False) -> list[TopicPartition]:
         """Which partitions there are of what is to be read.
+
+        Args:
+            selection: That.
+            fresh: Whether a broker is asked in any case; else what was learnt within
+                `metadata.max.age.ms` is believed.
 
         Raises:
             UnknownTopicOrPartitionException: There is no such topic.
         """
-        match selection:
-            case Partitions(partitions):
-                return sorted(partitions)
-            case Topics(names):
-                return [tp for name in sorted(names) for tp in self._of_topic(name)]
-            case Matching(pattern):
-                listed = self._client().list_topics(self._left)
-                return sorted(
-                    TopicPartition(each.topic, each.partition)
-                    for name, parts in listed.items()
-                    if name not in INTERNAL and pattern.search(name)
-                    for each in parts
-                )
+        if isinstance(selection, Partitions):
+            return sorted(selection.partitions)
+        if isinstance(selection, Matching):
+            listed = self._client().list_topics(self._left)
+            names = [
+                name
+                for name in listed
+                if name not in INTERNAL and selection.pattern.search(name)
+            ]
+        elif fresh:
+            listed, names = self._client().list_topics(self._left), list(selection.names)
+        else:
+            names = list(selection.names)
+            listed = {name: self._client().partitions_for(name, self._left) for name in names}
+        return self._found(names, listed)
 
-    def _of_topic(self, name: str) -> list[TopicPartition]:
-        found = self._client().partitions_for(name, self._left)
-        if not found:
-            raise UnknownTopicOrPartitionException(
-                f"there is no topic {name!r}, or nobody may know of it: create it before it is "
-                f"read"
-            )
-        return sorted(TopicPartition(each.topic, each.partition) for each in found)
+    def _found(
+        self, names: Iterable[str], listed: Mapping[str, Sequence[PartitionInfo]]
+    ) -> list[TopicPartition]:
+        """The partitions of some topics, in order."""
+        found: list[TopicPartition] = []
+        for name in sorted(names):
+            infos = listed.get(name, ())
+            if not infos:
+                raise UnknownTopicOrPartitionException(
+                    f"there is no topic {name!r}, or nobody may know of it: create it before "
+                    f"it is read"
+                )
+            found.extend(sorted(TopicPartition(name, each.partition) for each in infos))
+        self.topic_ids = {name: listed[name][0].topic_id for name in names}
+        return found
 
     def beginnings(
         self, partitions: Collection[TopicPartition]
@@ -112,7 +133,7 @@ class Brokers:
 
     def _client(self) -> KafkaConsumer:
         if self._consumer is None:
-            self._consumer = KafkaConsumer(self._config)
+            self._consumer = KafkaConsumer(FRESH | self._config)
         return self._consumer
 
     def close(self) -> None:

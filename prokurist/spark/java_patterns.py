@@ -43,14 +43,14 @@ def java_pattern(text: str, name: str) -> re.Pattern[str]:
     """
     depth = 0
     for found in TOKEN.finditer(text):
-        token = found[0]
-        if (what := OTHERWISE.get(token)) and (depth or token != "&&"):
-            raise _refusal(name, text, f"{token} ({what})")
-        if token.startswith("["):
+        part = found[0]
+        if (what := OTHERWISE.get(part)) and (depth or part != "&&"):
+            raise _refusal(name, text, f"{part} ({what})")
+        if part.startswith("["):
             depth += 1
             if depth > 1:
                 raise _refusal(name, text, "[ inside of [ (a union of classes)")
-        elif token == "]":
+        elif part == "]":
             depth = 0
     try:
         return re.compile(NAMED.sub("(?P<", text), re.ASCII)

@@ -22,8 +22,8 @@ from prokurist.config.clients import CONSUMER
 from prokurist.config.table import plain, spellings
 from prokurist.errors import ConfigException, ConfigWarning
 from prokurist.spark.limits import Splits, positive
-from prokurist.spark.selecting import Selection, selection_in
 from prokurist.spark.offsets import INT_MAX
+from prokurist.spark.selecting import Selection, selection_in
 
 KAFKA: Final = "kafka."
 

@@ -28,6 +28,7 @@ from prokurist.errors import (
 from prokurist.events.clock import epoch_milliseconds
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.spark.batches import Batches
+from prokurist.spark.failures import DataLossException
 from prokurist.spark.ranges import OffsetRange
 
 MOST_CLIENTS: Final = 4
@@ -76,9 +77,9 @@ class Piece:
         left = min(self.budget, (self.give_up_at - epoch_milliseconds()) / 1000)
         if left < min(LEAST, self.budget / 2):
             raise TimeoutException(
-                f"the {self.budget} s that all tasks of this batch share are over: {self.range} "
-                f"is not read again. Raise batchDeadlineMs if reading takes so long, and see "
-                f"whether the clocks of driver and executors agree"
+                f"the {self.budget} s that all tasks of this batch share are over, and "
+                f"{self.range} is not read again. Raise batchDeadlineMs if reading takes so "
+                f"long, and see whether the clocks of driver and executors agree"
             )
         return left
 
@@ -110,11 +111,10 @@ def _records(consumer: KafkaConsumer, piece: Piece) -> Iterator[ConsumerRecords]
         except OffsetOutOfRangeException as error:
             following = _after_loss(error, wanted)
             if piece.fail_on_data_loss:
-                raise type(error)(
+                raise DataLossException(
                     f"records of {wanted} are gone: {error}. They were removed by age or size, "
                     f"or the topic was made anew. Set failOnDataLoss to false to read what is "
-                    f"left",
-                    offsets=error.offsets,
+                    f"left"
                 ) from error
             log.warning("records of %s are gone, and are passed over: %s", wanted, error)
             start = following

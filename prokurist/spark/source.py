@@ -5,7 +5,7 @@ for, and no client:
 
 | what | process |
 | --- | --- |
-| `Source`, its `reader` and that one's `partitions` | a worker beside the driver, for a moment |
+| `Source`, and `partitions` of its `reader` | a worker beside the driver, for a moment |
 | its `streamReader`, and all that it does but `read` | one of its own beside the driver |
 | `read` | the executors' workers, which live on |
 """

@@ -18,10 +18,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
 from prokurist.errors import (
     KafkaException,
-    OffsetOutOfRangeException,
     RetriableException,
     UnknownTopicOrPartitionException,
 )
@@ -30,6 +30,7 @@ from prokurist.spark import resolving
 from prokurist.spark.batch import cut
 from prokurist.spark.beginnings import stream_start
 from prokurist.spark.brokers import Brokers
+from prokurist.spark.failures import DataLossException, Loss
 from prokurist.spark.limits import TriggerLimits
 from prokurist.spark.offsets import SourceOffset
 from prokurist.spark.options import OnBrokerDown, Settings
@@ -72,6 +73,7 @@ class Stream:
         self._latest: Offsets | None = None
         self._took_at = -math.inf
         self._down_since: float | None = None
+        self._topic_ids: dict[str, UUID | None] = {}
 
     @property
     def limits(self) -> TriggerLimits:
@@ -166,13 +168,13 @@ class Stream:
         return Logs(self._brokers.beginnings(partitions), self._brokers.ends(partitions))
 
     def _there(self, begun: Offsets) -> list[TopicPartition]:
-        """The partitions that there are; twice, if one seems to be gone."""
-        found = self._listed()
-        return found if begun.keys() <= set(found) else self._listed()
+        """The partitions that there are; looked at again, if one seems to be gone."""
+        found = self._listed(fresh=False)
+        return found if begun.keys() <= set(found) else self._listed(fresh=True)
 
-    def _listed(self) -> list[TopicPartition]:
+    def _listed(self, *, fresh: bool) -> list[TopicPartition]:
         try:
-            return self._brokers.partitions(self._settings.selection)
+            return self._brokers.partitions(self._settings.selection, fresh=fresh)
         except UnknownTopicOrPartitionException:
             if self._settings.fail_on_data_loss:
                 raise
@@ -182,29 +184,38 @@ class Stream:
         return {tp: at for tp, at in begun.items() if tp in last and last[tp] < at}
 
     def _notice(self, begun: Offsets, logs: Logs) -> None:
-        """Say what is gone, or raise it."""
-        losses: dict[TopicPartition, str] = {}
-        for tp, at in begun.items():
-            if tp not in logs.last:
-                losses[tp] = f"{tp} is there no more"
-            elif logs.last[tp] < at:
-                losses[tp] = f"the log of {tp} ends at {logs.last[tp]}, before {at}"
-            elif logs.first[tp] > at:
-                losses[tp] = f"the log of {tp} begins at {logs.first[tp]}, behind {at}"
-        for tp in logs.last.keys() - begun.keys():
-            if logs.first[tp] > 0:
-                losses[tp] = f"{tp} is new, and its log begins at {logs.first[tp]}"
-        if not losses:
+        """Say what is gone, or raise it.
+
+        Raises:
+            DataLossException: It is not to be borne.
+        """
+        missing = [tp for tp in begun if tp not in logs.last]
+        told = [f"{named(missing)} is there no more"] if missing else []
+        told += [f"the topic {name!r} was made anew" for name in self._made_anew()]
+        losses = [
+            Loss(tp, at, logs.first[tp], logs.last[tp])
+            for tp, at in sorted({**dict.fromkeys(logs.last, 0), **begun}.items())
+            if tp in logs.last and not logs.first[tp] <= at <= logs.last[tp]
+        ]
+        told += map(str, losses)
+        if not told:
             return
-        told = "; ".join(losses[tp] for tp in sorted(losses))
         if self._settings.fail_on_data_loss:
-            raise OffsetOutOfRangeException(
-                f"records are gone that this stream was to read: {told}. They were removed by "
-                f"age or size, or a topic was made anew. Set failOnDataLoss to false to read "
-                f"what is left",
-                offsets={tp: begun.get(tp, 0) for tp in losses},
+            raise DataLossException(
+                f"records are gone that this stream was to read: {'; '.join(told)}. Set "
+                f"failOnDataLoss to false to read what is left",
+                losses=losses,
             )
-        log.warning("records are gone, and are passed over: %s", told)
+        log.warning("records are gone, and are passed over: %s", "; ".join(told))
+
+    def _made_anew(self) -> list[str]:
+        """Topics that are others than at the last look, as far as their ids tell."""
+        known, self._topic_ids = self._topic_ids, {**self._topic_ids, **self._brokers.topic_ids}
+        return sorted(
+            name
+            for name, topic_id in self._topic_ids.items()
+            if topic_id is not None and known.get(name, topic_id) not in (None, topic_id)
+        )
 
     # --- how much of it ----------------------------------------------------------------
 

@@ -1,13 +1,13 @@
 """`read_range` in virtual time: its ends, its deadlines, and what it leaves alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from prokurist import errors
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.types import OffsetAndMetadata
+from prokurist.records.consumer_records import ConsumerRecords
 from tests.simulation.reading import A, B, fetches, holding, offsets, reader, written
 from tests.simulation.world import World
 
@@ -20,11 +20,15 @@ def ranger(world: World, **keys: Any) -> KafkaConsumer:
 
 def read(consumer: KafkaConsumer, start: int, end: int, **keys: Any) -> list[int]:
     """The offsets of a range, in the order they came."""
-    return [
-        record.offset
-        for records in consumer.read_range(A, start, end, **keys)
-        for record in records
-    ]
+    got: list[int] = []
+    gather(got, consumer.read_range(A, start, end, **keys))
+    return got
+
+
+def gather(got: list[int], steps: Iterator[ConsumerRecords]) -> None:
+    """Take all steps, and note each offset when it comes."""
+    for records in steps:
+        got.extend(record.offset for record in records)
 
 
 @pytest.mark.parametrize(("start", "end"), [(0, 20), (0, 1), (19, 20), (3, 17), (7, 7)])
@@ -108,8 +112,7 @@ def test_what_is_damaged_beyond_the_end_is_not_met() -> None:
         assert read(consumer, 0, 2) == [0, 1]
         got: list[int] = []
         with pytest.raises(errors.CorruptRecordException):
-            for records in consumer.read_range(A, 0, 3):
-                got.extend(each.offset for each in records)
+            gather(got, consumer.read_range(A, 0, 3))
         assert got == [0, 1]
 
 
@@ -142,8 +145,7 @@ def test_a_log_that_is_cut_back_meanwhile_is_an_error(policy: str) -> None:
             world.control.append(A, b"other")
         world.clock.sleep(1.0)
         with pytest.raises(errors.LogTruncationException):
-            for records in steps:
-                got.extend(each.offset for each in records)
+            gather(got, steps)
         assert got == list(range(len(got)))
 
 
@@ -175,9 +177,7 @@ def test_a_broker_that_freezes_ends_it_at_its_deadline(bound: str) -> None:
     """The error says how far it had come, and which broker it waited for since when."""
     world = written(40, size=100)
     keys: dict[str, Any] = {} if bound == "default" else {bound: 4.0}
-    with ranger(
-        world, max_partition_fetch_bytes=1000, default_api_timeout_ms=4000
-    ) as consumer:
+    with ranger(world, max_partition_fetch_bytes=1000, default_api_timeout_ms=4000) as consumer:
         began = world.clock.time
         steps = consumer.read_range(A, 0, 50, **keys)
         got = [each.offset for each in next(steps)]
@@ -185,8 +185,7 @@ def test_a_broker_that_freezes_ends_it_at_its_deadline(bound: str) -> None:
         world.control.freeze()
         frozen = world.clock.time
         with pytest.raises(errors.TimeoutException) as caught:
-            for records in steps:
-                got.extend(each.offset for each in records)
+            gather(got, steps)
         due = began if bound == "timeout" else frozen
         assert world.clock.time == pytest.approx(due + 4.0, abs=0.1)
         error = caught.value
@@ -326,8 +325,7 @@ def test_a_wake_up_ends_it() -> None:
         world.at(world.clock.time + 1.0, consumer.wakeup)
         got: list[int] = []
         with pytest.raises(errors.WakeupException):
-            for records in consumer.read_range(A, 0, 4):
-                got.extend(each.offset for each in records)
+            gather(got, consumer.read_range(A, 0, 4))
         assert got == [0, 1, 2]
         assert read(consumer, 0, 3) == [0, 1, 2]
 

@@ -12,7 +12,7 @@ from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.records.encode import encode_batch
 from prokurist.records.reader import PartitionReader
 from prokurist.records.run import RecordRun
-from prokurist.spark.batches import Batches, TYPES
+from prokurist.spark.batches import TYPES, Batches
 from prokurist.spark.schema import COLUMNS, HEADERS
 from prokurist.types import TimestampType, TopicPartition
 
@@ -52,7 +52,7 @@ def rows(records: ConsumerRecords) -> list[dict[str, Any]]:
     ]
 
 
-PLAIN = [(1_700_000_000_000 + nth, b"k%d" % nth, b"v" * nth, []) for nth in range(7)]
+PLAIN: list[New] = [(1_700_000_000_000 + nth, b"k%d" % nth, b"v" * nth, []) for nth in range(7)]
 ODD: list[New] = [
     (-1, None, None, []),
     (0, b"", b"", [("a", b"1"), ("a", None)]),
@@ -104,7 +104,7 @@ def test_columns_are_those_that_are_asked_for(columns: tuple[str, ...]) -> None:
 
 def test_large_ones_come_in_pieces() -> None:
     """Of about as many bytes as asked for, and together they are the whole."""
-    many = [(nth, b"key", b"v" * 100, []) for nth in range(1000)]
+    many: list[New] = [(nth, b"key", b"v" * 100, []) for nth in range(1000)]
     records = fetched(many)
     pieces = list(Batches(ALL, 10_000).of(records))
     assert 10 <= len(pieces) <= 30

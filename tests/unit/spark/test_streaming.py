@@ -4,19 +4,20 @@ import logging
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from prokurist.errors import (
     ConfigException,
-    OffsetOutOfRangeException,
     TimeoutException,
     UnknownTopicOrPartitionException,
 )
 from prokurist.events.clock import MonotonicClock
 from prokurist.spark.brokers import Brokers
+from prokurist.spark.failures import DataLossException
 from prokurist.spark.options import Settings
-from prokurist.spark.selecting import Selection
+from prokurist.spark.selecting import Selection, Topics
 from prokurist.spark.streaming import Stream
 from prokurist.types import TopicPartition
 
@@ -62,12 +63,11 @@ class Paper(Brokers):
             self.clock.time += self.seconds
             raise TimeoutException("nobody answers")
 
-    def partitions(self, selection: Selection) -> list[TopicPartition]:
-        """See `Brokers`; what is hidden is left out once."""
-        assert selection
+    def partitions(self, selection: Selection, *, fresh: bool = False) -> list[TopicPartition]:
+        """See `Brokers`; what is hidden is seen by who asks anew."""
+        assert selection == Topics(("t",))
         self._ask()
-        hidden, self.hidden = self.hidden, []
-        found = sorted(self.logs.keys() - set(hidden))
+        found = sorted(self.logs.keys() - set(() if fresh else self.hidden))
         if not found:
             raise UnknownTopicOrPartitionException("there is no topic 't'")
         return found
@@ -252,11 +252,11 @@ def test_a_partition_that_is_missing_once_is_asked_for_again() -> None:
 
 LOSSES = {
     "gone": ({A: (0, 10)}, "t-1 is there no more"),
-    "shorter": ({A: (0, 10), B: (0, 19)}, "the log of t-1 ends at 19, before 20"),
-    "later": ({A: (0, 10), B: (21, 25)}, "the log of t-1 begins at 21, behind 20"),
+    "shorter": ({A: (0, 10), B: (0, 19)}, "t-1 at 20: its log has 0 to 19"),
+    "later": ({A: (0, 10), B: (21, 25)}, "t-1 from 20 on: its log has 21 to 25"),
     "new and late": (
         {A: (0, 10), B: (0, 20), C: (3, 4)},
-        "t-2 is new, and its log begins at 3",
+        "t-2 from 0 on: its log has 3 to 4",
     ),
     "all gone": ({}, "there is no topic 't'"),
 }
@@ -268,12 +268,20 @@ def test_a_loss_is_an_error_before_anything_is_written_down(loss: str) -> None:
     bench = Bench()
     logs, told = LOSSES[loss]
     whole, bench.brokers.logs = bench.brokers.logs, dict(logs)
-    with pytest.raises(
-        (OffsetOutOfRangeException, UnknownTopicOrPartitionException), match=told
-    ):
+    with pytest.raises((DataLossException, UnknownTopicOrPartitionException), match=told):
         bench.latest(at(10, 20))
     bench.brokers.logs = whole
     assert bench.restarted().latest(at(10, 20), limited=True) == at(10, 20)
+
+
+def test_a_topic_that_was_made_anew_is_a_loss() -> None:
+    """Even where its log goes as far by now: its id is another."""
+    bench = Bench()
+    bench.brokers.topic_ids = {"t": UUID(int=1)}
+    assert bench.latest(at(10, 20)) == at(10, 20)
+    bench.brokers.topic_ids = {"t": UUID(int=2)}
+    with pytest.raises(DataLossException, match="'t' was made anew"):
+        bench.latest(at(10, 20))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -356,5 +364,5 @@ def test_a_loss_is_no_broker_that_is_down() -> None:
     """It is not skipped."""
     bench = Bench(onBrokerDown="skip")
     bench.brokers.logs[B] = (0, 19)
-    with pytest.raises(OffsetOutOfRangeException):
+    with pytest.raises(DataLossException):
         bench.latest(at(10, 20))
