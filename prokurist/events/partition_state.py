@@ -106,6 +106,7 @@ class PartitionState:
         start: Where the log begins, as far as we have heard.
         topic: The id of the topic that it is of; None where nobody has told one yet.
         by_id: Whether the group has given it by that id, and not by its name.
+        stop: The offset before which reading ends, of a range; None for no such end.
     """
 
     __slots__ = (
@@ -126,6 +127,7 @@ class PartitionState:
         "reset",
         "standing",
         "start",
+        "stop",
         "stuck",
         "ticket",
         "told",
@@ -142,6 +144,7 @@ class PartitionState:
         self.end_asked: bool = False
         self.end: int | None = None
         self.start: int | None = None
+        self.stop: int | None = None
         self.standing: Standing = Standing.NEW
         self.position: Position | None = None
         self._returned: Position | None = None
@@ -165,6 +168,9 @@ class PartitionState:
         anew.topic = topic
         anew.giving_up, anew.awaiting = self.giving_up, self.awaiting
         anew.told, anew.paused = self.told, self.paused
+        if self.stop is not None:
+            # Nothing more comes of a range; who reads it is told so, and has to find it.
+            anew.stop, anew.born = self.stop, self.born
         return anew
 
     @property
@@ -208,7 +214,14 @@ class PartitionState:
             and not self.paused
             and not self.stuck
             and not self.is_held_back
+            and not self._ends_here
         )
+
+    @property
+    def _ends_here(self) -> bool:
+        """Whether all of its range has been fetched."""
+        position, stop = self.position, self.stop
+        return position is not None and stop is not None and position.offset >= stop
 
     @property
     def unconfirmed(self) -> Position | None:

@@ -93,6 +93,44 @@ class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
             self._generation += 1
             return changed
 
+    def begin_range(self, tp: TopicPartition, start: int, stop: int) -> int:
+        """Read a range of one partition, and nothing else.
+
+        Returns:
+            The ticket of its assignment.
+
+        Raises:
+            IllegalStateException: Something is read already.
+        """
+        with self._lock:
+            if self._subscribed is not None or self._partitions:
+                raise IllegalStateException(
+                    f"read_range of {tp} with a consumer that reads something else: call "
+                    f"unsubscribe() before, or read the range with a consumer of its own"
+                )
+            state = PartitionState(self._ticket())
+            state.stop = stop
+            state.settle(Position(start))
+            self._partitions = {tp: state}
+            self._generation += 1
+            return state.born
+
+    def end_range(self, tp: TopicPartition, born: int) -> None:
+        """Read it no more, if it is read yet."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is not None and state.born == born:
+                self._partitions = {}
+                self._generation += 1
+
+    def place_in_range(self, tp: TopicPartition, born: int) -> int | None:
+        """Up to where a range was returned; None when it is not read any more."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is None or state.born != born or state.returned is None:
+                return None
+            return state.returned.offset
+
     def assigned(self) -> frozenset[TopicPartition]:
         """What is read."""
         with self._lock:
@@ -154,7 +192,8 @@ class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
     def returned(self, *, unasked: bool = False) -> Returned:
         """What a commit without offsets commits: one past what the user has done with.
 
-        Nothing of a topic that was deleted, and whose name stands for another one.
+        Nothing of a topic that was deleted, and whose name stands for another one; and
+        nothing of a range, which is nobody's progress.
 
         Args:
             unasked: Leave out as well what is of a topic that is not there just now:
@@ -166,6 +205,7 @@ class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
                 tp: (done, state.topic)
                 for tp, state in self._partitions.items()
                 if (done := state.done) is not None
+                and state.stop is None
                 and tp.topic not in absent
                 and not self._has_ended(tp, state)
             }

@@ -140,10 +140,11 @@ class TopicIds(Assignment):
         anew = state.made_anew(self._names[tp.topic].id)
         self._partitions[tp] = anew
         place = state.returned or state.position
+        policy = self._policy_of(state)
         if state.reset is not None:
             anew.need_reset(state.reset)
         elif place is not None:
-            if self.policy.kind == "none":
+            if policy.kind == "none":
                 return [(Wanted(tp, anew.ticket, None), place.offset)]
-            anew.need_reset(self.policy)
+            anew.need_reset(policy)
         return []
