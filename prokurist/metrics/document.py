@@ -99,7 +99,8 @@ Consumers have to be made after the fork as well: a copy of one says so with
 ## Alerts and a dashboard
 
 In docs/ops of the repository: `prokurist.rules.yml`, with a case for each alert in
-`prokurist.test.yml` (`promtool test rules`), and `dashboard.json` for Grafana. What a
+`prokurist.test.yml` (`promtool test rules`), and `dashboard.json` for Grafana; `make dashboard`
+draws its panels on real data of a minute, where `prometheus` is installed. What a
 threshold should be depends on the service; these are where to begin. That calls time out
 is a broker's doing or the network's; that they end *late* never is: then the process is
 short of CPU, or something holds the GIL.

@@ -52,7 +52,7 @@ class Looked(dict[TopicPartition, Any]):
 
     look: Callable[[], None]
 
-    def get(self, tp: TopicPartition, default: Any = None) -> Any:  # type: ignore[override]
+    def get(self, tp: TopicPartition, default: Any = None) -> Any:
         """A look."""
         self.look()
         return super().get(tp, default)
