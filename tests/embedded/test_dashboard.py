@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -30,5 +31,5 @@ def test_every_panel_has_something_to_show(tmp_path: Path) -> None:
     assert (run.returncode, run.stdout, run.stderr) == (0, f"{out}\n", "")
     drawn = out.read_text("utf-8")
     dashboard = json.loads((OPS / "dashboard.json").read_text("utf-8"))
-    assert all(f"{each['title']}</text>" in drawn for each in dashboard["panels"])
+    assert all(f"{escape(each['title'])}</text>" in drawn for each in dashboard["panels"])
     assert "No data" not in drawn
