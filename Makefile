@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast simulate soak chaos-groups fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture broker clean
+.PHONY: help demo test test-fast simulate soak chaos-groups fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -76,7 +76,7 @@ contracts: .venv/ready ## who may import whom
 verify-types: build/types/ready ## the public API is typed in full, seen from an installed wheel
 	@PATH="$$PWD/build/types/bin:$$PATH" $(PY) -m pyright --ignoreexternal --verifytypes prokurist
 
-BENCHMARKS := import_cost decode round_trip idle fairness metrics overshoot rebalance consume
+BENCHMARKS := import_cost decode round_trip idle fairness metrics tracing overshoot rebalance consume
 
 bench: .venv/ready ## every benchmark, against peers in the same run: about an hour
 	$(PY) -m pip install -q -r benchmarks/requirements.txt
@@ -96,6 +96,9 @@ generated: .venv/ready ## write anew what is generated from the tables
 
 picture: .venv/ready ## draw a commit to a frozen broker, as it stands in the README
 	$(PY) docs/frozen_commit.py > build.tmp && mv build.tmp docs/frozen_commit.svg
+
+dashboard: .venv/ready ## the Grafana dashboard on real data, as a page; wants prometheus
+	@$(PY) docs/ops/preview.py build/dashboard.html
 
 broker: .venv/ready ## a real Kafka in the foreground, to play with: make broker ARGS="--nodes 3"
 	@$(PY) -m prokurist.testing.kafka $(ARGS)

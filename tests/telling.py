@@ -7,9 +7,9 @@ from prokurist.logs.log import Log
 
 
 def logged() -> Trace:
-    """One that the log reads, as a client's is."""
+    """One that the log reads, as that of a client which was built while it was at DEBUG."""
     trace = Trace("test", "g")
-    trace.read_by(Log(), fine=False)
+    trace.read_by(Log(), fine=True)
     return trace
 
 

@@ -228,11 +228,11 @@ class Caller(Entrance):
         """Wait at a gate: whether it has opened."""
         if not self.trace.fine:
             return self._clock.wait(gate, until)
-        call_is = {"call": call.number, "operation": call.operation}
-        self.trace.tell(CALLER_WAITS, **call_is)
+        number, operation = call.number, call.operation
+        self.trace.tell(CALLER_WAITS, call=number, operation=operation)
         opened = self._clock.wait(gate, until)
         why = "its gate was opened" if opened else "its time was over"
-        self.trace.tell(CALLER_WOKE, **call_is, reason=why)
+        self.trace.tell(CALLER_WOKE, call=number, operation=operation, reason=why)
         return opened
 
     def raise_if_woken(self) -> None:

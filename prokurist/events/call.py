@@ -353,8 +353,15 @@ class Call:
         trace.tell(kind, call=self.number, operation=self.operation, **values)
 
     def _tell_of(self, trace: Trace, kind: Kind, attempt: Try, **values: object) -> None:
-        which = {"attempt": attempt.number, "request": attempt.request, "node": attempt.node}
-        self._tell(trace, kind, **which, **values)
+        trace.tell(
+            kind,
+            call=self.number,
+            operation=self.operation,
+            attempt=attempt.number,
+            request=attempt.request,
+            node=attempt.node,
+            **values,
+        )
 
     def _out_of_time(self, now: float) -> TimeoutException:
         """The ledger as it is now; the lock is held."""

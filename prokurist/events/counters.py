@@ -8,17 +8,19 @@ other may be of two moments. What a reader walks through is never changed under 
 new label puts a new table in the place of the old one.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from prokurist.twins import chosen
+
+if TYPE_CHECKING:
+    from prokurist.events.tally import Tally
+else:
+    Tally = chosen(
+        {"native": "prokurist.events._native_tally", "python": "prokurist.events.tally"}
+    ).module.Tally
 
 Child = TypeVar("Child")
-
-SECONDS: Final = (
-    *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1),
-    *(0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0),
-)
-"""Upper bounds for spans, from a turn of the loop to a poll interval."""
 
 BYTES: Final = tuple(float(1 << power) for power in range(8, 28, 2))
 """Upper bounds for sizes: 256 bytes to 64 MiB."""
@@ -30,38 +32,15 @@ OTHERS: Final = "(others)"
 """The label of what came when a family was full."""
 
 
-class Histogram:
-    """How many values fell below which bound, and what they come to.
+class Histogram(Tally):
+    """How many values fell below which bound, and what they come to; see `tally`."""
 
-    Attributes:
-        bounds: The upper bounds, each inclusive, in order.
-        counts: One for each bound, and one for what lies above all of them.
-        total: The sum of the values.
-    """
-
-    __slots__ = ("bounds", "counts", "total")
-
-    def __init__(self, bounds: tuple[float, ...] = SECONDS) -> None:
-        self.bounds: tuple[float, ...] = bounds
-        self.counts: list[int] = [0] * (len(bounds) + 1)
-        self.total: float = 0.0
-
-    def observe(self, value: float) -> None:
-        """Count a value."""
-        self.counts[bisect_left(self.bounds, value)] += 1
-        self.total += value
+    __slots__ = ()
 
     @property
     def count(self) -> int:
         """How many values there were."""
         return sum(self.counts)
-
-    def add(self, other: "Histogram") -> None:
-        """Count all that another one has counted; its bounds are the same."""
-        self.counts = [
-            ours + theirs for ours, theirs in zip(self.counts, other.counts, strict=True)
-        ]
-        self.total += other.total
 
     def __repr__(self) -> str:
         return f"Histogram({self.count} values, {self.total:g} in all)"

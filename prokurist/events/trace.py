@@ -127,8 +127,8 @@ class Trace:
         return next(self._numbers)
 
     def tell(self, kind: Kind, /, **values: object) -> None:
-        """Say what has happened."""
-        for read in self._readers:
+        """Say what has happened; of what is fine, those hear who read all there is."""
+        for read in self._fine_readers if kind.fine else self._readers:
             read(self, kind, values)
 
     def read_by(self, reader: Reader, *, fine: bool) -> None:

@@ -1,4 +1,4 @@
-"""The pytest plugin: a real Kafka as a fixture.
+"""The pytest plugin: a real Kafka, an embedded one, and virtual time as fixtures.
 
     def test_my_pipeline(prokurist_kafka, prokurist_topic):
         run(bootstrap_servers=prokurist_kafka.bootstrap, topic=prokurist_topic)
@@ -11,6 +11,7 @@
 | `prokurist_own_cluster` | function | three nodes, likewise |
 | `prokurist_topic` | function | a new topic of one partition on `prokurist_kafka` |
 | `prokurist_broker` | function | the embedded broker, scriptable, with a topic `orders` |
+| `prokurist_clock` | function | virtual time: such a broker and consumers, and their clock |
 
 `@pytest.mark.prokurist_broker(version="3.9.2", properties={...})` says what the
 two of one's own shall be. A Kafka given by `PROKURIST_TEST_BOOTSTRAP` serves
@@ -32,6 +33,7 @@ import pytest
 if TYPE_CHECKING:
     from prokurist.testing.broker import EmbeddedBroker
     from prokurist.testing.kafka import RealKafka
+    from prokurist.testing.virtual_time.clock import VirtualClock
 
 _SHARED: Final = pytest.StashKey[list["RealKafka"]]()
 _MARKER: Final = "prokurist_broker"
@@ -105,6 +107,16 @@ def prokurist_broker() -> Iterator["EmbeddedBroker"]:
 
     with EmbeddedBroker(1, {"orders": 3}) as broker:
         yield broker
+
+
+@pytest.fixture
+def prokurist_clock() -> Iterator["VirtualClock"]:
+    """Virtual time: consumers, and a broker with a topic `orders` of three partitions."""
+    from prokurist.testing.virtual_time.clock import VirtualClock  # noqa: PLC0415 - see the top
+
+    clock = VirtualClock(1, {"orders": 3})
+    yield clock
+    clock.close()
 
 
 @pytest.fixture

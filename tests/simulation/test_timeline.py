@@ -49,6 +49,16 @@ def test_both_threads_tell_what_they_do_for_a_call(frozen: timeline.Recording) -
     assert end.at == pytest.approx(2.0)
 
 
+def test_a_recording_makes_no_log_louder(caplog: pytest.LogCaptureFixture) -> None:
+    """Single calls are logged for clients that were built at DEBUG, recorded or not."""
+    consumer = World().consumer()
+    caplog.set_level("DEBUG", "prokurist")
+    with consumer, timeline.record(consumer) as recording:
+        consumer.committed(TP)
+    assert "call_began" in {each.event for each in recording.entries}
+    assert not [each for each in caplog.records if each.name == "prokurist.call"]
+
+
 def test_turns_of_the_loop_are_in_it(frozen: timeline.Recording) -> None:
     """So that one sees a loop that spins; one that waits turns but a few times."""
     woke = [each for each in frozen.entries if each.event == "loop_woke"]

@@ -5,7 +5,7 @@ later, and nobody after `close`. No thread is in it.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from prokurist.errors import IllegalStateException, NetworkException
 from prokurist.network_thread.io.network import SocketAddress
@@ -13,7 +13,7 @@ from prokurist.network_thread.io.resolver import Lookup, Outcome, literal
 from prokurist.network_thread.io.resolver import Names as CanonicalNames
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from prokurist.testing.virtual_time.world import World
 
 LOOKUP: Final = 0.002
 """How long a name takes."""
@@ -28,7 +28,7 @@ class Names:
         closed: Nothing may be asked any more.
     """
 
-    def __init__(self, world: "World", wake: Callable[[], None]) -> None:
+    def __init__(self, world: "World[Any]", wake: Callable[[], None]) -> None:
         self.asked: list[tuple[float, str]] = []
         self.silent = False
         self.closed = False

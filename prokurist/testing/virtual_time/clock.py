@@ -1,0 +1,129 @@
+"""What a test gets of virtual time: a clock that it moves, a broker, and consumers.
+
+    def test_my_service_gives_up_in_time(prokurist_clock):
+        consumer = prokurist_clock.consumer(group_id="billing")
+        ...
+
+Thread: the test's alone, which runs the network threads' turns while it waits.
+Invariants: time passes in `advance` and in calls that wait, and nowhere else; nobody
+sleeps. The same test takes the same steps each time.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from prokurist.config import ConsumerConfig
+from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.testing.virtual_time.network import ModelNetwork
+from prokurist.testing.virtual_time.world import World
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from prokurist.config.typed import ConsumerKeywords
+    from prokurist.testing.cluster.control import Controls
+
+
+class ModelWorld(World[ModelNetwork]):
+    """A world whose clients have nothing but the model before them."""
+
+    def network(self) -> ModelNetwork:
+        """What a client is wired to."""
+        return ModelNetwork(self)
+
+
+class VirtualClock:
+    """A clock that a test moves, and consumers and brokers that live by it.
+
+    Consumers are real ones, with all of their network thread but the thread, and speak
+    Kafka's protocol to a model of brokers. A call that waits takes the time to the moment
+    at which it ends, and everything that is due until then happens: retries, heartbeats,
+    sessions that end. Your own code goes by this time where you give it `now` and
+    `advance` in place of `time.monotonic` and `time.sleep`.
+
+    Args:
+        nodes: How many brokers.
+        topics: How many partitions each topic has.
+    """
+
+    def __init__(self, nodes: int = 1, topics: Mapping[str, int] | None = None) -> None:
+        self._world = ModelWorld(nodes, dict(topics or {}))
+        self._consumers: list[KafkaConsumer] = []
+
+    def __repr__(self) -> str:
+        return f"VirtualClock({self.now():g} s, {len(self._consumers)} consumers)"
+
+    @property
+    def broker(self) -> "Controls":
+        """What can be done to the brokers: what `EmbeddedBroker` can do, too."""
+        return self._world.control
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses, as `bootstrap.servers` takes them; good for consumers of here."""
+        return ",".join(self._world.bootstrap)
+
+    def now(self) -> float:
+        """Seconds since some moment, as `time.monotonic` says them."""
+        return self._world.clock.now()
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass; whatever is due until then happens, in order.
+
+        Raises:
+            ValueError: It would go back, or on for ever.
+        """
+        if not 0 <= seconds < math.inf:
+            raise ValueError(
+                f"advance takes a number of seconds from 0 on, and not without end: {seconds!r}"
+            )
+        self._world.clock.sleep(seconds)
+
+    def after(self, seconds: float, action: Callable[[], object]) -> None:
+        """Have something happen in so many seconds, also while a call waits then.
+
+        Args:
+            seconds: How long from now.
+            action: What is called: a broker's thaw, a `wakeup`. What it raises comes out
+                of the call that waits.
+        """
+        self._world.at(self.now() + seconds, action)
+
+    def consumer(
+        self,
+        config: Mapping[str, object] | None = None,
+        /,
+        **keywords: "Unpack[ConsumerKeywords]",
+    ) -> KafkaConsumer:
+        """A consumer that lives by this clock; it is made as `KafkaConsumer` is.
+
+        `bootstrap.servers` is set. Who is not closed by then is closed with the clock.
+
+        Args:
+            config: Configuration keys and their values.
+            keywords: More keys, with underscores.
+        """
+        given = {"bootstrap.servers": self.bootstrap, **(config or {})}
+        settings = ConsumerConfig(given, **keywords)
+        member = self._world.join(settings)
+        self._world.start(member)
+        consumer = KafkaConsumer.wired(settings, self._world.clock, member.machinery)
+        self._consumers.append(consumer)
+        return consumer
+
+    def close(self) -> None:
+        """End all faults, and close what is open.
+
+        Raises:
+            Exception: A consumer could not be closed in order.
+            BaseExceptionGroup: The broker could not handle a request.
+        """
+        self.broker.heal()
+        self.broker.thaw()
+        with ExitStack() as stack:
+            for each in self._consumers:
+                stack.callback(each.close)
+        if failures := self._world.cluster.failures:
+            raise BaseExceptionGroup("the model of the brokers failed", failures)

@@ -1,0 +1,125 @@
+"""A network without sockets: its far end is the cluster model.
+
+Thread: whoever runs the world.
+Invariants: see `network_thread.io.network`. What is written reaches the broker LATENCY
+later, and what a broker sends the client; nothing is reordered on a connection.
+"""
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from prokurist.errors import NetworkException
+from prokurist.network_thread.io.network import Connected, Happening, Lost, SocketAddress
+from prokurist.testing.cluster.session import Delivery, Session
+from prokurist.testing.virtual_time.delivering import told
+
+if TYPE_CHECKING:
+    from prokurist.testing.virtual_time.world import World
+
+LATENCY: Final = 0.001
+"""From the client to a broker, and back."""
+
+
+class ModelNetwork:
+    """A `Network` whose far end is the cluster model."""
+
+    def __init__(self, world: "World[Any]") -> None:
+        self.world = world
+        self.turns = self.wakes = self.bytes_received = self.bytes_sent = 0
+        self.woken = False
+        self.told = False
+        self._sessions: dict[int, Session] = {}
+        self._connecting: set[int] = set()
+        self._queue: list[tuple[float, int, Happening]] = []
+        self._outgoing: list[tuple[float, int, bytes]] = []
+
+    def connect(self, connection: int, address: SocketAddress) -> None:
+        """Begin to connect."""
+        self._connecting.add(connection)
+        at = self.world.clock.time + LATENCY
+        try:
+            node = self.world.broker_at(address)
+            session = self.world.cluster.connect(node, self.world.clock.time)
+        except ConnectionRefusedError as error:
+            lost = NetworkException(f"{address} refuses connections")
+            lost.__cause__ = error.with_traceback(None)
+            self._queue.append((at, connection, Lost(connection, lost)))
+        else:
+            self._sessions[connection] = session
+            self._queue.append((at, connection, Connected(connection)))
+
+    def write(self, connection: int, frame: bytes) -> None:
+        """Write a frame; it reaches the broker a little later."""
+        self.bytes_sent += len(frame)
+        self._outgoing.append((self.world.clock.time + LATENCY, connection, frame[4:]))
+
+    def writable(self, connection: int) -> bool:
+        """Whether the connection stands."""
+        return connection in self._sessions and connection not in self._connecting
+
+    def close(self, connection: int) -> None:
+        """End a connection; what was written is on its way all the same."""
+        self._connecting.discard(connection)
+        session = self._sessions.pop(connection, None)
+        if session is not None:
+            for entry in [each for each in self._outgoing if each[1] == connection]:
+                self._outgoing.remove(entry)
+                session.receive(entry[2], self.world.clock.time)
+            session.close(self.world.clock.time)
+        self._queue = [entry for entry in self._queue if entry[1] != connection]
+
+    def poll(self, seconds: float | None) -> list[Happening]:  # noqa: ARG002 - the world waits
+        """What has happened by now; the world does the waiting."""
+        self.turns += 1
+        self.woken = False
+        now = self.world.clock.time
+        ready = [entry for entry in self._queue if entry[0] <= now]
+        self._queue = [entry for entry in self._queue if entry[0] > now]
+        self.told = bool(ready)
+        for _, connection, happening in ready:
+            if isinstance(happening, Connected | Lost):
+                self._connecting.discard(connection)
+            if isinstance(happening, Lost):
+                self._sessions.pop(connection, None)
+        return [happening for _, _, happening in ready]
+
+    def wake(self) -> None:
+        """End the wait."""
+        self.wakes += 1
+        self.woken = True
+
+    def shutdown(self) -> None:
+        """Close everything."""
+        for connection in tuple(self._sessions):
+            self.close(connection)
+
+    # --- the world's side ------------------------------------------------------------
+
+    def deliver(self, delivery: Delivery) -> None:
+        """Something came from a broker."""
+        at = self.world.clock.time + LATENCY
+        for connection, each in self._sessions.items():
+            if each is delivery.session:
+                self._queue += [(at, connection, each) for each in told(delivery, connection)]
+
+    def carry(self) -> None:
+        """Let what was written reach the brokers."""
+        now = self.world.clock.time
+        arrived = [entry for entry in self._outgoing if entry[0] <= now]
+        self._outgoing = [entry for entry in self._outgoing if entry[0] > now]
+        for _, connection, frame in arrived:
+            session = self._sessions.get(connection)
+            if session is not None:
+                session.receive(frame, now)
+
+    def next_due(self) -> float:
+        """When something moves on the wires."""
+        return min([entry[0] for entry in (*self._queue, *self._outgoing)], default=math.inf)
+
+    @property
+    def open(self) -> int:
+        """How many connections stand."""
+        return len(self._sessions)
+
+    def __repr__(self) -> str:
+        return f"ModelNetwork({self.open} connections, {self.turns} turns)"

@@ -1,0 +1,227 @@
+"""A world in virtual time: the real network thread, and a cluster model as its network.
+
+Time stands still while somebody has something to do, and then jumps to the next
+moment at which something is due. So thirty seconds take milliseconds, and a loop that
+spins is one that turns without end at one moment: that is an error here.
+
+Thread: the one that calls; it turns the loops of all clients itself.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final, Generic, TypeVar
+
+from prokurist.assembly import Machinery, consumer_machinery
+from prokurist.config import ConsumerConfig
+from prokurist.events.gate import Gate
+from prokurist.network_thread.io.network import SocketAddress
+from prokurist.network_thread.thread import Life, NetworkThread
+from prokurist.network_thread.wire.versions import Versions
+from prokurist.testing.cluster.cluster import Cluster
+from prokurist.testing.cluster.control import Control
+from prokurist.testing.virtual_time.names import Names
+from prokurist.testing.virtual_time.network import ModelNetwork
+from prokurist.types import Node
+
+Wire = TypeVar("Wire", bound=ModelNetwork)
+
+MOST_TURNS_AT_ONE_MOMENT: Final = 500
+
+
+class Spinning(AssertionError):
+    """The loop turns and turns, and time does not go on."""
+
+
+@dataclass
+class Clock:
+    """Virtual time; waiting is living through what happens until then."""
+
+    world: "World[Any]"
+    time: float = 1000.0
+
+    def now(self) -> float:
+        """The moment."""
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.world.run(self.time + max(seconds, 0.0))
+
+    def wait(self, gate: Gate, until: float) -> bool:
+        """Wait at a gate, as an application thread does."""
+        return self.world.run(until, gate)
+
+
+@dataclass
+class Member(Generic[Wire]):
+    """A client in the world."""
+
+    config: ConsumerConfig
+    machinery: Machinery
+    network: Wire
+    names: Names
+
+    @property
+    def thread(self) -> NetworkThread:
+        """Its network thread, of which the world runs the turns."""
+        return self.machinery.thread
+
+    def due(self) -> float:
+        """When its loop has something to do."""
+        if self.thread.life is not Life.RUNNING:
+            return math.inf
+        # A loop that was told something comes round again before it waits.
+        if self.network.woken or self.network.told or not self.thread.turns:
+            return -math.inf
+        top = self.machinery.timer.top()
+        return math.inf if top is None else top.at
+
+
+@dataclass
+class World(Generic[Wire]):
+    """Brokers, clients and their time.
+
+    Attributes:
+        nodes: How many brokers.
+        topics: How many partitions each topic has.
+        seed: For the jitter of pauses, and whatever else is drawn by lot.
+        hosts: The addresses behind each broker's name, in the brokers' order; without
+            any, brokers advertise numbers, and nothing is looked up.
+    """
+
+    nodes: int = 1
+    topics: dict[str, int] = field(default_factory=lambda: {"orders": 3})
+    seed: int = 1
+    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.clock = Clock(self)
+        self.random = Random(self.seed)  # noqa: S311 - a replayable seed
+        hosts = list(self.hosts) or [f"10.0.0.{number + 1}" for number in range(self.nodes)]
+        brokers = [Node(number + 1, host, 9092) for number, host in enumerate(hosts)]
+        self.cluster = Cluster(brokers, self.topics)
+        self.control = Control(self.cluster, self.clock)
+        self.members: list[Member[Wire]] = []
+        self._turns_now = 0
+        self._plans: list[tuple[float, Callable[[], object]]] = []
+
+    # --- building --------------------------------------------------------------------
+
+    def address(self, node: int) -> str:
+        """What a broker advertises."""
+        broker = self.cluster.state.broker(node)
+        return f"{broker.node.host}:{broker.node.port}"
+
+    @property
+    def bootstrap(self) -> list[str]:
+        """What every broker advertises."""
+        return [self.address(node) for node in self.cluster.state.brokers]
+
+    def broker_at(self, address: SocketAddress) -> int:
+        """Which broker listens there.
+
+        Raises:
+            ConnectionRefusedError: None does.
+        """
+        for each in self.cluster.state.brokers.values():
+            hosts = self.hosts.get(each.node.host, (each.node.host,))
+            if address.host in hosts and address.port == each.node.port:
+                return each.node.id
+        raise ConnectionRefusedError(f"nobody listens at {address}")
+
+    def join(self, config: ConsumerConfig, cap: Versions | None = None) -> Member[Wire]:
+        """A consumer's network side; it runs from `start` on.
+
+        Args:
+            config: Its configuration.
+            cap: What may be used of our own versions.
+        """
+        network = self.network()
+        names = Names(self, network.wake)
+        machinery = consumer_machinery(
+            config,
+            clock=self.clock,
+            network=network,
+            resolver=names,
+            random=self.random,
+            software=("prokurist", "0"),
+            cap=cap,
+        )
+        member = Member(config, machinery, network, names)
+        self.members.append(member)
+        return member
+
+    @abstractmethod
+    def network(self) -> Wire:
+        """What a client is wired to."""
+
+    def start(self, member: Member[Wire]) -> None:
+        """Have a client's loop turn: it is the world that turns it, and no thread."""
+        member.thread.life = Life.RUNNING
+
+    # --- living ----------------------------------------------------------------------
+
+    def at(self, moment: float, action: Callable[[], object]) -> None:
+        """Have something happen at a moment, whoever waits then: a signal, another thread."""
+        self._plans.append((moment, action))
+
+    def run(self, until: float, gate: Gate | None = None) -> bool:
+        """Live until a gate opens or a moment has come: whether the gate is open."""
+        while True:
+            if gate is not None and gate.is_open:
+                return True
+            if self._step():
+                continue
+            due = self._next_due()
+            if min(due, until) == math.inf:
+                raise AssertionError("everybody waits, and nothing will ever happen")
+            if due >= until:
+                self._go_to(until)
+                return gate is not None and gate.is_open
+            self._go_to(due)
+
+    def _go_to(self, moment: float) -> None:
+        if moment > self.clock.time:
+            self.clock.time = moment
+            self._turns_now = 0
+
+    def _step(self) -> bool:
+        """Do one thing that is due now: whether there was one."""
+        now = self.clock.time
+        for plan in [each for each in self._plans if each[0] <= now]:
+            self._plans.remove(plan)
+            plan[1]()
+            return True
+        self.carry()
+        for member in self.members:
+            ready = member.network.next_due() <= now and member.thread.life is Life.RUNNING
+            if ready or member.due() <= now:
+                self._turns_now += 1
+                if self._turns_now > MOST_TURNS_AT_ONE_MOMENT:
+                    raise Spinning(f"{member.thread!r} spins: {member.machinery.timer!r}")
+                member.thread.guarded_turn()
+                return True
+        return False
+
+    def carry(self) -> None:
+        """Let what is on the wires arrive, on both sides."""
+        for member in self.members:
+            member.network.carry()
+        for delivery in self.cluster.advance(self.clock.time):
+            for member in self.members:
+                member.network.deliver(delivery)
+
+    def _next_due(self) -> float:
+        due = self.cluster.next_due()
+        moments = [math.inf if due is None else due, *(at for at, _ in self._plans)]
+        for member in self.members:
+            # What has come for a loop that stands still waits until it goes on.
+            if member.thread.life is Life.RUNNING:
+                moments += [member.due(), member.network.next_due()]
+        return min(moments)
+
+    def __repr__(self) -> str:
+        return f"World({len(self.members)} clients, {self.cluster!r}, at {self.clock.time:g})"
