@@ -3,8 +3,8 @@
 Thread: the network thread's part of the `Subscription`, under its lock.
 
 A topic that was deleted and made anew under its name is another one: how far the old one
-was read says nothing about it. Whoever tells what a name stands for, the cluster's
-metadata or the group's coordinator, has its former id end with that:
+was read says nothing about it. When the cluster's metadata tell that a name stands for
+another id, the former one has ended:
 
 - What is held by its name (assigned by hand, or by a classic group) begins anew under the
   new id, as if nothing of it had been read, by the reset policy.
@@ -65,22 +65,19 @@ class TopicIds(Assignment):
 
     # --- the network thread ----------------------------------------------------------
 
-    def topics_are(
-        self, ids: Mapping[str, UUID], absent: Collection[str] | None = None
-    ) -> Anew:
+    def topics_are(self, ids: Mapping[str, UUID], absent: Collection[str]) -> Anew:
         """Take note of what names stand for.
 
         Args:
             ids: The ids of topics, by name.
-            absent: Names that stand for nothing just now; None if nothing was said of that.
+            absent: Names that stand for nothing just now, as far as is known.
 
         Returns:
             What that makes worthless.
         """
         with self._lock:
             assigned = {tp.topic for tp in self._partitions}
-            if absent is not None:
-                self._absent = frozenset(assigned.intersection(absent))
+            self._absent = frozenset(assigned.intersection(absent))
             self._names = {each: at for each, at in self._names.items() if each in assigned}
             for name in assigned & ids.keys():
                 self._note(name, ids[name])

@@ -163,6 +163,18 @@ def test_what_is_paused_stays_paused() -> None:
         assert read(consumer) == NEW
 
 
+def test_it_is_not_read_and_the_group_wants_it_back() -> None:
+    """B196: nothing has told us, and the commit by id is refused."""
+    world = old()
+    with reader(world, "consumer", **AT_THE_END) as consumer:
+        assert read(consumer) == OLD
+        consumer.pause(A)  # No fetch meets that the topic is another one.
+        read(consumer, 2.0)
+        make_anew(world)
+        world.clock.sleep(2 * INTERVAL)
+        assert read(consumer) == NEW
+
+
 def test_the_coordinator_knows_it_first() -> None:
     """B196: a commit by id is refused, whatever we know of the name; and it holds up nobody."""
     world = old()
@@ -329,27 +341,12 @@ def test_a_commit_that_is_tried_again_for_another_reason() -> None:
 def test_a_poll_that_waits() -> None:
     """B114, B196: it returns what is new as soon as there is some."""
     world = old()
-    with reader(world, "by hand", **COMMITS) as consumer:
+    with reader(world, "by hand", **AT_THE_END) as consumer:
         assert read(consumer) == OLD
         began = world.clock.time
         world.at(began + 3.0, lambda: make_anew(world))
         assert offsets(consumer.poll(60.0)) == {A: NEW}
         assert world.clock.time - began < 6.0
-
-
-def test_the_group_knows_the_name_before_the_metadata_do() -> None:
-    """B196: what it gives by a name that is ours tells that ours has ended, by name as well."""
-    world = old()
-    with reader(world, "consumer", BY_NAME, **AT_THE_END) as consumer:
-        assert read(consumer) == OLD
-        world.control.hold("Fetch")
-        make_anew(world)
-        world.clock.sleep(2 * INTERVAL)  # It computes; the group wants the old one back.
-        before = commits(world)
-        assert read(consumer) == []
-        assert commits(world) == before
-        world.control.heal()
-        assert read(consumer) == NEW
 
 
 def test_a_look_up_that_is_on_its_way() -> None:

@@ -60,13 +60,6 @@ class Handover:
         self._patience = patience
         self._changed = changed
 
-    def names_are(self, ids: Mapping[str, UUID]) -> None:
-        """Take note of what the group takes names for, which metadata may not tell yet.
-
-        How far other topics by these names were read is committed no more.
-        """
-        self._auto.overtake(self._subscription.topics_are(ids).given_up)
-
     async def give_back(self, term: int, partitions: Partitions) -> bool:
         """See the module; False when the listener has raised, and they are not gone."""
         if not self._subscription.give_up(term, partitions):

@@ -103,7 +103,6 @@ class Reconciler:
 
     def go_on(self) -> None:
         """Do what is left, if nobody is at it."""
-        self._handover.names_are({tp.topic: each for tp, each in self._named().items()})
         if self._work is None and self.is_needed:
             work = Operation(self._reconcile(), "reconciliation", self._ended)
             self._work = None if work.ended else work

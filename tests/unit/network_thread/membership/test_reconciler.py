@@ -43,9 +43,6 @@ class Hands:
         """See `Handover`."""
         return await self.coming
 
-    def names_are(self, ids: object) -> None:
-        """See `Handover`."""
-
     async def give_back(self, _term: int, _partitions: Partitions) -> bool:
         """See `Handover`."""
         return await self.going
