@@ -79,9 +79,12 @@ class Watched:
         lags: list[int] = []
         ages: list[float] = []
         for partition, log in logs.items():
-            offset, end = done.get(partition), log.end
-            lag = None if end is None or offset is None else max(0, end - offset)
-            age = None if offset is None else log.age(offset, now)
+            offset, end = done.get(partition, 0), log.end
+            if end is not None:
+                # A batch may have ended beyond what was there at the last look.
+                end = max(end, offset)
+            lag = None if end is None else end - offset
+            age = log.age(offset, now)
             if lag is not None:
                 lags.append(lag)
             if age is not None:

@@ -47,7 +47,7 @@ class One:
 def registry_of(queries: OpenQueries, most_partitions: int = 5) -> CollectorRegistry:
     """A registry that reads these and no client."""
     registry = CollectorRegistry()
-    registry.register(ClientsCollector(most_partitions, lambda: [], queries))
+    registry.register(ClientsCollector(most_partitions, list, queries))
     return registry
 
 
