@@ -3,46 +3,29 @@
 Thread: any; pure functions.
 """
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Final
-
 from prokurist.cli.ends import Misused
-
-DURATION: Final = re.compile(
-    r"P?(?:(?P<days>\d+)d)?T?(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?(?:(?P<seconds>\d+)s)?",
-    re.IGNORECASE,
-)
+from prokurist.config import moments
 
 
 def milliseconds(text: str) -> int:
-    """A moment: milliseconds since the epoch, or a date and time, in UTC unless it says.
-
-    Raises:
-        Misused: It is neither.
-    """
-    if text.isdecimal():
-        return int(text)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise Misused(
-            f"{text!r} is no moment: write 2026-11-22T09:30, 2026-11-22T09:30+01:00, or "
-            "milliseconds since the epoch"
-        ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
-
-
-def span(text: str) -> int:
-    """A duration in milliseconds, such as `90m`, `1d12h`, or as ISO 8601 has it, `PT90M`.
+    """A moment; see `config.moments`.
 
     Raises:
         Misused: It is none.
     """
-    found = DURATION.fullmatch(text)
-    parts = {} if found is None else {k: int(v) for k, v in found.groupdict().items() if v}
-    if not parts:
-        raise Misused(f"{text!r} is no duration: write 90s, 30m, 1d12h, or PT30M")
-    return timedelta(**parts) // timedelta(milliseconds=1)
+    try:
+        return moments.milliseconds(text)
+    except ValueError as error:
+        raise Misused(str(error)) from None
+
+
+def span(text: str) -> int:
+    """A duration; see `config.moments`.
+
+    Raises:
+        Misused: It is none.
+    """
+    try:
+        return moments.span(text)
+    except ValueError as error:
+        raise Misused(str(error)) from None

@@ -144,6 +144,11 @@ def test_the_contracts_hold() -> None:
         ("consumer/new.py", "import selectors", "Sockets stay"),
         ("events/new.py", "from ssl import SSLContext", "Sockets stay"),
         ("metrics/new.py", "def f():\n    import http.server", "Sockets stay"),
+        ("spark/new.py", "import prokurist.network_thread", "spark uses what is public"),
+        ("spark/new.py", "import prokurist.events.trace", "spark uses what is public"),
+        ("testing/new.py", "import prokurist.spark", "Nothing but the command line imports sp"),
+        ("metrics/new.py", "import prokurist.spark", "Each room"),
+        ("records/new.py", "import pyspark.sql", "pyspark stays in spark"),
     ],
 )
 def test_a_line_in_the_wrong_room_breaks_its_contract(
@@ -165,6 +170,9 @@ def test_a_line_in_the_wrong_room_breaks_its_contract(
         ("testing/new.py", "import asyncio, socket, kio, prokurist.events.clock"),
         ("metrics/new.py", "import prokurist.consumer, prokurist.network_thread"),
         ("cli/new.py", "import prokurist.testing.broker, prokurist.network_thread.io"),
+        ("cli/new.py", "import prokurist.spark"),
+        ("spark/new.py", "import pyspark.sql, prokurist.events.clock, prokurist.metrics"),
+        ("spark/new.py", "import prokurist.consumer.consumer, prokurist.types"),
     ],
 )
 def test_a_line_in_the_right_room_is_left_alone(tmp_path: Path, file: str, line: str) -> None:
