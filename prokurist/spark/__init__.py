@@ -1,11 +1,49 @@
-"""Kafka for Spark, without jars: offsets managed on the driver.
+"""Kafka for Spark, without jars: offsets managed on the driver, and queries watched.
 
 Thread: those of Spark's driver, and of its Python workers.
-Holds: Spark's own words for offsets and what is reckoned with them, and the manager of
-offsets for batch jobs and `foreachBatch`.
-May import: the public parts of the clients, and the clock.
+Holds: Spark's own words for offsets and what is reckoned with them, the manager of
+offsets for batch jobs and `foreachBatch`, and the listener that tells groups how far
+streaming queries have come.
+May import: the public parts of the clients, the clock, pauses, counters and metrics.
 
 Invariants: this package and whatever it exports by itself load neither pyspark nor
 pyarrow; a module that needs one of them imports it at its top, and is loaded when it is
 asked for.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from prokurist.spark.listener import CommitListener as CommitListener
+    from prokurist.spark.listener import watch as watch
+    from prokurist.spark.progress import Query as Query
+
+__all__ = ["CommitListener", "Query", "watch"]
+
+_HOMES = {
+    "CommitListener": "prokurist.spark.listener",
+    "Query": "prokurist.spark.progress",
+    "watch": "prokurist.spark.listener",
+}
+"""Where each name lives; `test_spark_exports` keeps it equal to what type checkers see."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'prokurist.spark' has no attribute {name!r}")
+    try:
+        value = getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in {"pyspark", "pyarrow"}:
+            raise
+        raise ImportError(
+            f"prokurist.spark.{name} needs {error.name.partition('.')[0]}: "
+            f'pip install "prokurist[spark]"'
+        ) from error
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
