@@ -32,6 +32,7 @@ class Commitment:
     Attributes:
         due_at: When there is something to do; never, where there is nothing.
         committed: What the group has, as far as is known.
+        is_refused: Whether it has said no to the last attempt.
     """
 
     def __init__(self, backoff: Backoff, *, allow_rewind: bool) -> None:
@@ -39,6 +40,7 @@ class Commitment:
         self._allow_rewind = allow_rewind
         self._ends: dict[TopicPartition, int] = {}
         self.committed: Mapping[TopicPartition, int | None] = {}
+        self.is_refused: bool = False
         self._renewing = False
         self._failures = 0
         self._not_before = -math.inf
@@ -122,16 +124,18 @@ class Commitment:
         self._done(now)
 
     def _done(self, now: float) -> None:
-        self._renewing, self._failures = False, 0
+        self._renewing, self._failures, self.is_refused = False, 0, False
         self._not_before, self._renew_at = now, now + RENEWED_EVERY
 
     def failed(self, now: float) -> None:
         """An attempt has failed, and the next may not."""
         self._failures += 1
+        self.is_refused = False
         self._not_before = now + self._backoff.pause(self._failures)
 
     def refused(self, now: float) -> None:
         """The group has said no."""
+        self.is_refused = True
         self._not_before = now + REFUSED_FOR
 
     @property

@@ -32,7 +32,7 @@ GRACE: Final = 30.0
 CLOSE: Final = 1.0
 """Seconds for closing a client, which is in no group and has nothing to tell."""
 
-PAUSES: Final = (0.5, 30.0)
+PAUSES: Final = (0.5, 10.0)
 """Between attempts that fail: the first pause, and the longest."""
 
 
@@ -205,10 +205,11 @@ class Committing:
             self._inbox.settled(kept.query, kept.batch)
         if kept.until < math.inf and watched is not None:
             self._queries.remove(watched)
-        if (even or now >= kept.until) and kept.until < math.inf:
-            # Another letter may have come meanwhile.
+        hopeless = watched is not None and watched.commitment.is_refused
+        if (even or hopeless or now >= kept.until) and kept.until < math.inf:
             if not even:
                 self._troubles.given_up(kept.query.label, COMMITS, now)
+            # Another letter may have come meanwhile.
             if self._inbox.forget(kept.query):
                 self._part(kept)
 

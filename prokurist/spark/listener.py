@@ -139,6 +139,11 @@ class CommitListener(StreamingQueryListener):
         self._server = None if metrics_port is None else MetricsServer(metrics_port)
         OPEN.add(self)
 
+    @property
+    def metrics_port(self) -> int | None:
+        """Where metrics are served; None for nowhere."""
+        return None if self._server is None else self._server.port
+
     # --- Spark's callbacks -------------------------------------------------------------
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's

@@ -278,6 +278,16 @@ def test_it_is_given_up_after_a_while(caplog: pytest.LogCaptureFixture) -> None:
     assert left is not None
 
 
+def test_a_refusal_is_not_waited_out_when_the_query_has_ended() -> None:
+    """The group would be asked again long after it is given up."""
+    bench = Bench()
+    bench.ready.error = CommitFailedException("members")
+    bench.progress(batch(0, at(5)))
+    bench.inbox.ended(BILLS)
+    assert bench.run() is None
+    assert bench.client.closed
+
+
 def test_a_restarted_query_goes_on_with_its_group() -> None:
     """Another run of the same checkpoint, with a client of its own."""
     bench = Bench()

@@ -1,4 +1,4 @@
-"""The public names of `prokurist.spark`; what importing it costs; what it says without Spark."""
+"""The public names of `prokurist.spark`, what importing it costs, and what it says alone."""
 
 import ast
 import subprocess

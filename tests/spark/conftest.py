@@ -1,0 +1,136 @@
+"""One Spark for all of these tests, with the JVM's Kafka connector where that can be had.
+
+Skipped, by reason, where PySpark, Java or the connector are missing.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import confluent_kafka
+import pytest
+
+from prokurist.events.clock import Deadline, MonotonicClock
+from prokurist.testing.kafka import DEFAULT_VERSION, KafkaUnavailable, RealKafka
+from prokurist.testing.kafka.jars import find_maven
+from prokurist.testing.kafka.java import find_java
+from tests.conftest import GRACE, Held
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CONNECTOR = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.1",
+    "org.apache.commons:commons-pool2:2.12.1",
+)
+"""The connector and what it stands on, one by one: asked for as a whole, it cannot be had."""
+
+
+def connector() -> list[Path]:
+    """The connector's jars, fetched where they are not there yet."""
+    jars = []
+    for each in CONNECTOR:
+        group, artifact, version = each.split(":")
+        folder = Path.home() / ".m2/repository" / group.replace(".", "/") / artifact / version
+        jar = folder / f"{artifact}-{version}.jar"
+        if not jar.exists():
+            argv = [str(find_maven()), "-q", "-B", "dependency:get", "-Dtransitive=false"]
+            run = subprocess.run(
+                [*argv, f"-Dartifact={each}"], capture_output=True, text=True, check=False
+            )
+            if run.returncode:
+                pytest.skip(f"Maven could not fetch Spark's Kafka connector: {each}")
+        jars.append(jar)
+    return jars
+
+
+def ours() -> frozenset[threading.Thread]:
+    """The threads of this process but for those that carry Spark's callbacks."""
+    return frozenset(each for each in threading.enumerate() if not is_py4j(each))
+
+
+def is_py4j(thread: threading.Thread) -> bool:
+    """Whether it runs a method of py4j's."""
+    return getattr(getattr(thread, "_target", None), "__module__", "").startswith("py4j")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_behind() -> Iterator[None]:
+    """Fail a test that leaves a thread, a client or a process of ours behind.
+
+    In place of the guard for all tests: the session's Spark has connections and threads for
+    callbacks, and begins and ends them as it likes. A client of ours that was left would be
+    seen by its thread.
+    """
+    before, children = ours(), Held.now().children
+    yield
+    clock = MonotonicClock()
+    deadline = Deadline.after(clock.now(), GRACE)
+    while (left := ours() - before) and not deadline.expired(clock.now()):
+        clock.sleep(0.02)
+    left_children = Held.now().children - children
+    if left or left_children:
+        pytest.fail(f"the test left behind: {left | left_children}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def spark() -> "Iterator[SparkSession]":
+    """A session on two threads, which tries a task three times."""
+    sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+    try:
+        find_java(DEFAULT_VERSION)
+        jars = connector()
+    except KafkaUnavailable as error:
+        pytest.skip(str(error))
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        sql.SparkSession.builder.master("local[2,3]")
+        .config("spark.jars", ",".join(map(str, jars)))
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+    gateway = session.sparkContext._gateway
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(30)
+
+
+@pytest.fixture
+def eventually() -> Callable[..., Any]:
+    """Ask until the answer is true, for as long as a slow machine may need."""
+    clock = MonotonicClock()
+
+    def ask(question: Callable[[], Any], within: float = 25.0) -> Any:
+        deadline = Deadline.after(clock.now(), within)
+        while not (answer := question()):
+            assert not deadline.expired(clock.now()), f"never true: {question}"
+            clock.sleep(0.05)
+        return answer
+
+    return ask
+
+
+@pytest.fixture
+def write(prokurist_kafka: RealKafka) -> Callable[[str, int], None]:
+    """Write so many records to a topic, evenly over its two partitions."""
+
+    def written(topic: str, count: int) -> None:
+        producer = confluent_kafka.Producer(
+            {"bootstrap.servers": prokurist_kafka.direct_bootstrap, "log_level": 0}
+        )
+        for number in range(count):
+            producer.produce(topic, b"%d" % number, partition=number % 2)
+        assert producer.flush(30) == 0
+
+    return written
