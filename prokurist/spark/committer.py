@@ -104,12 +104,13 @@ class Committer:
         for batch in errand.batches:
             self.inbox.asked(batch, over=False)
 
-    def flush(self, batch: Batch, deadline: Deadline, *, over: bool) -> None:
+    def flush(self, batch: Batch, deadline: Deadline, given: float, *, over: bool) -> None:
         """Wait until the group has been told of a batch.
 
         Args:
             batch: The batch.
             deadline: When to give up.
+            given: The seconds of which that is the end.
             over: Whether its query has ended.
 
         Raises:
@@ -123,7 +124,7 @@ class Committer:
             return
         if run.refused_at is not None and run.refused_at >= began and run.failure is not None:
             raise run.failure
-        raise late(batch, run, deadline.at - began, self._clock.now() - began)
+        raise late(batch, run, given, given + self._clock.now() - deadline.at)
 
     def drain(self, look: Look, deadline: Deadline) -> None:
         """Have all told that there is to tell, as far as there is time.

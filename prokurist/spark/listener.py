@@ -191,7 +191,9 @@ class CommitListener(StreamingQueryListener):
             over = not each.isActive
             progress = each.lastProgress
             if progress is not None:
-                self._committer.flush(Batch.of(progress), deadline, over=over)
+                self._committer.flush(
+                    Batch.of(progress), deadline, as_seconds(timeout), over=over
+                )
 
     def _running(self) -> "list[StreamingQuery]":
         return [] if self.spark is None else list(self.spark.streams.active)
