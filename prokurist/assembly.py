@@ -16,6 +16,7 @@ from prokurist.config import ConsumerConfig
 from prokurist.errors import InvalidGroupIdException, KafkaException
 from prokurist.events.application_events import (
     ApplicationEvent,
+    Attend,
     AutoCommit,
     Close,
     Commit,
@@ -355,6 +356,8 @@ def dispatch(
                 positions.take(event)
             case Prefetch():
                 fetches.stir()
+            case Attend(call, partition):
+                calls.start(call, fetches.attending.attend(call, partition))
             case LookUpEnd():
                 lags.take(event)
             case Withdraw(call):

@@ -12,6 +12,7 @@ is asked for, or the next poll. Until then the chunk remembers where that is, an
 whoever collects first takes back what was lent and not asked for.
 """
 
+import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
@@ -128,12 +129,27 @@ class Collector:
         Raises:
             KafkaException: There is nothing before what went wrong.
         """
+        return self._collected(self._most)
+
+    def collect_chunk(self) -> ConsumerRecords | None:
+        """The same of one chunk, and all of it, whatever `max.poll.records` says.
+
+        Raises:
+            KafkaException: There is nothing before what went wrong.
+        """
+        return self._collected(sys.maxsize, chunks=1)
+
+    def _collected(self, left: int, chunks: int = sys.maxsize) -> ConsumerRecords | None:
+        """At most so many records, of at most so many chunks.
+
+        Raises:
+            KafkaException: There is nothing before what went wrong.
+        """
         self.recall()
-        left = self._most
         runs: dict[TopicPartition, list[Run]] = {}
         after: dict[TopicPartition, OffsetAndMetadata] = {}
         line = deque(self._buffer.heads())
-        while line and left > 0:
+        while line and left > 0 and len(after) < chunks:
             entry = self._usable(line.popleft())
             if entry is None:
                 continue
@@ -291,6 +307,7 @@ class Collector:
             else [AbortedTransaction(*each) for each in aborted],
             check_crcs=self._check_crcs,
             cap=self._cap,
+            stop=chunk.stop,
         )
 
     def _advance(self, taken: Taken, to: Position, *, has_it: bool = False) -> bool:
@@ -334,7 +351,7 @@ class Collector:
         if failure.error is not None:
             raise failure.error.with_traceback(None)
         tp, offset = failure.partition, failure.offset
-        if self._subscription.policy.kind == "none":
+        if self._subscription.policy_of(tp).kind == "none":
             raise OffsetOutOfRangeException(
                 f"offset {offset} of {tp} is not in its log, which was cut off, or does not "
                 f"go that far, and auto.offset.reset is none: seek, or set a policy",

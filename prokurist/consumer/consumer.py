@@ -31,6 +31,7 @@ from prokurist.consumer.iteration import Iteration
 from prokurist.consumer.listeners import Listeners
 from prokurist.consumer.lookups import Lookups
 from prokurist.consumer.open_clients import OPEN
+from prokurist.consumer.ranges import Ranges
 from prokurist.consumer.subscribing import Subscribing
 from prokurist.errors import IllegalStateException
 from prokurist.events.clock import (
@@ -53,7 +54,7 @@ CLOSE: Final = 30.0
 """Seconds for a `close` that is given no timeout."""
 
 
-class KafkaConsumer(Subscribing, Iteration, Committing, Lookups):
+class KafkaConsumer(Subscribing, Iteration, Ranges, Committing, Lookups):
     """A consumer in which every call answers by its deadline.
 
     It reads what its group gives it, or what is assigned by hand. One thread uses it

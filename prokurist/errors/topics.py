@@ -16,14 +16,23 @@ class OffsetOutOfRangeException(ApiException, InvalidOffsetException):
 
     Attributes:
         offsets: The position of each partition that is out of range.
+        log_start: Where the log begins, where that was looked up (by `read_range`).
+        log_end: Where it ends, likewise.
     """
 
     error_code: int | None = 1
 
     def __init__(
-        self, message: str = "", *, offsets: Mapping[TopicPartition, int] | None = None
+        self,
+        message: str = "",
+        *,
+        offsets: Mapping[TopicPartition, int] | None = None,
+        log_start: int | None = None,
+        log_end: int | None = None,
     ) -> None:
         self.offsets: dict[TopicPartition, int] = dict(offsets or {})
+        self.log_start: int | None = log_start
+        self.log_end: int | None = log_end
         super().__init__(message, partitions=tuple(self.offsets))
 
 

@@ -144,10 +144,22 @@ class DropStale:
 class Prefetch:
     """Somebody polls, and something of what he wants is not being fetched.
 
-    The call is ended only if the thread ends first. That holds for the next three as well.
+    The call is ended only if the thread ends first. That holds for `Polled`, `StepDone` and
+    `Rejoin` as well.
     """
 
     call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Attend:
+    """Somebody waits for records of a partition: his ledger is to tell what is done for it.
+
+    The call goes on until it is withdrawn or its time is over.
+    """
+
+    call: Call
+    partition: TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +241,7 @@ ApplicationEvent: TypeAlias = (
     | ListTopics
     | PositionEvent
     | Prefetch
+    | Attend
     | LookUpEnd
     | Withdraw
     | Close

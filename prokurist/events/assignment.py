@@ -6,11 +6,15 @@ called; the methods with an underscore want it held.
 
 import threading
 from dataclasses import dataclass
+from typing import Final
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
 from prokurist.events.partition_state import PartitionState, Position
 from prokurist.types import TopicPartition
+
+
+NO_POLICY: Final = OffsetReset("none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,16 @@ class Assignment:
     def settled(self) -> int:
         """Grows whenever a position may have become one that can be read from."""
         return self._settled
+
+    def policy_of(self, tp: TopicPartition) -> OffsetReset:
+        """What says where reading goes on when a position is not in its log."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            return self.policy if state is None else self._policy_of(state)
+
+    def _policy_of(self, state: PartitionState) -> OffsetReset:
+        """The same; of a range nothing but what it says may be read."""
+        return self.policy if state.stop is None else NO_POLICY
 
     def _assigned(self, tp: TopicPartition, what: str) -> PartitionState:
         state = self._partitions.get(tp)

@@ -141,9 +141,13 @@ class Call:
             self.number = trace.number()
             self._tell(trace, CALL_BEGAN, timeout=deadline.at - began)
 
-    def again(self) -> "Call":
-        """The same call, to be waited for once more: with an answer of its own."""
-        again = Call(self.operation, self.began, self.deadline)
+    def again(self, deadline: Deadline | None = None) -> "Call":
+        """The same call, to be waited for once more: with an answer of its own.
+
+        Args:
+            deadline: Until when it is waited for; None for as long as there is time.
+        """
+        again = Call(self.operation, self.began, deadline or self.deadline)
         again.trace, again.number = self.trace, self.number
         return again
 

@@ -116,14 +116,15 @@ class Confirmation(Assignment):
                 # Only what was fetched ahead is gone, and nothing that was returned.
                 state.validated(leader_epoch)
                 return None
-            if self.policy.kind == "none":
+            policy = self._policy_of(state)
+            if policy.kind == "none":
                 if state.position.epoch is None:
                     # Nobody can be asked about it: the next fetch says whether it is in
                     # the log.
                     state.validated(leader_epoch)
                 return truncated(tp, state.position.offset, epoch, end_offset)
             if epoch is None or end_offset is None:
-                state.need_reset(self.policy)
+                state.need_reset(policy)
             else:
                 state.settle(Position(end_offset, epoch), leader_epoch)
             return None

@@ -53,6 +53,7 @@ class Chunk(Generic[Reader]):
         aborted: The aborted transactions among them: producer id and first offset;
             None for whoever reads uncommitted records.
         held: The bytes of the whole answer.
+        stop: The offset before which its range ends; None where it has no end.
         reader: What decodes it: the application thread's, once it has begun.
         decoded: How many bytes decoding has added.
     """
@@ -65,6 +66,7 @@ class Chunk(Generic[Reader]):
         "partition",
         "reader",
         "records",
+        "stop",
         "ticket",
     )
 
@@ -76,6 +78,7 @@ class Chunk(Generic[Reader]):
         records: memoryview,
         aborted: tuple[tuple[int, int], ...] | None,
         held: Held,
+        stop: int | None = None,
     ) -> None:
         self.partition: TopicPartition = partition
         self.ticket: int = ticket
@@ -83,6 +86,7 @@ class Chunk(Generic[Reader]):
         self.records: memoryview = records
         self.aborted: tuple[tuple[int, int], ...] | None = aborted
         self.held: Held = held
+        self.stop: int | None = stop
         self.reader: Reader | None = None
         self.decoded: int = 0
 

@@ -24,11 +24,13 @@ class Wish:
     Attributes:
         ticket: What is answered counts only under this one.
         position: Where to fetch from.
+        stop: The offset before which its range ends; None where it has no end.
     """
 
     partition: TopicPartition
     ticket: int
     position: Position
+    stop: int | None = None
 
 
 class Use(Enum):
@@ -48,7 +50,7 @@ class Fetching(Assignment):
         """What may be fetched, in the order of the assignment."""
         with self._lock:
             return [
-                Wish(tp, state.ticket, state.position)
+                Wish(tp, state.ticket, state.position, state.stop)
                 for tp, state in self._partitions.items()
                 if state.fetchable and state.position is not None
             ]
@@ -185,7 +187,7 @@ class Fetching(Assignment):
             state = self._partitions.get(tp)
             if state is not None and state.ticket == ticket:
                 self._renew(state)
-                state.need_reset(self.policy)
+                state.need_reset(self._policy_of(state))
 
     # --- inside: the lock is held ----------------------------------------------------
 

@@ -103,6 +103,7 @@ class PartitionState:
         end: Where the log ends, as far as we have heard; for the lag.
         end_asked: Whether that is being looked up.
         start: Where the log begins, as far as we have heard.
+        stop: The offset before which reading ends, of a range; None for no such end.
     """
 
     __slots__ = (
@@ -122,6 +123,7 @@ class PartitionState:
         "reset",
         "standing",
         "start",
+        "stop",
         "stuck",
         "ticket",
         "told",
@@ -137,6 +139,7 @@ class PartitionState:
         self.end_asked: bool = False
         self.end: int | None = None
         self.start: int | None = None
+        self.stop: int | None = None
         self.standing: Standing = Standing.NEW
         self.position: Position | None = None
         self._returned: Position | None = None
@@ -189,7 +192,14 @@ class PartitionState:
             and not self.paused
             and not self.stuck
             and not self.is_held_back
+            and not self._ends_here
         )
+
+    @property
+    def _ends_here(self) -> bool:
+        """Whether all of its range has been fetched."""
+        position, stop = self.position, self.stop
+        return position is not None and stop is not None and position.offset >= stop
 
     @property
     def unconfirmed(self) -> Position | None:

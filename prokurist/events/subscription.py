@@ -79,6 +79,44 @@ class Subscription(Confirmation, Fetching, GroupAssignment):
             self._generation += 1
             return changed
 
+    def begin_range(self, tp: TopicPartition, start: int, stop: int) -> int:
+        """Read a range of one partition, and nothing else.
+
+        Returns:
+            The ticket of its assignment.
+
+        Raises:
+            IllegalStateException: Something is read already.
+        """
+        with self._lock:
+            if self._subscribed is not None or self._partitions:
+                raise IllegalStateException(
+                    f"read_range of {tp} with a consumer that reads something else: call "
+                    f"unsubscribe() before, or read the range with a consumer of its own"
+                )
+            state = PartitionState(self._ticket())
+            state.stop = stop
+            state.settle(Position(start))
+            self._partitions = {tp: state}
+            self._generation += 1
+            return state.born
+
+    def end_range(self, tp: TopicPartition, born: int) -> None:
+        """Read it no more, if it is read yet."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is not None and state.born == born:
+                self._partitions = {}
+                self._generation += 1
+
+    def place_in_range(self, tp: TopicPartition, born: int) -> int | None:
+        """Up to where a range was returned; None when it is not read any more."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is None or state.born != born or state.returned is None:
+                return None
+            return state.returned.offset
+
     def assigned(self) -> frozenset[TopicPartition]:
         """What is read."""
         with self._lock:
@@ -138,12 +176,15 @@ class Subscription(Confirmation, Fetching, GroupAssignment):
             return state.done.offset
 
     def returned(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What a commit without offsets commits: one past what the user has done with."""
+        """What a commit without offsets commits: one past what the user has done with.
+
+        A range is nobody's progress: it is not committed.
+        """
         with self._lock:
             return {
                 tp: OffsetAndMetadata(done.offset, "", done.epoch)
                 for tp, state in self._partitions.items()
-                if (done := state.done) is not None
+                if (done := state.done) is not None and state.stop is None
             }
 
     def ask_missing(self) -> bool:

@@ -60,6 +60,7 @@ class PartitionReader:
             all records there are.
         check_crcs: Whether checksums are compared.
         cap: How many bytes one batch may come to when it is decompressed.
+        stop: The offset before which reading ends, whatever follows; None for the end.
         codec: The twin that decodes.
     """
 
@@ -73,6 +74,7 @@ class PartitionReader:
         aborted: Sequence[AbortedTransaction] | None,
         check_crcs: bool,
         cap: int,
+        stop: int | None = None,
         codec: Codec = CODEC,
     ) -> None:
         self._topic: Final = topic
@@ -85,11 +87,12 @@ class PartitionReader:
         self._aborting: Final[set[int]] = set()
         self._check_crcs: Final = check_crcs
         self._cap: Final = cap
+        self._stop: Final = stop
         self._codec: Final = codec
         self._at = 0
         self._ahead: BatchHeader | None = None
         self._open: Columns | None = None
-        self._row = 0
+        self._row = self._last_row = 0
         self._after_open = 0
 
     def __repr__(self) -> str:
@@ -111,6 +114,8 @@ class PartitionReader:
         """Whether nothing is left: no record, no batch to skip, and no damage."""
         if self._open is not None:
             return False
+        if self._stop is not None and self._position >= self._stop:
+            return True
         try:
             return self._look_ahead() is None
         except CorruptRecordException:
@@ -143,11 +148,11 @@ class PartitionReader:
                 raise
             if columns is None:
                 break
-            stop = min(self._row + most, len(columns))
+            stop = min(self._row + most, self._last_row)
             runs.append(self._codec.RecordRun(columns, self._row, stop))
             most -= stop - self._row
             self._row = stop
-            if stop < len(columns):
+            if stop < self._last_row:
                 self._position = columns.offsets[stop - 1] + 1
             else:
                 self._leave(self._after_open)
@@ -156,6 +161,8 @@ class PartitionReader:
     def _opened(self) -> Columns | None:
         """The batch that the next record is in; None at the end."""
         while self._open is None:
+            if self._stop is not None and self._position >= self._stop:
+                return None
             try:
                 header = self._look_ahead()
             except CorruptRecordException as error:
@@ -169,12 +176,16 @@ class PartitionReader:
             self._at += header.size
             self._ahead = None
             self._leader_epoch = header.leader_epoch
-            row = 0 if columns is None else columns.index_of(self._position)
-            if columns is None or row == len(columns):
-                self._leave(header.next_offset)
+            after, row, last = header.next_offset, 0, 0
+            if columns is not None:
+                row, last = columns.index_of(self._position), len(columns)
+                if self._stop is not None and after > self._stop:
+                    after, last = self._stop, columns.index_of(self._stop)
+            if columns is None or row >= last:
+                self._leave(after)
             else:
-                self._open, self._row = columns, row
-                self._after_open = header.next_offset
+                self._open, self._row, self._last_row = columns, row, last
+                self._after_open = after
         return self._open
 
     def _look_ahead(self) -> BatchHeader | None:

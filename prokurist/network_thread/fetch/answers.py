@@ -149,6 +149,7 @@ class Judge:
                 row.records[: run.size],
                 (row.aborted or ()) if self._read_committed else None,
                 held,
+                wish.stop,
             )
         )
 
@@ -192,7 +193,7 @@ class Judge:
             OFFSET_OUT_OF_RANGE,
             partition=wish.partition,
             offset=wish.position.offset,
-            policy=str(self._subscription.policy),
+            policy=str(self._subscription.policy_of(wish.partition)),
         )
 
     def _fail(self, outcome: Outcome, wish: Wish, error: KafkaException | None) -> None:

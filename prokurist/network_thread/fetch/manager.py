@@ -30,6 +30,7 @@ from prokurist.events.subscription import Subscription
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.counters import FetchCounters
 from prokurist.network_thread.fetch.answers import Judge, Outcome
+from prokurist.network_thread.fetch.attending import Attending
 from prokurist.network_thread.fetch.session import Asked, Terms
 from prokurist.network_thread.fetch.sources import Replicas, Source, Troubles, leadership
 from prokurist.network_thread.metadata_manager import MetadataManager
@@ -82,6 +83,7 @@ class FetchManager:
 
     Attributes:
         counters: What is counted of its answers.
+        attending: What a call that waits for records is told of them.
     """
 
     def __init__(
@@ -116,6 +118,7 @@ class FetchManager:
         self._sources: dict[int, Source] = {}
         self._served: dict[TopicPartition, int] = {}
         self.counters: FetchCounters = FetchCounters()
+        self.attending: Attending = Attending(metadata, background, timer, self._asked)
         self._answers = 0
         self._seen = (-1, -1)
         self._stirred = False
@@ -245,6 +248,7 @@ class FetchManager:
     async def _fetch(self, source: Source, request: Fetch) -> None:
         began = self._timer.now
         terms = self._limits.terms
+        self.attending.sent(source.node, connected=self._is_connected(source))
         try:
             answer = await self._client.send(
                 source.node,
@@ -255,14 +259,27 @@ class FetchManager:
         except Withdrawn:
             raise
         except KafkaException as error:
+            self.attending.answered(source.node, error)
             well = self._lost(source, error)
         else:
+            self.attending.answered(source.node)
             well = self._take(source, answer.response, self._timer.now - began)
         self._background.nudge()
         if not well:
             await self._timer.sleep(
                 self._backoff.pause(max(1, source.failures)), "retry backoff of Fetch"
             )
+
+    def _asked(self) -> list[tuple[Node, bool]]:
+        """The brokers that are being fetched from, and whether each is connected."""
+        return [
+            (source.node, self._is_connected(source))
+            for source in self._sources.values()
+            if source.operation is not None
+        ]
+
+    def _is_connected(self, source: Source) -> bool:
+        return self._client.is_ready(source.node, Lane.FETCH)
 
     def _lost(self, source: Source, error: KafkaException) -> bool:
         """No answer has come: the broker is asked again after a pause."""

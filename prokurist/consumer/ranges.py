@@ -1,0 +1,226 @@
+"""A range of offsets of one partition, from its first to its last: `consumer.read_range`.
+
+Thread: the application's. A part of `KafkaConsumer`. Each step is a call of its own, as
+in an iteration of records: what has been fetched of the range, or a wait for more of it.
+
+- It is over when the position has come to the end of the range, whatever lies there:
+  markers of transactions, records that were aborted, and offsets that compaction has
+  emptied are passed over. Nothing is fetched once the end of the range is in hand.
+- Nothing but the range is read. An offset that is not in the log is an error, whatever
+  `auto.offset.reset` says, and nothing of it is ever committed unasked.
+- While a step is handed out and worked on, the network thread fetches what follows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from prokurist.config import ConsumerConfig
+from prokurist.consumer.arguments import partition_in
+from prokurist.consumer.lookups import Lookups
+from prokurist.consumer.polling import Polling
+from prokurist.errors import (
+    IllegalStateException,
+    KafkaException,
+    LogTruncationException,
+    OffsetOutOfRangeException,
+    TimeoutException,
+)
+from prokurist.events.application_events import Attend
+from prokurist.events.call import Call
+from prokurist.events.clock import NEVER, Deadline, as_seconds
+from prokurist.events.fetching import Use
+from prokurist.records.consumer_records import ConsumerRecords
+from prokurist.types import TopicPartition, require_int
+
+OPERATION: Final = "read_range"
+
+QUIETLY: Final = 0.1
+"""Seconds that a step waits before its ledger is kept: who reads at full speed waits often,
+and never long enough for anybody to ask why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What is to be read.
+
+    Attributes:
+        partition: Of which partition.
+        start: Its first offset.
+        end: The offset after its last.
+        began: When it was asked for.
+        deadline: When the whole of it has to have been read.
+        patience: Seconds that a step may wait for records.
+    """
+
+    partition: TopicPartition
+    start: int
+    end: int
+    began: float
+    deadline: Deadline
+    patience: float
+
+    def __str__(self) -> str:
+        return f"{self.partition} from {self.start} to {self.end}"
+
+
+class Ranges(Polling, Lookups):
+    """See the module."""
+
+    _config: ConsumerConfig
+
+    def read_range(
+        self,
+        partition: TopicPartition,
+        start: int,
+        end: int,
+        timeout: float | timedelta | None = None,
+        *,
+        stall_timeout: float | timedelta | None = None,
+    ) -> Iterator[ConsumerRecords]:
+        """Read all records of a partition from one offset to before another.
+
+        Each step yields what one fetch has brought, of any number of records; as columns
+        (`ConsumerRecords.columns`, `to_arrow`) no object is made for a record. It ends when
+        the position has come to `end`, also where the last offsets hold no record.
+
+        The consumer reads nothing else meanwhile, and nothing is assigned afterwards. Other
+        calls may be made between two steps, but none that moves the position.
+
+        Args:
+            partition: Of which partition.
+            start: The first offset.
+            end: The offset after the last.
+            timeout: Seconds for the whole range from this call on, the time that you take
+                between the steps included; None for as long as no step stalls.
+            stall_timeout: Seconds that a step may wait for records; None for
+                `default.api.timeout.ms`.
+
+        Raises:
+            CorruptRecordException: The next records are damaged.
+            IllegalStateException: Something is subscribed to or assigned; or what is
+                assigned, or the position, was changed meanwhile.
+            LogTruncationException: The log was cut back before the position.
+            OffsetOutOfRangeException: An offset of the range is not in the log any more, or
+                not yet: it says where the log begins and ends.
+            TimeoutException: A step has waited for too long, or the whole has; it says for
+                which broker. What was yielded before stands.
+            TopicAuthorizationException: Not allowed on the topic.
+            WakeupException: `wakeup` was called.
+        """
+        tp = partition_in(partition)
+        for name, value in (("start", start), ("end", end)):
+            require_int(f"the {name} of a range", value)
+        if not 0 <= start <= end:
+            raise ValueError(f"a range begins at 0 or later and ends no earlier: {start}, {end}")
+        patience = (
+            self._config.default_api_timeout_ms / 1000
+            if stall_timeout is None
+            else as_seconds(stall_timeout)
+        )
+        with self._caller.inside(OPERATION):
+            now = self._caller.now()
+            deadline = NEVER if timeout is None else Deadline.after(now, timeout)
+            return self._steps(Range(tp, start, end, now, deadline, patience))
+
+    def _steps(self, wanted: Range) -> Iterator[ConsumerRecords]:
+        tp, position = wanted.partition, wanted.start
+        if position == wanted.end:
+            return
+        with self._caller.inside(OPERATION):
+            born = self._subscription.begin_range(tp, position, wanted.end)
+            self._buffer.stir()
+        try:
+            while position < wanted.end:
+                try:
+                    with self._caller.inside(OPERATION):
+                        self._check_place(wanted, born, position)
+                        records = self._step(wanted, position)
+                except LogTruncationException:
+                    raise
+                except OffsetOutOfRangeException as error:
+                    raise self._with_ends(error, wanted) from None
+                position = records.next_offsets()[tp].offset
+                if records:
+                    yield records
+        finally:
+            # Also when nobody goes on with it, from whatever thread: so no call is gone into.
+            self._subscription.end_range(tp, born)
+            self._buffer.purge(
+                lambda each, ticket: self._subscription.use_of(each, ticket) is Use.DROP
+            )
+
+    def _check_place(self, wanted: Range, born: int, position: int) -> None:
+        """See that nobody else has read on, or elsewhere.
+
+        Raises:
+            IllegalStateException: Somebody has.
+        """
+        if self._subscription.place_in_range(wanted.partition, born) != position:
+            raise IllegalStateException(
+                f"read_range of {wanted} cannot go on at {position}: meanwhile something else "
+                f"was assigned, or its position was moved by another call"
+            )
+
+    def _step(self, wanted: Range, position: int) -> ConsumerRecords:
+        """What comes next of a range.
+
+        Raises:
+            TimeoutException: It has not come in time.
+        """
+        now = self._caller.now()
+        patient = Deadline.after(now, wanted.patience)
+        began, deadline = now, patient
+        if wanted.deadline.at < patient.at:
+            began, deadline = wanted.began, wanted.deadline
+        trace = self._caller.tracing
+        call = Call(OPERATION, began, deadline, partitions=(wanted.partition,), trace=trace)
+        if not deadline.expired(now) and (records := self._awaited(call, wanted, now)):
+            return records
+        call.leave(self._caller.now())
+        try:
+            call.result()
+        except TimeoutException as error:
+            error.add_note(f"It had come to offset {position} of the range {wanted}.")
+            raise
+        raise AssertionError("a call that was left has an error")
+
+    def _awaited(self, call: Call, wanted: Range, now: float) -> ConsumerRecords | None:
+        """The next records; None when they do not come in time."""
+        collect = self._collector.collect_chunk
+        self._collector.begin()
+        try:
+            quietly = call.deadline.earlier(Deadline(now + QUIETLY))
+            records = self._await_records(call.again(quietly), collect)
+            if records is not None:
+                call.leave(self._caller.now(), KafkaException("its records have come"))
+                return records
+            self._caller.post(Attend(call, wanted.partition))
+            return self._await_records(call.again(), collect)
+        finally:
+            if not call.deadline.expired(self._caller.now()):
+                self._caller.withdraw(call, KafkaException("nobody waits any more"))
+
+    def _with_ends(
+        self, error: OffsetOutOfRangeException, wanted: Range
+    ) -> OffsetOutOfRangeException:
+        """The same error, with where the log begins and ends if there is time to ask."""
+        tp = wanted.partition
+        now = self._caller.now()
+        deadline = wanted.deadline.earlier(Deadline.after(now, wanted.patience))
+        start = end = None
+        where = ""
+        try:
+            start = self.beginning_offsets(tp, deadline.remaining(now))[tp]
+            end = self.end_offsets(tp, deadline.remaining(self._caller.now()))[tp]
+            where = f", which goes from {start} to {end}"
+        except TimeoutException:
+            where = ", and its ends could not be looked up in time"
+        return OffsetOutOfRangeException(
+            f"offset {error.offsets[tp]} of the range {wanted} is not in the log{where}: its "
+            f"records are gone, or were never written",
+            offsets=error.offsets,
+            log_start=start,
+            log_end=end,
+        )

@@ -1,0 +1,254 @@
+"""How far a stream goes with each trigger: what Spark asks of its source, without Spark.
+
+Thread: the one of the process that Spark runs beside the driver for each source.
+
+Spark writes down how far a trigger goes before anything of it is read, and reads just that
+again after a failure. So whatever may be wrong with it is noticed here, before: what Spark
+has written down once and cannot read would stop the query for ever.
+
+Invariants: each step has one deadline. Where reading began stands in the first end, as
+`$init`, because Spark keeps it nowhere else; an end that is nothing but the beginning is
+recognised by that. A partition that is new begins where its log does. Under `availableNow`
+nothing is read beyond where the logs ended at its start, and a step that cannot be made is
+an error: to read nothing would mean that all is read.
+"""
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from prokurist.errors import (
+    KafkaException,
+    OffsetOutOfRangeException,
+    RetriableException,
+    UnknownTopicOrPartitionException,
+)
+from prokurist.events.clock import Clock, epoch_milliseconds
+from prokurist.spark import resolving
+from prokurist.spark.batch import cut
+from prokurist.spark.beginnings import stream_start
+from prokurist.spark.brokers import Brokers
+from prokurist.spark.limits import TriggerLimits
+from prokurist.spark.offsets import SourceOffset
+from prokurist.spark.options import OnBrokerDown, Settings
+from prokurist.spark.ranges import OffsetRange, ranges_between
+from prokurist.types import TopicPartition, named
+
+Offsets = Mapping[TopicPartition, int]
+START: Final = "the start that Spark gives"
+END: Final = "the end that Spark gives"
+
+log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """Where the logs begin and end."""
+
+    first: Offsets
+    last: Offsets
+
+
+class Stream:
+    """See the module.
+
+    Args:
+        settings: What the options come to.
+        brokers: Who is asked.
+        clock: For the deadlines, and the grace.
+    """
+
+    def __init__(self, settings: Settings, brokers: Brokers, clock: Clock) -> None:
+        # Both are checked now, also where a checkpoint says where to go on.
+        stream_start(settings.given, epoch_milliseconds())
+        self._limits = TriggerLimits.of(settings.given)
+        self._settings = settings
+        self._brokers = brokers
+        self._clock = clock
+        self._initial: SourceOffset | None = None
+        self._target: Offsets | None = None
+        self._latest: Offsets | None = None
+        self._took_at = -math.inf
+        self._down_since: float | None = None
+
+    @property
+    def limits(self) -> TriggerLimits:
+        """How much a trigger takes."""
+        return self._limits
+
+    def initial(self) -> dict[str, Any]:
+        """Where the stream begins: whenever it is asked, what was answered first.
+
+        Raises:
+            ConfigException: The options name offsets that cannot be.
+            KafkaException: The brokers do not tell in time.
+        """
+        if self._initial is None:
+            settings, brokers = self._settings, self._brokers
+            beginning = stream_start(settings.given, epoch_milliseconds())
+            with brokers.within(settings.driver_deadline):
+                partitions = brokers.partitions(settings.selection)
+                starts = resolving.starts(beginning, partitions, brokers)
+            self._initial = SourceOffset(starts, starts)
+        return self._initial.as_dict()
+
+    def freeze(self) -> None:
+        """Read no further than the logs go now.
+
+        Raises:
+            KafkaException: The brokers do not tell in time.
+        """
+        with self._brokers.within(self._settings.driver_deadline):
+            partitions = self._brokers.partitions(self._settings.selection)
+            self._target = self._brokers.ends(partitions)
+
+    def latest(self, start: Mapping[str, Any], *, limited: bool) -> dict[str, Any]:
+        """How far the next trigger goes; no further than the start, if it takes nothing.
+
+        Args:
+            start: How far the stream has come.
+            limited: Whether the limits of a trigger hold.
+
+        Raises:
+            KafkaException: The brokers do not tell in time, or records are gone.
+        """
+        begun = SourceOffset.of(start, START)
+        try:
+            with self._brokers.within(self._settings.driver_deadline):
+                logs = self._looked(begun.ends)
+        except RetriableException as error:
+            self._skip_or_raise(error)
+            return dict(start)
+        self._down_since = None
+        self._latest = logs.last
+        ends = self._goal(begun.ends, logs, limited=limited)
+        if ends == begun.ends:
+            return dict(start)
+        self._took_at = self._clock.now()
+        return SourceOffset(ends, begun.ends if begun.start == begun.ends else None).as_dict()
+
+    def report(self) -> dict[str, Any] | None:
+        """Where the logs ended when they were looked at last."""
+        return None if self._latest is None else SourceOffset(self._latest).as_dict()
+
+    def ranges(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[OffsetRange]:
+        """What the tasks of a trigger read.
+
+        Raises:
+            KafkaException: A partition is new, and its broker does not tell where it begins.
+        """
+        goal = SourceOffset.of(end, END)
+        starts = dict(SourceOffset.of(start, START).ends if goal.start is None else goal.start)
+        new = goal.ends.keys() - starts.keys()
+        if new:
+            with self._brokers.within(self._settings.driver_deadline):
+                starts.update(self._brokers.beginnings(new))
+        return cut(self._settings, ranges_between(starts, goal.ends))
+
+    # --- one look at the logs ----------------------------------------------------------
+
+    def _looked(self, begun: Offsets) -> Logs:
+        """Where the logs begin and end, of all that is there; what is gone is noticed."""
+        partitions = self._there(begun)
+        logs = self._asked(partitions)
+        if self._behind(begun, logs.last):
+            logs = self._asked(
+                partitions
+            )  # A new leader may have said so, just after its election.
+        self._notice(begun, logs)
+        return logs
+
+    def _asked(self, partitions: list[TopicPartition]) -> Logs:
+        if not partitions:
+            return Logs({}, {})
+        return Logs(self._brokers.beginnings(partitions), self._brokers.ends(partitions))
+
+    def _there(self, begun: Offsets) -> list[TopicPartition]:
+        """The partitions that there are; twice, if one seems to be gone."""
+        found = self._listed()
+        return found if begun.keys() <= set(found) else self._listed()
+
+    def _listed(self) -> list[TopicPartition]:
+        try:
+            return self._brokers.partitions(self._settings.selection)
+        except UnknownTopicOrPartitionException:
+            if self._settings.fail_on_data_loss:
+                raise
+            return []
+
+    def _behind(self, begun: Offsets, last: Offsets) -> Offsets:
+        return {tp: at for tp, at in begun.items() if tp in last and last[tp] < at}
+
+    def _notice(self, begun: Offsets, logs: Logs) -> None:
+        """Say what is gone, or raise it."""
+        losses: dict[TopicPartition, str] = {}
+        for tp, at in begun.items():
+            if tp not in logs.last:
+                losses[tp] = f"{tp} is there no more"
+            elif logs.last[tp] < at:
+                losses[tp] = f"the log of {tp} ends at {logs.last[tp]}, before {at}"
+            elif logs.first[tp] > at:
+                losses[tp] = f"the log of {tp} begins at {logs.first[tp]}, behind {at}"
+        for tp in logs.last.keys() - begun.keys():
+            if logs.first[tp] > 0:
+                losses[tp] = f"{tp} is new, and its log begins at {logs.first[tp]}"
+        if not losses:
+            return
+        told = "; ".join(losses[tp] for tp in sorted(losses))
+        if self._settings.fail_on_data_loss:
+            raise OffsetOutOfRangeException(
+                f"records are gone that this stream was to read: {told}. They were removed by "
+                f"age or size, or a topic was made anew. Set failOnDataLoss to false to read "
+                f"what is left",
+                offsets={tp: begun.get(tp, 0) for tp in losses},
+            )
+        log.warning("records are gone, and are passed over: %s", told)
+
+    # --- how much of it ----------------------------------------------------------------
+
+    def _goal(self, begun: Offsets, logs: Logs, *, limited: bool) -> dict[TopicPartition, int]:
+        last = dict(logs.last)
+        if self._target is not None:
+            target = self._target
+            last = {tp: min(end, target[tp]) for tp, end in last.items() if tp in target}
+        # A log that is shorter than it was is read on when it has grown again.
+        last = {tp: max(end, begun.get(tp, 0)) for tp, end in last.items()}
+        if not limited:
+            return last
+        waited = (self._clock.now() - self._took_at) * 1000
+        if self._target is None and self._limits.holds_back(begun, last, waited):
+            return dict(begun)
+        known = {tp: begun.get(tp, logs.first[tp]) for tp in last}
+        return self._limits.end(known, last)
+
+    # --- when nobody answers -----------------------------------------------------------
+
+    def _skip_or_raise(self, error: KafkaException) -> None:
+        """Take note that a step came to nothing.
+
+        Raises:
+            KafkaException: That is not to be borne, or has been for too long.
+        """
+        settings = self._settings
+        if settings.on_broker_down is OnBrokerDown.FAIL or self._target is not None:
+            raise error
+        now = self._clock.now()
+        if self._down_since is None:
+            self._down_since = now - settings.driver_deadline
+            log.warning("no broker answers, and nothing is read until one does: %s", error)
+        down = now - self._down_since
+        if down >= settings.grace:
+            error.add_note(
+                f"Nothing was read for {down:.0f} s, which is longer than brokerDownGraceMs."
+            )
+            raise error
+
+    def close(self) -> None:
+        """Close the client."""
+        self._brokers.close()
+
+    def __repr__(self) -> str:
+        state = "" if self._target is None else ", frozen"
+        return f"Stream({self._settings.selection}{state})"

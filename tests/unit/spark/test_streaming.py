@@ -1,0 +1,360 @@
+"""How far a stream goes with each trigger, and what is noticed before that is written down."""
+
+import logging
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from prokurist.errors import (
+    ConfigException,
+    OffsetOutOfRangeException,
+    TimeoutException,
+    UnknownTopicOrPartitionException,
+)
+from prokurist.events.clock import MonotonicClock
+from prokurist.spark.brokers import Brokers
+from prokurist.spark.options import Settings
+from prokurist.spark.selecting import Selection
+from prokurist.spark.streaming import Stream
+from prokurist.types import TopicPartition
+
+A, B, C = (TopicPartition("t", number) for number in range(3))
+
+
+class StandingClock(MonotonicClock):
+    """A clock that is put on by hand."""
+
+    def __init__(self) -> None:
+        self.time = 100.0
+
+    def now(self) -> float:
+        """The moment."""
+        return self.time
+
+
+class Paper(Brokers):
+    """Brokers on paper: logs that are written down here, or no answer."""
+
+    def __init__(self, clock: StandingClock) -> None:
+        super().__init__({})
+        self.clock = clock
+        self.logs: dict[TopicPartition, tuple[int, int]] = {A: (0, 10), B: (0, 20)}
+        self.hidden: list[TopicPartition] = []
+        self.down = False
+        self.looks = 0
+        self.seconds: float | None = None
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """See `Brokers`."""
+        self.seconds = seconds
+        try:
+            yield
+        finally:
+            self.seconds = None
+
+    def _ask(self) -> None:
+        assert self.seconds is not None, "asked without a deadline"
+        self.looks += 1
+        if self.down:
+            self.clock.time += self.seconds
+            raise TimeoutException("nobody answers")
+
+    def partitions(self, selection: Selection) -> list[TopicPartition]:
+        """See `Brokers`; what is hidden is left out once."""
+        assert selection
+        self._ask()
+        hidden, self.hidden = self.hidden, []
+        found = sorted(self.logs.keys() - set(hidden))
+        if not found:
+            raise UnknownTopicOrPartitionException("there is no topic 't'")
+        return found
+
+    def beginnings(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, int]:
+        """See `Brokers`."""
+        self._ask()
+        return {tp: self.logs[tp][0] for tp in partitions}
+
+    def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """See `Brokers`."""
+        self._ask()
+        return {tp: self.logs[tp][1] for tp in partitions}
+
+
+class Bench:
+    """A stream, its brokers and its clock."""
+
+    def __init__(self, **options: str) -> None:
+        self.clock = StandingClock()
+        self.brokers = Paper(self.clock)
+        given = {"kafka.bootstrap.servers": "b:9092", "subscribe": "t", **options}
+        self.settings = Settings.of(given)
+        self.stream = self.restarted()
+
+    def restarted(self) -> Stream:
+        """The same after the process has ended."""
+        self.stream = Stream(self.settings, self.brokers, self.clock)
+        return self.stream
+
+    def latest(self, start: Mapping[str, Any], *, limited: bool = True) -> dict[str, Any]:
+        """How far the next trigger goes."""
+        return self.stream.latest(start, limited=limited)
+
+    def planned(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> dict[int, list[int]]:
+        """What is read of each partition: from where to where."""
+        return {
+            each.partition.partition: [each.start, each.end]
+            for each in self.stream.ranges(start, end)
+        }
+
+
+def at(*ends: int) -> dict[str, Any]:
+    """An offset as Spark's source for Kafka writes it."""
+    return {"t": {str(number): end for number, end in enumerate(ends)}}
+
+
+# --- the beginning ---------------------------------------------------------------------
+
+
+def test_a_stream_begins_where_it_was_first_asked() -> None:
+    """However the logs grow meanwhile: Spark asks twice, and believes the second answer."""
+    bench = Bench()
+    first = bench.stream.initial()
+    bench.brokers.logs[A] = (0, 99)
+    assert bench.stream.initial() == first
+    assert {key: first[key] for key in ("t",)} == at(10, 20)
+
+
+def test_the_first_end_bears_the_beginning() -> None:
+    """So that the first batch, read again by another process, is the same."""
+    bench = Bench()
+    start = bench.stream.initial()
+    bench.brokers.logs = {A: (0, 15), B: (0, 20)}
+    end = bench.latest(start)
+    assert end == {**at(15, 20), "$init": at(10, 20)}
+    assert bench.planned(start, end) == {0: [10, 15]}
+
+    bench.restarted()
+    bench.brokers.logs = {A: (0, 99), B: (0, 99)}
+    again = bench.stream.initial()
+    assert again["t"] == at(99, 99)["t"]
+    assert bench.planned(again, end) == {0: [10, 15]}
+    assert bench.latest(end) == at(99, 99)
+
+
+def test_later_ends_are_plain() -> None:
+    """As those of Spark's own source, which can go on from them."""
+    bench = Bench(startingOffsets="earliest")
+    end = bench.latest(bench.stream.initial())
+    assert end == {**at(10, 20), "$init": at(0, 0)}
+    bench.brokers.logs[A] = (0, 11)
+    later = bench.latest(end)
+    assert later == at(11, 20)
+    assert bench.planned(end, later) == {0: [10, 11]}
+
+
+def test_a_beginning_without_anything_new_is_no_end() -> None:
+    """What is answered is what was given, to the letter, so Spark makes no batch of it."""
+    bench = Bench()
+    start = bench.stream.initial()
+    assert bench.latest(start) == start
+    bench.brokers.logs[A] = (0, 12)
+    assert bench.latest(start) == {**at(12, 20), "$init": at(10, 20)}
+
+
+def test_offsets_of_sparks_own_source_are_gone_on_from() -> None:
+    """Its checkpoint has the same shape, without our word."""
+    bench = Bench()
+    assert bench.latest(at(7, 20)) == at(10, 20)
+    assert bench.planned(at(7, 20), at(10, 20)) == {0: [7, 10]}
+
+
+def test_options_that_make_no_sense_are_refused_before_anything_is_asked() -> None:
+    """Also by a query that goes on from a checkpoint, and would not need them."""
+    for options in (
+        {"endingOffsets": "latest"},
+        {"startingOffsets": "soon"},
+        {"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "3"},
+    ):
+        with pytest.raises(ConfigException):
+            Bench(**options)
+
+
+# --- how much of it --------------------------------------------------------------------
+
+
+def test_a_trigger_takes_no_more_than_it_may() -> None:
+    """Each partition by its share of what is behind; `limited` is Spark's to say."""
+    bench = Bench(startingOffsets="earliest", maxOffsetsPerTrigger="6")
+    start = bench.stream.initial()
+    assert bench.latest(start)["t"] == at(2, 4)["t"]
+    assert bench.latest(start, limited=False)["t"] == at(10, 20)["t"]
+
+
+def test_a_trigger_waits_until_there_is_enough() -> None:
+    """But the first one does not, and none for longer than `maxTriggerDelay`."""
+    bench = Bench(startingOffsets="earliest", minOffsetsPerTrigger="5", maxTriggerDelay="10s")
+    end = bench.latest(bench.stream.initial())
+    assert end["t"] == at(10, 20)["t"]
+    bench.brokers.logs[A] = (0, 12)
+    assert bench.latest(end) == end
+    bench.clock.time += 9.9
+    assert bench.latest(end) == end
+    bench.clock.time += 0.2
+    assert bench.latest(end) == at(12, 20)
+
+
+def test_what_is_frozen_stays_frozen() -> None:
+    """`availableNow` ends where the logs ended at its start, whatever is written meanwhile."""
+    bench = Bench(
+        startingOffsets="earliest", maxOffsetsPerTrigger="20", minOffsetsPerTrigger="19"
+    )
+    bench.stream.freeze()
+    start = bench.stream.initial()
+    bench.brokers.logs = {A: (0, 99), B: (0, 99), C: (0, 5)}
+    seen = [start]
+    while (end := bench.latest(seen[-1])) != seen[-1]:
+        seen.append(end)
+    assert seen[-1]["t"] == at(10, 20)["t"]
+    assert len(seen) == 3
+
+
+def test_what_is_reported_is_where_the_logs_end() -> None:
+    """And not how far a trigger goes."""
+    bench = Bench(startingOffsets="earliest", maxOffsetsPerTrigger="6")
+    assert bench.stream.report() is None
+    bench.latest(bench.stream.initial())
+    assert bench.stream.report() == at(10, 20)
+
+
+# --- what comes and goes ---------------------------------------------------------------
+
+
+def test_a_new_partition_begins_at_its_beginning() -> None:
+    """It is in the end, and Spark's start does not know it."""
+    bench = Bench()
+    bench.brokers.logs = {A: (0, 10), B: (0, 20), C: (0, 7)}
+    end = bench.latest(at(10, 20))
+    assert end == at(10, 20, 7)
+    assert bench.planned(at(10, 20), end) == {2: [0, 7]}
+
+
+def test_a_partition_that_is_missing_once_is_asked_for_again() -> None:
+    """An answer in which one is left out is no loss yet."""
+    bench = Bench()
+    bench.brokers.hidden = [B]
+    assert bench.latest(at(10, 20)) == at(10, 20)
+
+
+LOSSES = {
+    "gone": ({A: (0, 10)}, "t-1 is there no more"),
+    "shorter": ({A: (0, 10), B: (0, 19)}, "the log of t-1 ends at 19, before 20"),
+    "later": ({A: (0, 10), B: (21, 25)}, "the log of t-1 begins at 21, behind 20"),
+    "new and late": (
+        {A: (0, 10), B: (0, 20), C: (3, 4)},
+        "t-2 is new, and its log begins at 3",
+    ),
+    "all gone": ({}, "there is no topic 't'"),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_loss_is_an_error_before_anything_is_written_down(loss: str) -> None:
+    """The next start reads on, if the logs are well again: no end was given to Spark."""
+    bench = Bench()
+    logs, told = LOSSES[loss]
+    whole, bench.brokers.logs = bench.brokers.logs, dict(logs)
+    with pytest.raises(
+        (OffsetOutOfRangeException, UnknownTopicOrPartitionException), match=told
+    ):
+        bench.latest(at(10, 20))
+    bench.brokers.logs = whole
+    assert bench.restarted().latest(at(10, 20), limited=True) == at(10, 20)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_loss_may_be_borne(loss: str, caplog: pytest.LogCaptureFixture) -> None:
+    """What is left is read, and the log says what is not; nothing is read backwards."""
+    bench = Bench(failOnDataLoss="false")
+    bench.brokers.logs = dict(LOSSES[loss][0])
+    with caplog.at_level(logging.WARNING, "prokurist"):
+        end = bench.latest(at(10, 20))
+    assert "records are gone" in caplog.text
+    for number, until in end.get("t", {}).items():
+        assert until >= at(10, 20, 0)["t"][number]
+
+
+def test_a_log_that_seems_shorter_is_looked_at_twice() -> None:
+    """A leader that was elected just now does not know its end at once."""
+    bench = Bench()
+    bench.brokers.logs[B] = (0, 19)
+    asked = bench.brokers.ends
+
+    def mended(partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        found = asked(partitions)
+        bench.brokers.logs[B] = (0, 21)
+        return found
+
+    bench.brokers.ends = mended  # type: ignore[method-assign]
+    assert bench.latest(at(10, 20)) == at(10, 21)
+
+
+# --- when nobody answers ---------------------------------------------------------------
+
+
+def test_brokers_that_are_down_are_an_error() -> None:
+    """Unless somebody says otherwise, and by the deadline of one step."""
+    bench = Bench(driverDeadlineMs="2000")
+    bench.brokers.down = True
+    with pytest.raises(TimeoutException):
+        bench.latest(at(10, 20))
+    assert bench.clock.time == 102.0
+
+
+def test_brokers_that_are_down_may_be_borne_for_a_while() -> None:
+    """Nothing is read meanwhile, and it goes on by itself; what is too long is an error."""
+    bench = Bench(onBrokerDown="skip", brokerDownGraceMs="10000", driverDeadlineMs="2000")
+    start = at(10, 20)
+    bench.brokers.down = True
+    for _ in range(4):
+        assert bench.latest(start) == start
+    bench.brokers.down = False
+    bench.brokers.logs[A] = (0, 11)
+    assert bench.latest(start) == at(11, 20)
+
+    bench.brokers.down = True
+    for _ in range(4):
+        assert bench.latest(start) == start
+    with pytest.raises(TimeoutException) as caught:
+        bench.latest(start)
+    assert "brokerDownGraceMs" in caught.value.__notes__[0]
+
+
+def test_what_is_frozen_is_never_skipped() -> None:
+    """Under `availableNow` nothing read means that all is read."""
+    bench = Bench(onBrokerDown="skip", startingOffsets="earliest")
+    bench.stream.freeze()
+    start = bench.stream.initial()
+    bench.brokers.down = True
+    with pytest.raises(TimeoutException):
+        bench.latest(start)
+
+
+def test_a_beginning_is_never_skipped() -> None:
+    """Nobody knows where it would be."""
+    bench = Bench(onBrokerDown="skip")
+    bench.brokers.down = True
+    with pytest.raises(TimeoutException):
+        bench.stream.initial()
+
+
+def test_a_loss_is_no_broker_that_is_down() -> None:
+    """It is not skipped."""
+    bench = Bench(onBrokerDown="skip")
+    bench.brokers.logs[B] = (0, 19)
+    with pytest.raises(OffsetOutOfRangeException):
+        bench.latest(at(10, 20))
