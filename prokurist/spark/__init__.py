@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from prokurist.spark.listener import CommitListener as CommitListener
     from prokurist.spark.listener import watch as watch
     from prokurist.spark.progress import Query as Query
+    from prokurist.spark.registering import register as register
 
-__all__ = ["CommitListener", "Query", "watch"]
+__all__ = ["CommitListener", "Query", "register", "watch"]
 
 _HOMES = {
     "CommitListener": "prokurist.spark.listener",
     "Query": "prokurist.spark.progress",
+    "register": "prokurist.spark.registering",
     "watch": "prokurist.spark.listener",
 }
 """Where each name lives; `test_spark_exports` keeps it equal to what type checkers see."""

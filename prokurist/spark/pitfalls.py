@@ -205,18 +205,6 @@ def of_conf(conf: Callable[[str, str], str | None]) -> Iterator[Finding]:
     ):
         if conf(key, "true") == "false":
             yield Finding("Settings", Verdict.WARNING, f"{key}=false: {cost}", "Leave it out.")
-    push = "spark.sql.python.filterPushdown.enabled"
-    on = conf(push, "false") == "true"
-    yield Finding(
-        "Push-down",
-        Verdict.OK,
-        f"{push}={'true' if on else 'false'}: "
-        + (
-            'with the option filterPushdown "true", filters are applied before reading'
-            if on
-            else 'the option filterPushdown has to stay "false", or reading fails'
-        ),
-    )
 
 
 def of_workers(driver: Python, workers: Iterable[Python]) -> Iterator[Finding]:

@@ -139,12 +139,11 @@ def test_a_master_with_one_attempt(master: str, verdict: Verdict, said: str) -> 
 
 
 def test_settings_that_cost_something() -> None:
-    """And which of the two push-down is, which reading depends on."""
-    assert [each.verdict for each in of_conf(lambda _, default: default)] == [OK]
-    found = list(of_conf(lambda key, _: "true" if "filterPushdown" in key else "false"))
-    assert [each.verdict for each in found] == [WARNING, WARNING, OK]
+    """A second for each task; left as they are, there is nothing to tell."""
+    assert list(of_conf(lambda _, default: default)) == []
+    found = list(of_conf(lambda _key, _default: "false"))
+    assert [each.verdict for each in found] == [WARNING, WARNING]
     assert "spark.python.worker.reuse=false" in found[0].text
-    assert "applied before reading" in found[2].text
 
 
 @pytest.mark.parametrize(
