@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from prokurist import errors as errors
     from prokurist import metrics as metrics
+    from prokurist import spark as spark
     from prokurist import testing as testing
     from prokurist import timeline as timeline
     from prokurist.assignors.assignor import Assignor as Assignor
@@ -79,6 +80,7 @@ __all__ = [
     "__version__",
     "errors",
     "metrics",
+    "spark",
     "testing",
     "timeline",
 ]
@@ -116,7 +118,7 @@ _HOMES = {
 }
 """Where each name lives; `test_exports` keeps it equal to what type checkers see."""
 
-_ROOMS = frozenset({"errors", "metrics", "testing", "timeline"})
+_ROOMS = frozenset({"errors", "metrics", "spark", "testing", "timeline"})
 
 
 def __getattr__(name: str) -> Any:

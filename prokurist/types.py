@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+from uuid import UUID
 
 __all__ = [
     "ConsumerGroupMetadata",
@@ -123,6 +124,10 @@ class PartitionInfo:
         replicas: All brokers that keep a copy, the preferred leader first.
         in_sync_replicas: Those that are caught up.
         offline_replicas: Those that are down.
+        leader_epoch: How often the leader has changed, where it is known. A log that was cut
+            back has a greater one than before.
+        topic_id: The id of the topic, where brokers tell it (2.8 and newer). A topic that is
+            deleted and made anew has another.
     """
 
     topic: str
@@ -131,6 +136,8 @@ class PartitionInfo:
     replicas: tuple[Node, ...] = ()
     in_sync_replicas: tuple[Node, ...] = ()
     offline_replicas: tuple[Node, ...] = ()
+    leader_epoch: int | None = None
+    topic_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,18 +206,18 @@ class Cluster:
         view = self.topics.get(topic)
         if view is None:
             return []
-        return [
-            self._info(topic, view.partitions[number]) for number in sorted(view.partitions)
-        ]
+        return [self._info(view, view.partitions[number]) for number in sorted(view.partitions)]
 
-    def _info(self, topic: str, view: PartitionView) -> PartitionInfo:
+    def _info(self, topic: TopicView, view: PartitionView) -> PartitionInfo:
         return PartitionInfo(
-            topic,
+            topic.name,
             view.partition,
             None if view.leader is None else self._node(view.leader),
             tuple(self._node(each) for each in view.replicas),
             tuple(self._node(each) for each in view.in_sync_replicas),
             tuple(self._node(each) for each in view.offline_replicas),
+            view.leader_epoch,
+            topic.id,
         )
 
     def _node(self, number: int) -> Node:

@@ -15,15 +15,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from prokurist.spark.checkpoint import Checkpoint as Checkpoint
+    from prokurist.spark.failures import CheckpointException as CheckpointException
+    from prokurist.spark.failures import CommitBackwardsException as CommitBackwardsException
+    from prokurist.spark.failures import DataLossException as DataLossException
+    from prokurist.spark.failures import GroupInUseException as GroupInUseException
+    from prokurist.spark.failures import Loss as Loss
     from prokurist.spark.listener import CommitListener as CommitListener
     from prokurist.spark.listener import watch as watch
+    from prokurist.spark.manager import Lag as Lag
+    from prokurist.spark.manager import OffsetManager as OffsetManager
+    from prokurist.spark.plan import OffsetPlan as OffsetPlan
     from prokurist.spark.progress import Query as Query
+    from prokurist.spark.ranges import OffsetRange as OffsetRange
     from prokurist.spark.registering import register as register
 
-__all__ = ["CommitListener", "Query", "register", "watch"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointException",
+    "CommitBackwardsException",
+    "CommitListener",
+    "DataLossException",
+    "GroupInUseException",
+    "Lag",
+    "Loss",
+    "OffsetManager",
+    "OffsetPlan",
+    "OffsetRange",
+    "Query",
+    "register",
+    "watch",
+]
 
 _HOMES = {
+    "Checkpoint": "prokurist.spark.checkpoint",
+    "CheckpointException": "prokurist.spark.failures",
+    "CommitBackwardsException": "prokurist.spark.failures",
     "CommitListener": "prokurist.spark.listener",
+    "DataLossException": "prokurist.spark.failures",
+    "GroupInUseException": "prokurist.spark.failures",
+    "Lag": "prokurist.spark.manager",
+    "Loss": "prokurist.spark.failures",
+    "OffsetManager": "prokurist.spark.manager",
+    "OffsetPlan": "prokurist.spark.plan",
+    "OffsetRange": "prokurist.spark.ranges",
     "Query": "prokurist.spark.progress",
     "register": "prokurist.spark.registering",
     "watch": "prokurist.spark.listener",

@@ -76,6 +76,31 @@ Place = Edge | AtOffsets | AtTime | AtTimes | Committed
 
 
 @dataclass(frozen=True, slots=True)
+class Names:
+    """What a user calls these things: an error is to say his words.
+
+    Attributes:
+        start: Where reading begins.
+        start_times: The same by times, a time for each partition.
+        end: Where reading ends.
+        end_times: The same by times.
+        unnamed: See `Beginning.unnamed`.
+        no_record: See `Beginning.no_record`.
+    """
+
+    start: str = "startingOffsets"
+    start_times: str = "startingOffsetsByTimestamp"
+    end: str = "endingOffsets"
+    end_times: str = "endingOffsetsByTimestamp"
+    unnamed: str = "startingOffsetsMissing"
+    no_record: str = "startingOffsetsByTimestampStrategy"
+
+
+OPTIONS: Final = Names()
+"""The names that the options of a reader have."""
+
+
+@dataclass(frozen=True, slots=True)
 class Beginning:
     """Where reading begins.
 
@@ -118,12 +143,7 @@ def batch_start(options: Mapping[str, str], now_ms: int) -> Beginning:
         ConfigException: An option's value is none of its forms, or is none of a batch's.
     """
     start = _start(options, Edge.EARLIEST, now_ms)
-    if start.place is Edge.LATEST:
-        raise ConfigException(
-            "startingOffsets=latest is not for batches, which would be empty: begin at "
-            "earliest, at offsets, at a time, or at committed"
-        )
-    _refuse(start.place, LATEST, "startingOffsets", "latest", "begin")
+    check_start(start.place)
     return start
 
 
@@ -138,35 +158,53 @@ def batch_end(options: Mapping[str, str], now_ms: int) -> Place:
     )
     if place is None:
         return Edge.LATEST
+    check_end(place)
+    return place
+
+
+def check_start(place: Place, names: Names = OPTIONS) -> None:
+    """See that a batch does not begin where logs end.
+
+    Raises:
+        ConfigException: It does.
+    """
+    if place is Edge.LATEST:
+        raise ConfigException(
+            f"{names.start}=latest is not for batches, which would be empty: begin at "
+            "earliest, at offsets, at a time, or at committed"
+        )
+    _refuse(place, LATEST, names.start, "latest", "begin")
+
+
+def check_end(place: Place, names: Names = OPTIONS) -> None:
+    """See that a batch does not end where logs begin, or where a group has come to.
+
+    Raises:
+        ConfigException: It does.
+    """
     if place is Edge.EARLIEST:
         raise ConfigException(
-            "endingOffsets=earliest would end a batch before it begins: end at latest, at "
+            f"{names.end}=earliest would end a batch before it begins: end at latest, at "
             "offsets or at a time"
         )
     if isinstance(place, Committed):
         raise ConfigException(
-            "endingOffsets=committed is no end: a batch begins where a group has come to, and "
+            f"{names.end}=committed is no end: a batch begins where a group has come to, and "
             "ends at latest, at offsets or at a time"
         )
-    _refuse(place, EARLIEST, "endingOffsets", "earliest", "end")
-    return place
+    _refuse(place, EARLIEST, names.end, "earliest", "end")
 
 
-def check_order(start: Place, end: Place) -> None:
+def check_order(start: Place, end: Place, names: Names = OPTIONS) -> None:
     """See that a batch, as far as its options tell, does not end before it begins.
 
     Raises:
         ConfigException: It does, or the two name different partitions.
     """
     if isinstance(start, AtOffsets) and isinstance(end, AtOffsets):
-        _compare("startingOffsets", start.offsets, "endingOffsets", end.offsets)
+        _compare(names.start, start.offsets, names.end, end.offsets)
     elif isinstance(start, AtTimes) and isinstance(end, AtTimes):
-        _compare(
-            "startingOffsetsByTimestamp",
-            start.moments,
-            "endingOffsetsByTimestamp",
-            end.moments,
-        )
+        _compare(names.start_times, start.moments, names.end_times, end.moments)
 
 
 def place_in(text: str, name: str, now_ms: int) -> Place:
@@ -203,15 +241,17 @@ def place_in(text: str, name: str, now_ms: int) -> Place:
     return AtTime(_moment(text, name, now_ms))
 
 
-def missing_in(options: Mapping[str, str], name: str, *, earliest: bool) -> Missing:
-    """What becomes of partitions without an answer; an error unless the option says.
+def missing_in(text: str, name: str, *, earliest: bool) -> Missing:
+    """What becomes of partitions without an answer.
+
+    Args:
+        text: What was written.
+        name: The name of the option, for errors.
+        earliest: Whether `earliest` is among the words that make sense.
 
     Raises:
-        ConfigException: It is none of the words.
+        ConfigException: It is none of them.
     """
-    text = options.get(name.lower())
-    if text is None:
-        return Missing.ERROR
     words = [each.value for each in Missing if earliest or each is not Missing.EARLIEST]
     word = text.strip().lower()
     if word not in words:
@@ -225,9 +265,14 @@ def _start(options: Mapping[str, str], default: Edge, now_ms: int) -> Beginning:
     )
     return Beginning(
         default if place is None else place,
-        missing_in(options, "startingOffsetsByTimestampStrategy", earliest=False),
-        missing_in(options, "startingOffsetsMissing", earliest=True),
+        _missing(options, OPTIONS.no_record, earliest=False),
+        _missing(options, OPTIONS.unnamed, earliest=True),
     )
+
+
+def _missing(options: Mapping[str, str], name: str, *, earliest: bool) -> Missing:
+    text = options.get(name.lower())
+    return Missing.ERROR if text is None else missing_in(text, name, earliest=earliest)
 
 
 def _place(

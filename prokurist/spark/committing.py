@@ -20,6 +20,7 @@ from prokurist.events.backoff import Backoff
 from prokurist.events.clock import Clock, Deadline
 from prokurist.metrics.queries import QUERIES, OpenQueries
 from prokurist.spark.commitment import Commitment
+from prokurist.spark.failures import GroupInUseException
 from prokurist.spark.inbox import Inbox, Letter
 from prokurist.spark.progress import Batch, Query
 from prokurist.spark.troubles import Troubles
@@ -286,6 +287,7 @@ class Committing:
                     f"offsets of a query, which is none of them: give the query a group of its "
                     f"own, or end those consumers ({why})"
                 )
+                why = GroupInUseException(text, group=watched.group)
         else:
             watched.commitment.failed(now)
         self._troubles.met(watched.query.label, COMMITS, text, now)

@@ -183,7 +183,8 @@ class CommitListener(StreamingQueryListener):
             timeout: Seconds.
 
         Raises:
-            KafkaException: A group says no.
+            GroupInUseException: A group has members that are alive.
+            KafkaException: A group says no for another reason.
             TimeoutException: The time is over.
         """
         deadline = Deadline.after(self._clock.now(), timeout)

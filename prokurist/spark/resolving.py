@@ -9,6 +9,7 @@ from typing import Protocol
 
 from prokurist.errors import ConfigException, NoOffsetForPartitionException
 from prokurist.spark.beginnings import (
+    OPTIONS,
     AtOffsets,
     AtTime,
     AtTimes,
@@ -16,6 +17,7 @@ from prokurist.spark.beginnings import (
     Committed,
     Edge,
     Missing,
+    Names,
     Place,
 )
 from prokurist.spark.offsets import EARLIEST, LATEST
@@ -49,7 +51,10 @@ class Logs(Protocol):
 
 
 def starts(
-    beginning: Beginning, partitions: Collection[TopicPartition], logs: Logs
+    beginning: Beginning,
+    partitions: Collection[TopicPartition],
+    logs: Logs,
+    names: Names = OPTIONS,
 ) -> dict[TopicPartition, int]:
     """The offsets at which reading begins.
 
@@ -57,6 +62,7 @@ def starts(
         beginning: Where that is.
         partitions: All that are read.
         logs: Who is asked.
+        names: What the user calls things.
 
     Raises:
         ConfigException: The JSON names other partitions than those that are read, or no
@@ -64,11 +70,14 @@ def starts(
         KafkaException: The brokers do not tell.
         NoOffsetForPartitionException: The group has committed nothing for a partition.
     """
-    return _Resolving(logs, partitions).starts(beginning)
+    return _Resolving(logs, partitions, names).starts(beginning)
 
 
 def ends(
-    place: Place, partitions: Collection[TopicPartition], logs: Logs
+    place: Place,
+    partitions: Collection[TopicPartition],
+    logs: Logs,
+    names: Names = OPTIONS,
 ) -> dict[TopicPartition, int]:
     """The offsets at which a batch ends; where no record is as young as a time, the log's.
 
@@ -76,24 +85,24 @@ def ends(
         ConfigException: The JSON names other partitions than those that are read.
         KafkaException: The brokers do not tell.
     """
-    return _Resolving(logs, partitions).ends(place)
+    return _Resolving(logs, partitions, names).ends(place)
 
 
 @dataclass(frozen=True, slots=True)
 class _Resolving:
     logs: Logs
     partitions: Collection[TopicPartition]
+    names: Names
 
     def starts(self, beginning: Beginning) -> dict[TopicPartition, int]:
         match beginning.place:
             case AtOffsets(offsets):
-                wanted = self._matched(offsets, "startingOffsets", beginning.unnamed)
+                wanted = self._matched(offsets, self.names.start, beginning.unnamed)
                 return self._with_edges(wanted)
             case AtTime(moment):
                 return self._at(dict.fromkeys(self.partitions, moment), beginning.no_record)
             case AtTimes(moments):
-                name = "startingOffsetsByTimestamp"
-                asked = self._matched(moments, name, Missing.ERROR)
+                asked = self._matched(moments, self.names.start_times, Missing.ERROR)
                 return self._at(asked, beginning.no_record)
             case Committed(group):
                 return self._committed(group, beginning.unnamed)
@@ -103,11 +112,11 @@ class _Resolving:
     def ends(self, place: Place) -> dict[TopicPartition, int]:
         match place:
             case AtOffsets(offsets):
-                return self._with_edges(self._matched(offsets, "endingOffsets", Missing.ERROR))
+                return self._with_edges(self._matched(offsets, self.names.end, Missing.ERROR))
             case AtTime(moment):
                 return self._at(dict.fromkeys(self.partitions, moment), Missing.LATEST)
             case AtTimes(moments):
-                asked = self._matched(moments, "endingOffsetsByTimestamp", Missing.ERROR)
+                asked = self._matched(moments, self.names.end_times, Missing.ERROR)
                 return self._at(asked, Missing.LATEST)
             case Committed(group):
                 return self._committed(group, Missing.ERROR)
@@ -128,9 +137,9 @@ class _Resolving:
             return dict(given)
         if unnamed is Missing.ERROR:
             way_out = (
-                " (-1 for latest, -2 for earliest), or set startingOffsetsMissing to "
-                "earliest or latest"
-                if name == "startingOffsets"
+                f" (-1 for latest, -2 for earliest), or set {self.names.unnamed} to earliest "
+                "or latest"
+                if name == self.names.start
                 else ""
             )
             raise ConfigException(
@@ -155,8 +164,7 @@ class _Resolving:
             first = min(none)
             raise ConfigException(
                 f"no record is as young as {moments[first]} (milliseconds since the epoch) in "
-                f"{named(none)}: begin earlier, or set startingOffsetsByTimestampStrategy to "
-                "latest"
+                f"{named(none)}: begin earlier, or set {self.names.no_record} to latest"
             )
         return {tp: offset for tp, offset in found.items() if offset is not None} | self._edge(
             Edge.LATEST, none
@@ -168,7 +176,7 @@ class _Resolving:
         if none and unnamed is Missing.ERROR:
             raise NoOffsetForPartitionException(
                 f"{'the group' if group is None else f'the group {group!r}'} has committed "
-                f"nothing for {named(none)}: begin elsewhere, or set startingOffsetsMissing to "
+                f"nothing for {named(none)}: begin elsewhere, or set {self.names.unnamed} to "
                 "earliest or latest",
                 partitions=tuple(sorted(none)),
             )

@@ -35,14 +35,16 @@ def questions(world: World) -> list[Entry]:
 
 
 def test_where_the_partitions_of_a_topic_are() -> None:
-    """B195: in order, with their leaders and replicas as brokers; one request."""
+    """B195: in order, with leaders, replicas, epochs and the topic's id; one request."""
     world = World(nodes=2)
+    orders = world.cluster.state.topics["orders"]
+    orders.partitions[1].elect(2)
     member = world.client()
     one, two = (Node(number, f"10.0.0.{number}", 9092) for number in (1, 2))
     assert partitions_for(world, member) == [
-        PartitionInfo("orders", 0, one, (one, two), (one, two)),
-        PartitionInfo("orders", 1, two, (two, one), (two, one)),
-        PartitionInfo("orders", 2, one, (one, two), (one, two)),
+        PartitionInfo("orders", 0, one, (one, two), (one, two), (), 0, orders.id),
+        PartitionInfo("orders", 1, two, (two, one), (two, one), (), 1, orders.id),
+        PartitionInfo("orders", 2, one, (one, two), (one, two), (), 0, orders.id),
     ]
     assert len(questions(world)) == 1
     assert idle(member)
@@ -53,7 +55,10 @@ def test_older_protocols_answer_the_same(release: str) -> None:
     """Capped to what an older Kafka speaks, the answers are the same."""
     world = World(topics={"a": 1, "b": 2})
     member = world.client(cap=Versions.of_kafka(release))
-    assert [each.partition for each in partitions_for(world, member, "b")] == [0, 1]
+    found = partitions_for(world, member, "b")
+    assert [each.partition for each in found] == [0, 1]
+    told = world.cluster.state.topics["b"].id if release != "2.4" else None
+    assert [each.topic_id for each in found] == [told, told]
     assert {name: len(found) for name, found in list_topics(world, member).items()} == {
         "a": 1,
         "b": 2,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prokurist import CommitFailedException, KafkaConsumer, TimeoutException, TopicPartition
+from prokurist import KafkaConsumer, TimeoutException, TopicPartition
 from prokurist.events.clock import MonotonicClock
+from prokurist.spark import GroupInUseException
 from prokurist.testing.kafka import RealKafka
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def test_a_group_with_members_refuses_and_nobody_is_rebalanced(
         with caplog.at_level(logging.WARNING, "prokurist.spark"):
             query = start(topic, name)
             query.processAllAvailable()
-            with pytest.raises(CommitFailedException):
+            with pytest.raises(GroupInUseException, match=f"group '{name}' has members"):
                 listener.flush(query, timeout=20.0)
         member.poll(0.5)
         assert member.group_metadata() == generation

@@ -54,6 +54,7 @@ NAMES = {
     "__version__",
     "errors",
     "metrics",
+    "spark",
     "testing",
     "timeline",
 }

@@ -5,6 +5,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from typing import cast
+from uuid import UUID
 
 import pytest
 
@@ -25,7 +26,7 @@ VALUES = [
     OffsetAndMetadata(42, "done by nine", 7),
     OffsetAndTimestamp(42, 1_700_000_000_000),
     NODE,
-    PartitionInfo("orders", 3, NODE, (NODE,), (NODE,)),
+    PartitionInfo("orders", 3, NODE, (NODE,), (NODE,), (), 2, UUID(int=7)),
     ConsumerGroupMetadata("billing", 4, "member-1"),
     SubscriptionPattern("orders-.*"),
 ]

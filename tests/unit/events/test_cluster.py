@@ -87,5 +87,8 @@ def test_a_topic_is_kept_only_while_somebody_wants_it() -> None:
 def test_users_see_partitions_in_order_with_brokers_by_name() -> None:
     """A replica on a broker that is down is still shown, by its id."""
     (info,) = after(topic(1)).partitions_of("orders")
-    assert info == PartitionInfo("orders", 0, ONE, (ONE, TWO, Node(3, "", -1)))
+    replicas = (ONE, TWO, Node(3, "", -1))
+    assert info == PartitionInfo("orders", 0, ONE, replicas, leader_epoch=1, topic_id=OLD)
+    (info,) = after(topic(None, id_=None)).partitions_of("orders")
+    assert info == PartitionInfo("orders", 0, ONE, replicas)
     assert after(topic(1)).partitions_of("nothing") == []

@@ -15,6 +15,7 @@ from prokurist.events.clock import Deadline
 from prokurist.metrics.queries import OpenQueries, QueryReading
 from prokurist.spark.commitment import REFUSED_FOR, RENEWED_EVERY
 from prokurist.spark.committing import GRACE, Committing, Rules
+from prokurist.spark.failures import GroupInUseException
 from prokurist.spark.inbox import Inbox
 from prokurist.spark.progress import Batch, Query
 from prokurist.types import TopicPartition
@@ -155,7 +156,8 @@ def test_a_group_with_members_is_told_of_once_and_asked_again_later(
     assert bench.reading.commits["refused"] == 1
     refused = bench.inbox.await_settled(BILLS.run_id, 4, never(bench))
     assert refused is not None
-    assert isinstance(refused.failure, CommitFailedException)
+    assert isinstance(refused.failure, GroupInUseException)
+    assert refused.failure.group == "spark.bills"
     bench.client.error = None
     bench.run(REFUSED_FOR)
     assert bench.client.told == [{A0: 4}]

@@ -1,4 +1,4 @@
-"""The public names of `prokurist.spark`, what importing it costs, and what it says alone."""
+"""What `prokurist.spark` exports, and what importing it loads."""
 
 import ast
 import subprocess
@@ -8,6 +8,44 @@ from pathlib import Path
 import pytest
 
 import prokurist.spark
+
+NAMES = {
+    "Checkpoint",
+    "CheckpointException",
+    "CommitBackwardsException",
+    "CommitListener",
+    "DataLossException",
+    "GroupInUseException",
+    "Lag",
+    "Loss",
+    "OffsetManager",
+    "OffsetPlan",
+    "OffsetRange",
+    "Query",
+    "register",
+    "watch",
+}
+WANT_SPARK = {"CommitListener", "register", "watch"}
+
+
+def test_the_public_names_are_these() -> None:
+    """A name comes or goes only together with this list, and with the changelog."""
+    assert set(prokurist.spark.__all__) == NAMES
+    assert set(dir(prokurist.spark)) >= NAMES
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_each_name_resolves(name: str) -> None:
+    """What is promised is there, and stays once it was asked for."""
+    if name in WANT_SPARK:
+        pytest.importorskip("pyspark", reason="PySpark is not installed")
+    assert getattr(prokurist.spark, name) is getattr(prokurist.spark, name)
+
+
+def test_another_name_is_an_attribute_error() -> None:
+    """As for any module."""
+    with pytest.raises(AttributeError, match=r"'prokurist\.spark' has no attribute 'Offset'"):
+        prokurist.spark.Offset  # noqa: B018 - the access is the test
 
 
 def test_type_checkers_and_the_run_time_see_the_same() -> None:
@@ -21,19 +59,21 @@ def test_type_checkers_and_the_run_time_see_the_same() -> None:
         for alias in node.names
     }
     assert seen == set(prokurist.spark._HOMES.items())
-    assert (
-        set(prokurist.spark.__all__) == set(prokurist.spark._HOMES) <= set(dir(prokurist.spark))
+
+
+def test_the_manager_needs_neither_pyspark_nor_pyarrow() -> None:
+    """A driver that only commits needs nothing beside the client."""
+    code = (
+        f"from prokurist.spark import {', '.join(sorted(NAMES - WANT_SPARK))}\n"
+        "import sys; print(*{'pyspark', 'pyarrow', 'kio'} & set(sys.modules))"
     )
-
-
-def test_importing_is_light() -> None:
-    """Neither Spark nor Arrow comes along."""
-    code = "import prokurist.spark, sys; print(*sorted(sys.modules))"
     loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"import prokurist.spark\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.split()
-    assert "prokurist.spark" in loaded
-    assert not {"pyspark", "pyarrow", "kio", "socket"}.intersection(loaded)
+    assert not {"pyspark", "pyarrow"} & set(loaded)
 
 
 def test_without_spark_it_says_what_to_install() -> None:
@@ -45,9 +85,3 @@ def test_without_spark_it_says_what_to_install() -> None:
     assert run.stderr.splitlines()[-1] == (
         'ImportError: prokurist.spark.watch needs pyspark: pip install "prokurist[spark]"'
     )
-
-
-def test_another_name_is_an_attribute_error() -> None:
-    """As for any module."""
-    with pytest.raises(AttributeError, match="no attribute 'wach'"):
-        prokurist.spark.wach  # noqa: B018 - the same

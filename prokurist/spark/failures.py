@@ -1,0 +1,85 @@
+"""What the manager of offsets refuses, and what it finds in the logs.
+
+Thread: any.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from prokurist.errors import CommitFailedException, KafkaException
+from prokurist.types import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Offsets that were to be read, and are not in their log.
+
+    Attributes:
+        partition: Which log.
+        wanted: From where on it was to be read, or, of the end of a plan, up to where.
+        beginning: Where the log begins.
+        end: Where it ends.
+    """
+
+    partition: TopicPartition
+    wanted: int
+    beginning: int
+    end: int
+
+    def __str__(self) -> str:
+        log = f"its log has {self.beginning} to {self.end}"
+        if self.wanted < self.beginning:
+            gone = self.beginning - self.wanted
+            return f"{self.partition} from {self.wanted} on: {log}, so {gone} offsets are gone"
+        return (
+            f"{self.partition} at {self.wanted}: {log}, so it was cut back, or the topic was "
+            "made anew"
+        )
+
+
+class DataLossException(KafkaException):
+    """Records that were to be read are not there any more.
+
+    Attributes:
+        losses: What is lost of which partition.
+    """
+
+    def __init__(self, message: str = "", *, losses: Sequence[Loss] = ()) -> None:
+        super().__init__(message)
+        self.losses: tuple[Loss, ...] = tuple(losses)
+
+
+class GroupInUseException(CommitFailedException):
+    """The group has live members: whoever is none of them may not commit for it.
+
+    Attributes:
+        group: Its name.
+    """
+
+    def __init__(self, message: str = "", *, group: str = "") -> None:
+        super().__init__(message)
+        self.group = group
+
+
+class CommitBackwardsException(KafkaException):
+    """A commit would have taken the group back; nothing was committed.
+
+    Attributes:
+        committed: Where the group is, for each partition that would have gone back.
+        wanted: Where it would have gone.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        committed: Mapping[TopicPartition, int] | None = None,
+        wanted: Mapping[TopicPartition, int] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.committed: dict[TopicPartition, int] = dict(committed or {})
+        self.wanted: dict[TopicPartition, int] = dict(wanted or {})
+
+
+class CheckpointException(KafkaException):
+    """A checkpoint that cannot be read, or has nothing of Kafka in it."""

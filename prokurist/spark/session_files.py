@@ -1,0 +1,40 @@
+"""The files of a checkpoint as a Spark session sees them: hdfs, s3a, abfss, and its own.
+
+Thread: the one that uses the session. What Spark does here is bounded by Spark alone.
+"""
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from prokurist.spark.failures import CheckpointException
+
+
+class SessionFiles:
+    """See `checkpoint.Files`; small jobs that only read."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self._path = path.rstrip("/")
+
+    def numbers(self, folder: str) -> list[int]:
+        """See `Files.numbers`."""
+        reader = self._spark.read.format("binaryFile").option("pathGlobFilter", "[0-9]*")
+        try:
+            # Nothing but the names is read of them.
+            rows = reader.load(f"{self._path}/{folder}").select("path").collect()
+        except PySparkException as error:
+            if error.getCondition() == "PATH_NOT_FOUND":
+                return []
+            raise CheckpointException(
+                f"{self._path}/{folder} cannot be listed: {error}"
+            ) from error
+        names = [row["path"].rpartition("/")[2] for row in rows]
+        return [int(name) for name in names if name.isdecimal()]
+
+    def text(self, name: str) -> str:
+        """See `Files.text`."""
+        try:
+            row = self._spark.read.text(f"{self._path}/{name}", wholetext=True).head()
+        except PySparkException as error:
+            raise CheckpointException(f"{self._path}/{name} cannot be read: {error}") from error
+        return "" if row is None else str(row["value"])
