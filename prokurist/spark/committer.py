@@ -119,7 +119,9 @@ class Committer:
         """
         began = self._clock.now()
         self.inbox.asked(batch, over=over)
-        run = self.inbox.await_settled(batch.query.run_id, batch.number, deadline)
+        run = self.inbox.await_settled(
+            batch.query.run_id, batch.number, deadline, asked_at=began
+        )
         if run is None:
             return
         if run.refused_at is not None and run.refused_at >= began and run.failure is not None:
@@ -137,11 +139,12 @@ class Committer:
             if self._thread is None:
                 return
             errand = self._errand = Errand(look)
+        began = self._clock.now()
         self.inbox.nudge()
         if not errand.done.wait(deadline.remaining(self._clock.now())):
             return
         for batch in errand.batches:
-            self.inbox.await_settled(batch.query.run_id, batch.number, deadline)
+            self.inbox.await_settled(batch.query.run_id, batch.number, deadline, asked_at=began)
         if errand.running is not None:
             # The others have ended: Spark still tells of their last batches.
             self.inbox.await_end(errand.running, deadline)

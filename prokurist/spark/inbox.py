@@ -218,13 +218,21 @@ class Inbox:
 
     # --- who waits ---------------------------------------------------------------------
 
-    def await_settled(self, run_id: str, batch: int, deadline: Deadline) -> Run | None:
+    def await_settled(
+        self, run_id: str, batch: int, deadline: Deadline, *, asked_at: float
+    ) -> Run | None:
         """Wait until the group knows of a batch, refuses it, or the time is over.
+
+        Args:
+            run_id: Whose batch.
+            batch: Its number.
+            deadline: The end of the wait.
+            asked_at: Since when a refusal counts: from before the batch was asked for, as
+                the committer may be done with it before anybody waits.
 
         Returns:
             None when it knows; else the run, with what went wrong.
         """
-        began = self._clock.now()
         with self._changed:
             while True:
                 run = self._runs.get(run_id)
@@ -233,7 +241,7 @@ class Inbox:
                     return None if told else Run()
                 if run.settled >= batch:
                     return None
-                if run.refused_at is not None and run.refused_at >= began:
+                if run.refused_at is not None and run.refused_at >= asked_at:
                     return run
                 left = deadline.remaining(self._clock.now())
                 if not left:

@@ -16,7 +16,7 @@ from prokurist.metrics.queries import OpenQueries, QueryReading
 from prokurist.spark.commitment import REFUSED_FOR, RENEWED_EVERY
 from prokurist.spark.committing import GRACE, Committing, Rules
 from prokurist.spark.failures import GroupInUseException
-from prokurist.spark.inbox import Inbox
+from prokurist.spark.inbox import Inbox, Run
 from prokurist.spark.progress import Batch, Query
 from prokurist.types import TopicPartition
 from tests.unit.spark.hand import A0, A1, BILLS, FakeClient, HandClock, at, batch
@@ -81,6 +81,12 @@ class Bench:
         (reading,) = self.queries.read(1000)
         return reading
 
+    def settled(self, number: int) -> Run | None:
+        """None where the group knows of a batch; else what went wrong."""
+        now = self.clock.now()
+        deadline = Deadline.after(now, 0)
+        return self.inbox.await_settled(BILLS.run_id, number, deadline, asked_at=now)
+
     def lag(self, partition: TopicPartition = A0) -> tuple[int | None, float | None]:
         """Its lag in records and seconds."""
         (one,) = (each for each in self.reading.partitions if each.partition == partition)
@@ -96,12 +102,7 @@ def test_the_end_of_a_batch_is_committed_to_the_querys_group() -> None:
     assert bench.client.told == [{A0: 5, A1: 7}]
     bench.progress(batch(1, at(6, 7)))
     assert bench.client.told[1:] == [{A0: 6}]
-    assert bench.inbox.await_settled(BILLS.run_id, 1, never(bench)) is None
-
-
-def never(bench: Bench) -> Deadline:
-    """A deadline that has come: whoever waits for it is told what is true now."""
-    return Deadline.after(bench.clock.now(), 0)
+    assert bench.settled(1) is None
 
 
 def test_a_query_that_reads_no_kafka_costs_nothing() -> None:
@@ -111,7 +112,7 @@ def test_a_query_that_reads_no_kafka_costs_nothing() -> None:
     bench.progress(rate)
     assert not bench.clients
     assert bench.queries.read(10) == []
-    assert bench.inbox.await_settled(BILLS.run_id, 4, never(bench)) is None
+    assert bench.settled(4) is None
 
 
 @pytest.mark.parametrize(
@@ -154,14 +155,14 @@ def test_a_group_with_members_is_told_of_once_and_asked_again_later(
     assert "group 'spark.bills'" in line
     assert "a group of its own" in line
     assert bench.reading.commits["refused"] == 1
-    refused = bench.inbox.await_settled(BILLS.run_id, 4, never(bench))
+    refused = bench.settled(4)
     assert refused is not None
     assert isinstance(refused.failure, GroupInUseException)
     assert refused.failure.group == "spark.bills"
     bench.client.error = None
     bench.run(REFUSED_FOR)
     assert bench.client.told == [{A0: 4}]
-    assert bench.inbox.await_settled(BILLS.run_id, 4, never(bench)) is None
+    assert bench.settled(4) is None
 
 
 def test_a_checkpoint_that_went_back_does_not_take_the_group_along(
@@ -276,7 +277,7 @@ def test_it_is_given_up_after_a_while(caplog: pytest.LogCaptureFixture) -> None:
         assert bench.run(GRACE + 1) is None
     assert bench.client.closed
     assert "bills has ended: given up after 30 s" in caplog.records[-1].message
-    left = bench.inbox.await_settled(BILLS.run_id, 0, never(bench))
+    left = bench.settled(0)
     assert left is not None
 
 
@@ -343,7 +344,7 @@ def test_a_users_own_error_is_told_of_and_harms_no_other_query(
     assert bench.client.has == {A0: 9}
     (line,) = (each.message for each in caplog.records)
     assert line == "bills: batch 0 is passed over: who is bills?"
-    left = bench.inbox.await_settled(BILLS.run_id, 0, never(bench))
+    left = bench.settled(0)
     assert left is not None
     assert isinstance(left.failure, LookupError)
 

@@ -3,7 +3,7 @@
 import threading
 
 from prokurist.events.clock import Deadline, MonotonicClock
-from prokurist.spark.inbox import MOST_REMEMBERED, Inbox
+from prokurist.spark.inbox import MOST_REMEMBERED, Inbox, Run
 from prokurist.spark.progress import Query
 from tests.unit.spark.hand import BILLS, at, batch
 
@@ -16,6 +16,12 @@ def inbox() -> Inbox:
 def soon(seconds: float = 30.0) -> Deadline:
     """A deadline on the real clock."""
     return Deadline.after(MonotonicClock().now(), seconds)
+
+
+def settled(box: Inbox, batch: int, seconds: float = 30.0) -> Run | None:
+    """Wait for a batch."""
+    now = MonotonicClock().now()
+    return box.await_settled(BILLS.run_id, batch, soon(seconds), asked_at=now)
 
 
 def test_a_run_has_one_letter_with_its_newest_batch() -> None:
@@ -60,7 +66,7 @@ def test_late_events_of_a_run_that_is_over_begin_nothing() -> None:
     box.ended(BILLS)
     box.asked(batch(7, at(70)), over=True)
     assert box.is_empty
-    assert box.await_settled(BILLS.run_id, 7, soon()) is None
+    assert settled(box, 7) is None
 
 
 def test_who_asks_later_for_more_is_heard() -> None:
@@ -108,15 +114,26 @@ def test_who_waits_is_told_of_a_refusal_at_once() -> None:
     box = inbox()
     box.asked(batch(1, at(1)), over=False)
     box.failed(BILLS, ValueError("earlier"), refused=False)
-    left = box.await_settled(BILLS.run_id, 1, soon(0))
+    left = settled(box, 1, 0.0)
     assert left is not None
     assert str(left.failure) == "earlier"
     refusing = threading.Timer(0.05, box.failed, (BILLS, ValueError("no")), {"refused": True})
     refusing.start()
-    refused = box.await_settled(BILLS.run_id, 1, soon())
+    refused = settled(box, 1)
     refusing.join()
     assert refused is not None
     assert str(refused.failure) == "no"
+
+
+def test_a_refusal_that_came_before_the_wait_ends_it() -> None:
+    """The committer is done between the asking and the waiting; what is older does not count."""
+    box, before = inbox(), MonotonicClock().now()
+    box.asked(batch(1, at(1)), over=False)
+    box.failed(BILLS, ValueError("no"), refused=True)
+    assert box.await_settled(BILLS.run_id, 1, soon(), asked_at=before) is not None
+    began = MonotonicClock().now()
+    assert settled(box, 1, 0.1) is not None
+    assert MonotonicClock().now() - began >= 0.1
 
 
 def test_the_end_of_other_runs_is_waited_for() -> None:
