@@ -107,7 +107,8 @@ class Commitment:
         self._renew_at, self._not_before = math.inf, now
 
     def hurry(self, now: float) -> None:
-        """Somebody waits: no pause holds the next attempt back."""
+        """Somebody waits: no pause holds the next attempt back, nor a refusal before it."""
+        self.is_refused = False
         self._not_before = min(self._not_before, now)
 
     def has(self, committed: Mapping[TopicPartition, int | None], now: float) -> None:

@@ -95,7 +95,7 @@ class Inbox:
         self._changed = threading.Condition()
         self._letters: dict[str, Letter] = {}
         self._runs: dict[str, Run] = {}
-        self._over: OrderedDict[str, int] = OrderedDict()
+        self._over: OrderedDict[str, Run] = OrderedDict()
         self._nudged = False
 
     # --- who posts ---------------------------------------------------------------------
@@ -154,7 +154,7 @@ class Inbox:
             return run
         if query.run_id in self._over:
             # Only who waits may have something newer, where Spark's events were lost.
-            newer = batch is not None and batch.number > self._over[query.run_id]
+            newer = batch is not None and batch.number > self._over[query.run_id].settled
             if not (urgent and newer):
                 return None
         elif over and batch is None:
@@ -209,8 +209,7 @@ class Inbox:
         with self._changed:
             if query.run_id in self._letters:
                 return False
-            run = self._runs.pop(query.run_id, None)
-            self._over[query.run_id] = -1 if run is None else run.settled
+            self._over[query.run_id] = self._runs.pop(query.run_id, Run())
             while len(self._over) > MOST_REMEMBERED:
                 self._over.popitem(last=False)
             self._changed.notify_all()
@@ -235,13 +234,12 @@ class Inbox:
         """
         with self._changed:
             while True:
-                run = self._runs.get(run_id)
-                if run is None:
-                    told = self._over.get(run_id, batch) >= batch
-                    return None if told else Run()
+                over = run_id not in self._runs
+                run = self._over.get(run_id, Run()) if over else self._runs[run_id]
                 if run.settled >= batch:
                     return None
-                if run.refused_at is not None and run.refused_at >= asked_at:
+                refused = run.refused_at is not None and run.refused_at >= asked_at
+                if over or refused:
                     return run
                 left = deadline.remaining(self._clock.now())
                 if not left:

@@ -119,6 +119,19 @@ def test_flush_raises_what_the_group_says(committer: Committer, client: Held) ->
         flush(committer, batch(3, at(30)), 600, over=False)
 
 
+@pytest.mark.parametrize("over", [False, True])
+def test_a_refusal_is_raised_whether_the_query_runs_or_has_ended(
+    committer: Committer,
+    client: Held,
+    over: bool,  # noqa: FBT001
+) -> None:
+    """Of one that has ended nothing may be left by the time that somebody waits for it."""
+    client.error = CommitFailedException("members")
+    for _ in range(2):
+        with pytest.raises(CommitFailedException, match="members"):
+            flush(committer, batch(3, at(30)), 600, over=over)
+
+
 def test_flush_ends_by_its_deadline(committer: Committer, client: Held) -> None:
     """With what it waited for, and the last thing that went wrong."""
     client.error = TimeoutException("no coordinator", may_have_happened=True)

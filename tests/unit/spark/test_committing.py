@@ -291,6 +291,17 @@ def test_a_refusal_is_not_waited_out_when_the_query_has_ended() -> None:
     assert bench.client.closed
 
 
+def test_a_refusal_is_asked_about_anew_when_somebody_waits() -> None:
+    """Also of a query that has ended, and has just been refused."""
+    bench = Bench()
+    bench.ready.error = CommitFailedException("members")
+    bench.progress(batch(0, at(5)))
+    bench.client.error = None
+    bench.inbox.asked(batch(0, at(5)), over=True)
+    assert bench.run() is None
+    assert bench.clients[0].told == [{A0: 5}]
+
+
 def test_a_restarted_query_goes_on_with_its_group() -> None:
     """Another run of the same checkpoint, with a client of its own."""
     bench = Bench()

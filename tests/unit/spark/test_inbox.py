@@ -126,7 +126,7 @@ def test_who_waits_is_told_of_a_refusal_at_once() -> None:
 
 
 def test_a_refusal_that_came_before_the_wait_ends_it() -> None:
-    """The committer is done between the asking and the waiting; what is older does not count."""
+    """The committer was faster than who waits; what is older than the asking does not count."""
     box, before = inbox(), MonotonicClock().now()
     box.asked(batch(1, at(1)), over=False)
     box.failed(BILLS, ValueError("no"), refused=True)
