@@ -94,6 +94,7 @@ generated: .venv/ready ## write anew what is generated from the tables
 	$(PY) -m prokurist.config docs > build.tmp && mv build.tmp docs/config.md
 	$(PY) -m prokurist.errors > build.tmp && mv build.tmp docs/errors.md
 	$(PY) -m prokurist.metrics docs > build.tmp && mv build.tmp docs/metrics.md
+	$(PY) -m prokurist.spark docs > build.tmp && mv build.tmp docs/spark_options.md
 	$(PY) -m prokurist.logs > build.tmp && mv build.tmp docs/logging.md
 	$(BIN)/ruff format -q prokurist/config/typed.py
 
