@@ -113,9 +113,7 @@ class Ranges(Polling, Lookups):
         for name, value in (("start", start), ("end", end)):
             require_int(f"the {name} of a range", value)
         if not 0 <= start <= end:
-            raise ValueError(
-                f"a range begins at 0 or later and ends no earlier: {start}, {end}"
-            )
+            raise ValueError(f"a range begins at 0 or later and ends no earlier: {start}, {end}")
         patience = (
             self._config.default_api_timeout_ms / 1000
             if stall_timeout is None

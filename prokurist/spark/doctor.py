@@ -14,8 +14,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from prokurist.spark import telling
 from prokurist.spark.pitfalls import (
@@ -49,10 +50,9 @@ def examine(spark: "SparkSession", bootstrap: str | None = None) -> Iterator[Fin
     """
     context = spark.sparkContext
     driver = Python(**json.loads(telling.told()))
-    yield of_master(context.master)
+    yield of_master(context.master or "")
     yield from of_conf(spark.conf.get)
-    from pyspark import cloudpickle  # noqa: PLC0415 - only where there is Spark
-
+    cloudpickle: Any = import_module("pyspark.cloudpickle")
     # By its value: a worker that lacks prokurist must be able to say so.
     cloudpickle.register_pickle_by_value(telling)
     try:

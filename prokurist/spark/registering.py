@@ -40,7 +40,7 @@ def register(spark: "SparkSession") -> None:
             "spark.pyspark.python"
         )
         found += [
-            of_master(context.master),
+            of_master(context.master or ""),
             of_python(named, driver, interpreter(named or "python3")),
         ]
     for each in found:

@@ -175,7 +175,9 @@ def test_a_broker_that_freezes_ends_it_at_its_deadline(bound: str) -> None:
     """The error says how far it had come, and which broker it waited for since when."""
     world = written(40, size=100)
     keys: dict[str, Any] = {} if bound == "default" else {bound: 4.0}
-    with ranger(world, max_partition_fetch_bytes=1000, default_api_timeout_ms=4000) as consumer:
+    with ranger(
+        world, max_partition_fetch_bytes=1000, default_api_timeout_ms=4000
+    ) as consumer:
         began = world.clock.time
         steps = consumer.read_range(A, 0, 40, **keys)
         got = [each.offset for each in next(steps)]
