@@ -9,13 +9,16 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast simulate soak chaos-groups fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help demo demo-spark test test-fast simulate soak chaos-groups fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/ready ## see it at work: a broker, frozen and thawed; a real Kafka with make demo KAFKA=1
 	@KAFKA="$(KAFKA)" $(PY) docs/demo.py
+
+demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; a real Kafka with KAFKA=1
+	@KAFKA="$(KAFKA)" $(PY) docs/demo_spark.py
 
 # Against a real Kafka tests mostly wait; meanwhile run those that compute.
 REAL := tests/broker tests/chaos tests/soak
@@ -91,6 +94,7 @@ generated: .venv/ready ## write anew what is generated from the tables
 	$(PY) -m prokurist.config docs > build.tmp && mv build.tmp docs/config.md
 	$(PY) -m prokurist.errors > build.tmp && mv build.tmp docs/errors.md
 	$(PY) -m prokurist.metrics docs > build.tmp && mv build.tmp docs/metrics.md
+	$(PY) -m prokurist.spark docs > build.tmp && mv build.tmp docs/spark_options.md
 	$(PY) -m prokurist.logs > build.tmp && mv build.tmp docs/logging.md
 	$(BIN)/ruff format -q prokurist/config/typed.py
 

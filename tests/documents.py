@@ -3,8 +3,9 @@
 A block of Python is a program, unless it says otherwise. A process of its own runs it, in an
 empty folder, with warnings as errors and nothing on stderr; `localhost:9092` is an embedded
 broker then, with ten records in `orders`. What it defines as `test_…` is run by pytest, what
-waits for SIGTERM is sent one, and what wants a real Kafka is for tests/broker. One word on
-the fence is known, `python excerpt`: it has a `consumer` that is not its own.
+waits for SIGTERM is sent one, and what wants a real Kafka is for tests/broker. Two words on
+the fence are known: `python excerpt` has a `consumer` that is not its own, and `python spark`
+a session `spark`, which tests/spark gives it.
 """
 
 import os
@@ -69,6 +70,11 @@ class Block:
     def wants_kafka(self) -> bool:
         """Whether only a real Kafka will do."""
         return re.search(r"\bRealKafka\b|\bprokurist_kafka\b", self.text) is not None
+
+    @property
+    def wants_spark(self) -> bool:
+        """Whether it needs a session of Spark's."""
+        return self.words == "spark"
 
     @property
     def is_test(self) -> bool:

@@ -6,7 +6,7 @@ and for broken pipes: each function here returns the work. What a command needs 
 when it is asked for; most need little.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -83,6 +83,9 @@ def built() -> typer.Typer:
     )
     for name, command in COMMANDS.items():
         app.command(name)(command)
+    spark = typer.Typer(help="Look at Spark.", no_args_is_help=False, rich_markup_mode=None)
+    spark.command("doctor")(spark_doctor)
+    app.add_typer(spark, name="spark")
     return app
 
 
@@ -277,16 +280,43 @@ def doctor(
 ) -> Work:
     """Find out what is wrong on the way."""
     from prokurist.cli import doctor as command
-    from prokurist.cli.reports import reporter
 
     asked = Asked(brokers, properties or (), file, timeout, quiet)
+    return examining(asked, lambda: command.run(asked, group, topic or ()), as_json=as_json)
+
+
+def spark_doctor(
+    master: Annotated[
+        str,
+        typer.Option("--master", metavar="MASTER", help="Spark's master."),
+    ] = "local[2,3]",
+    brokers: Brokers = None,
+    topic: Topics = None,
+    as_json: Json = False,
+    timeout: Timeout = 120.0,
+    properties: Properties = None,
+    file: PropertiesFile = None,
+    quiet: Quiet = False,
+) -> Work:
+    """Find out what is wrong around Spark."""
+    from prokurist.cli import spark_doctor as command
+
+    asked = Asked(brokers, properties or (), file, timeout, quiet)
+    return examining(asked, lambda: command.run(asked, master, topic or []), as_json=as_json)
+
+
+def examining(asked: Asked, steps: Callable[[], Iterator[Any]], *, as_json: bool) -> Work:
+    """The work of a doctor: his steps, told as they are taken; 1 where something is wrong."""
+    from prokurist.cli.doctor import Verdict
+    from prokurist.cli.reports import reporter
+
     report = reporter(as_json=as_json)
 
     def examine() -> int:
         failed = 0
-        for step in command.run(asked, group, topic or ()):
+        for step in steps():
             report(step)
-            failed += step.verdict is command.Verdict.FAILED
+            failed += step.verdict is Verdict.FAILED
         asked.say(f"{counted(failed, 'fault')} found" if failed else "no fault found")
         return 1 if failed else 0
 

@@ -3,9 +3,26 @@
 Thread: any.
 """
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
-from prokurist.metrics import of_calls, of_consumer, of_network
+from prokurist.metrics import of_calls, of_consumer, of_network, of_spark
 from prokurist.metrics.metric import Metric
+from prokurist.metrics.queries import QueryReading
+from prokurist.metrics.reading import Reading
 
-CATALOGUE: Final[tuple[Metric, ...]] = (*of_calls.ROWS, *of_consumer.ROWS, *of_network.ROWS)
+CATALOGUE: Final[tuple[Metric[Reading], ...]] = (
+    *of_calls.ROWS,
+    *of_consumer.ROWS,
+    *of_network.ROWS,
+)
+"""Those of clients."""
+
+OF_QUERIES: Final[tuple[Metric[QueryReading], ...]] = of_spark.ROWS
+"""Those of Spark's streaming queries."""
+
+
+def every_metric() -> Iterator[Metric[Any]]:
+    """All of them, whatever they are read off."""
+    yield from CATALOGUE
+    yield from OF_QUERIES

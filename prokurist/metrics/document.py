@@ -5,9 +5,9 @@ names, and two runs give the same text.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
-from prokurist.metrics.catalogue import CATALOGUE
+from prokurist.metrics.catalogue import every_metric
 from prokurist.metrics.java import JAVA, Answer
 from prokurist.metrics.metric import Metric
 
@@ -17,6 +17,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "The network thread": ("network", "loop", "event", "events", "background"),
     "Brokers": ("request", "requests", "throttle", "node", "connections"),
     "The client": ("client",),
+    "Spark's queries": ("spark",),
 }
 """By the first word after the prefix."""
 
@@ -54,6 +55,10 @@ and after `close` too, by the names that an exposition has:
 lag = consumer.metrics()['prokurist_consumer_records_lag{topic="orders",partition="2"}']
 ```
 
+**Spark.** Streaming queries that `prokurist.spark.watch` looks after have series of their
+own, for as long as they run; each has the labels `query` and `group` in place of
+`client_id`. `watch(…, metrics_port=9108)` serves them, and all the others, from the driver.
+
 ## How many series
 
 Calls, request kinds and phases are a few dozen names. Brokers and callbacks have at most
@@ -62,7 +67,8 @@ partitions that a client reads, 1 000 have series of their own, in the order of 
 assignment: `register(most_partitions=…)` changes that, and 0 leaves them out. The sums and
 extremes (`…_lag_sum`, `…_lag_max`, `…_lead_min`) cover all of them,
 `prokurist_consumer_partitions_unlisted` says how many are left out, and the log says it
-once for each client.
+once for each client. The same holds for the partitions of a Spark query; of queries 200
+have series.
 
 ## More than one process
 
@@ -123,20 +129,20 @@ def document() -> str:
     for title, words in GROUPS.items():
         lines += [f"### {title}", "", "| metric | type | labels | what it means |"]
         lines += ["| --- | --- | --- | --- |"]
-        lines += [row(each) for each in CATALOGUE if group_of(each) in words]
+        lines += [row(each) for each in every_metric() if group_of(each) in words]
         lines.append("")
     lines += ["## Java's names", "", "| Java | here | |", "| --- | --- | --- |"]
     lines += [java_row(name, answer) for name, answer in sorted(JAVA.items())]
     return "\n".join(lines) + "\n"
 
 
-def group_of(metric: Metric) -> str:
+def group_of(metric: Metric[Any]) -> str:
     """The word that a metric is grouped by."""
     words = metric.name.removeprefix("prokurist_").split("_")
     return "call" if words[0] == "calls" else words[0]
 
 
-def row(metric: Metric) -> str:
+def row(metric: Metric[Any]) -> str:
     """One metric's line."""
     labels = ", ".join(f"`{each}`" for each in metric.labels)
     return f"| `{metric.name}` | {metric.kind.value} | {labels} | {metric.help} |"
@@ -152,4 +158,4 @@ def java_row(name: str, answer: Answer) -> str:
 def ungrouped() -> Iterator[str]:
     """What no group holds: nothing, as a test sees to."""
     known = {word for words in GROUPS.values() for word in words}
-    return (each.name for each in CATALOGUE if group_of(each) not in known)
+    return (each.name for each in every_metric() if group_of(each) not in known)

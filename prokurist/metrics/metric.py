@@ -6,10 +6,12 @@ Thread: any; everything here is immutable.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from prokurist.events.counters import Histogram
-from prokurist.metrics.reading import Reading
+
+Read = TypeVar("Read")
+"""What a row is read off: one client or one query, at one moment."""
 
 Labels: TypeAlias = tuple[str, ...]
 """The values of a metric's labels, in the order of their names."""
@@ -33,29 +35,29 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Generic[Read]):
     """A row of the catalogue.
 
     Attributes:
         name: As it is exposed; a counter's ends in `_total`, and a unit stands in it.
         help: What it means, in a sentence.
-        read: Its values for one client.
-        labels: The names of its labels, beside `client_id`.
+        read: Its values for one client, or for one query of Spark's.
+        labels: The names of its labels, beside those that say which one that is.
     """
 
     name: str
     kind: Kind
     help: str
-    read: Callable[[Reading], Iterable[Value]]
+    read: Callable[[Read], Iterable[Value]]
     labels: tuple[str, ...] = ()
 
 
 def counter(
     name: str,
     text: str,
-    read: Callable[[Reading], Iterable[Value]],
+    read: Callable[[Read], Iterable[Value]],
     *labels: str,
-) -> Metric:
+) -> Metric[Read]:
     """A row for something that only grows."""
     return Metric(name, Kind.COUNTER, text, read, labels)
 
@@ -63,9 +65,9 @@ def counter(
 def gauge(
     name: str,
     text: str,
-    read: Callable[[Reading], Iterable[Value]],
+    read: Callable[[Read], Iterable[Value]],
     *labels: str,
-) -> Metric:
+) -> Metric[Read]:
     """A row for something that is what it is."""
     return Metric(name, Kind.GAUGE, text, read, labels)
 
@@ -73,9 +75,9 @@ def gauge(
 def histogram(
     name: str,
     text: str,
-    read: Callable[[Reading], Iterable[Value]],
+    read: Callable[[Read], Iterable[Value]],
     *labels: str,
-) -> Metric:
+) -> Metric[Read]:
     """A row for spans or sizes."""
     return Metric(name, Kind.HISTOGRAM, text, read, labels)
 
@@ -87,7 +89,7 @@ def one(value: float | Histogram | None) -> Iterator[Value]:
 
 
 def samples(
-    metric: Metric, labels: tuple[tuple[str, str], ...], value: float | Histogram
+    metric: Metric[Read], labels: tuple[tuple[str, str], ...], value: float | Histogram
 ) -> Iterator[Sample]:
     """The lines that a value makes."""
     if not isinstance(value, Histogram):

@@ -66,7 +66,7 @@ CLOSE_PHASES = histogram(
 )
 """The one row that has no client: a client's series are gone when it is closed."""
 
-ROWS: tuple[Metric, ...] = (
+ROWS: tuple[Metric[Reading], ...] = (
     histogram(
         "prokurist_call_seconds",
         "How long calls took that asked the network thread something, from the first line "

@@ -68,7 +68,7 @@ def versions() -> tuple[str, str]:
     return version("prokurist"), platform.python_version()
 
 
-ROWS: tuple[Metric, ...] = (
+ROWS: tuple[Metric[Reading], ...] = (
     gauge(
         "prokurist_consumer_records_lag",
         "Offsets between a partition's position and the end of its log.",

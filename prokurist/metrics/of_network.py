@@ -50,7 +50,7 @@ def connections(at: Reading) -> Iterator[Value]:
     yield (), counters.opened - closed
 
 
-ROWS: tuple[Metric, ...] = (
+ROWS: tuple[Metric[Reading], ...] = (
     gauge(
         "prokurist_network_thread_alive",
         "1 while the network thread runs; 0 after it died of a bug.",

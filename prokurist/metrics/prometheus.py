@@ -1,22 +1,25 @@
-"""The catalogue for Prometheus: one collector for all clients of the process.
+"""The catalogue for Prometheus: one collector for all clients and queries of the process.
 
 Thread: whichever scrapes. A scrape reads plain numbers; it takes no lock that a call
 holds for more than a few assignments, and waits for nothing.
 Invariants: `prometheus_client` is loaded when somebody registers, and not before; a
-client's series are there from its making to its `close`.
+client's series are there from its making to its `close`, a watched query's for as long as
+it runs.
 """
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from prokurist.consumer.counters import CLOSED, Counted
 from prokurist.consumer.open_clients import OPEN
 from prokurist.events.counters import Histogram
-from prokurist.metrics.catalogue import CATALOGUE
+from prokurist.metrics.catalogue import CATALOGUE, OF_QUERIES, every_metric
 from prokurist.metrics.metric import Kind, Metric, Value, samples
 from prokurist.metrics.of_calls import CLOSE_PHASES
+from prokurist.metrics.of_spark import LABELS
+from prokurist.metrics.queries import QUERIES, OpenQueries
 from prokurist.metrics.reading import MOST_PARTITIONS, Reading
 
 if TYPE_CHECKING:
@@ -89,23 +92,41 @@ class ClientsCollector:
     Args:
         most_partitions: See `register`.
         clients: Those that are open, by name.
+        queries: Those of Spark's that are watched.
     """
 
     def __init__(
         self,
         most_partitions: int = MOST_PARTITIONS,
         clients: Callable[[], Iterable[tuple[str, Counted]]] = OPEN.all,
+        queries: OpenQueries = QUERIES,
     ) -> None:
         self.most_partitions: int = most_partitions
         self._clients = clients
+        self._queries = queries
         self._warned: set[str] = set()
 
     def describe(self) -> Iterator["Family"]:
         """The names, without which a registry would collect to learn them."""
-        return map(empty, CATALOGUE)
+        return map(empty, every_metric())
 
     def collect(self) -> Iterator["Family"]:
         """All samples of this moment."""
+        yield from self._of_clients()
+        yield from self._of_queries()
+
+    def _of_queries(self) -> Iterator["Family"]:
+        readings = self._queries.read(self.most_partitions)
+        for metric in OF_QUERIES:
+            family = empty(metric)
+            for at in readings:
+                own = (
+                    ((at.query, at.group, *values), value) for values, value in metric.read(at)
+                )
+                fill(family, metric, (*LABELS, *metric.labels), own)
+            yield family
+
+    def _of_clients(self) -> Iterator["Family"]:
         readings = [
             (name, Reading(client, self.most_partitions)) for name, client in self._clients()
         ]
@@ -140,7 +161,7 @@ class ClientsCollector:
         return f"ClientsCollector(most_partitions={self.most_partitions})"
 
 
-def empty(metric: Metric) -> "Family":
+def empty(metric: Metric[Any]) -> "Family":
     """A row without values, as `prometheus_client` has it."""
     from prometheus_client import Metric as Family  # noqa: PLC0415 - see the module
 
@@ -150,7 +171,7 @@ def empty(metric: Metric) -> "Family":
 
 
 def fill(
-    family: "Family", metric: Metric, labels: tuple[str, ...], values: Iterable[Value]
+    family: "Family", metric: Metric[Any], labels: tuple[str, ...], values: Iterable[Value]
 ) -> None:
     """Add the samples that some values make."""
     from prometheus_client.samples import Sample  # noqa: PLC0415 - see the module

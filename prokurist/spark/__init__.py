@@ -1,9 +1,10 @@
-"""Kafka for Spark, without jars: offsets managed on the driver.
+"""Kafka for Spark, without jars: offsets managed on the driver, and queries watched.
 
 Thread: those of Spark's driver, and of its Python workers.
-Holds: Spark's own words for offsets and what is reckoned with them, and the manager of
-offsets for batch jobs and `foreachBatch`.
-May import: the public parts of the clients, and the clock.
+Holds: Spark's own words for offsets and what is reckoned with them, the manager of
+offsets for batch jobs and `foreachBatch`, and the listener that tells groups how far
+streaming queries have come.
+May import: the public parts of the clients, the clock, pauses, counters and metrics.
 
 Invariants: this package and whatever it exports by itself load neither pyspark nor
 pyarrow; a module that needs one of them imports it at its top, and is loaded when it is
@@ -20,15 +21,20 @@ if TYPE_CHECKING:
     from prokurist.spark.failures import DataLossException as DataLossException
     from prokurist.spark.failures import GroupInUseException as GroupInUseException
     from prokurist.spark.failures import Loss as Loss
+    from prokurist.spark.listener import CommitListener as CommitListener
+    from prokurist.spark.listener import watch as watch
     from prokurist.spark.manager import Lag as Lag
     from prokurist.spark.manager import OffsetManager as OffsetManager
     from prokurist.spark.plan import OffsetPlan as OffsetPlan
+    from prokurist.spark.progress import Query as Query
     from prokurist.spark.ranges import OffsetRange as OffsetRange
+    from prokurist.spark.registering import register as register
 
 __all__ = [
     "Checkpoint",
     "CheckpointException",
     "CommitBackwardsException",
+    "CommitListener",
     "DataLossException",
     "GroupInUseException",
     "Lag",
@@ -36,12 +42,16 @@ __all__ = [
     "OffsetManager",
     "OffsetPlan",
     "OffsetRange",
+    "Query",
+    "register",
+    "watch",
 ]
 
 _HOMES = {
     "Checkpoint": "prokurist.spark.checkpoint",
     "CheckpointException": "prokurist.spark.failures",
     "CommitBackwardsException": "prokurist.spark.failures",
+    "CommitListener": "prokurist.spark.listener",
     "DataLossException": "prokurist.spark.failures",
     "GroupInUseException": "prokurist.spark.failures",
     "Lag": "prokurist.spark.manager",
@@ -49,6 +59,9 @@ _HOMES = {
     "OffsetManager": "prokurist.spark.manager",
     "OffsetPlan": "prokurist.spark.plan",
     "OffsetRange": "prokurist.spark.ranges",
+    "Query": "prokurist.spark.progress",
+    "register": "prokurist.spark.registering",
+    "watch": "prokurist.spark.listener",
 }
 """Where each name lives; `test_spark_exports` keeps it equal to what type checkers see."""
 
@@ -56,7 +69,15 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'prokurist.spark' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    try:
+        value = getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in {"pyspark", "pyarrow"}:
+            raise
+        raise ImportError(
+            f"prokurist.spark.{name} needs {error.name.partition('.')[0]}: "
+            f'pip install "prokurist[spark]"'
+        ) from error
     globals()[name] = value
     return value
 

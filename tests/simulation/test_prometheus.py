@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, generate_latest
 import prokurist.metrics
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.metrics import prometheus
-from prokurist.metrics.catalogue import CATALOGUE
+from prokurist.metrics.catalogue import every_metric
 from prokurist.metrics.prometheus import ClientsCollector
 from prokurist.types import TopicPartition
 from tests.simulation.reading import A, reader, written
@@ -50,7 +50,7 @@ def test_both_readers_tell_the_same() -> None:
 def test_it_describes_itself_without_collecting() -> None:
     """Every name of the catalogue, and none other, whether or not there are clients."""
     described = {each.name for each in ClientsCollector().describe()}
-    assert described == {each.name.removesuffix("_total") for each in CATALOGUE}
+    assert described == {each.name.removesuffix("_total") for each in every_metric()}
 
 
 def test_the_exposition_is_text_that_prometheus_reads() -> None:

@@ -3,19 +3,22 @@
 import csv
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from prokurist.metrics.catalogue import CATALOGUE
+from prokurist.metrics.catalogue import every_metric
 from prokurist.metrics.document import ungrouped
 from prokurist.metrics.java import JAVA
 from prokurist.metrics.metric import Kind, Metric
+from prokurist.metrics.of_spark import LABELS
 
-NAMES = [metric.name for metric in CATALOGUE]
+ALL = tuple(every_metric())
+NAMES = [metric.name for metric in ALL]
 
 
-@pytest.mark.parametrize("metric", CATALOGUE, ids=NAMES)
-def test_names_follow_the_rules(metric: Metric) -> None:
+@pytest.mark.parametrize("metric", ALL, ids=NAMES)
+def test_names_follow_the_rules(metric: Metric[Any]) -> None:
     """One prefix, base units, `_total` for counters and nothing else; help is a sentence."""
     assert re.fullmatch(r"prokurist_[a-z_]+", metric.name)
     assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
@@ -23,13 +26,13 @@ def test_names_follow_the_rules(metric: Metric) -> None:
     if metric.kind is Kind.HISTOGRAM:
         assert metric.name.endswith(("_seconds", "_bytes"))
     assert metric.help.endswith(".")
-    assert "client_id" not in metric.labels
+    assert not {"client_id", *LABELS}.intersection(metric.labels)
 
 
 def test_no_name_comes_twice() -> None:
     """Nor does one metric's name hold another's samples."""
     assert len(set(NAMES)) == len(NAMES)
-    histograms = [each.name for each in CATALOGUE if each.kind is Kind.HISTOGRAM]
+    histograms = [each.name for each in ALL if each.kind is Kind.HISTOGRAM]
     made = {
         f"{name}{suffix}" for name in histograms for suffix in ("_sum", "_count", "_bucket")
     }

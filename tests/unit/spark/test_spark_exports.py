@@ -13,6 +13,7 @@ NAMES = {
     "Checkpoint",
     "CheckpointException",
     "CommitBackwardsException",
+    "CommitListener",
     "DataLossException",
     "GroupInUseException",
     "Lag",
@@ -20,7 +21,11 @@ NAMES = {
     "OffsetManager",
     "OffsetPlan",
     "OffsetRange",
+    "Query",
+    "register",
+    "watch",
 }
+WANT_SPARK = {"CommitListener", "register", "watch"}
 
 
 def test_the_public_names_are_these() -> None:
@@ -32,6 +37,8 @@ def test_the_public_names_are_these() -> None:
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_each_name_resolves(name: str) -> None:
     """What is promised is there, and stays once it was asked for."""
+    if name in WANT_SPARK:
+        pytest.importorskip("pyspark", reason="PySpark is not installed")
     assert getattr(prokurist.spark, name) is getattr(prokurist.spark, name)
 
 
@@ -57,7 +64,7 @@ def test_type_checkers_and_the_run_time_see_the_same() -> None:
 def test_the_manager_needs_neither_pyspark_nor_pyarrow() -> None:
     """A driver that only commits needs nothing beside the client."""
     code = (
-        "from prokurist.spark import *\n"
+        f"from prokurist.spark import {', '.join(sorted(NAMES - WANT_SPARK))}\n"
         "import sys; print(*{'pyspark', 'pyarrow', 'kio'} & set(sys.modules))"
     )
     loaded = subprocess.run(
@@ -67,3 +74,14 @@ def test_the_manager_needs_neither_pyspark_nor_pyarrow() -> None:
         check=True,
     ).stdout.split()
     assert not {"pyspark", "pyarrow"} & set(loaded)
+
+
+def test_without_spark_it_says_what_to_install() -> None:
+    """By the extra's name."""
+    code = "import sys; sys.modules['pyspark'] = None; import prokurist.spark as p; p.watch"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert run.stderr.splitlines()[-1] == (
+        'ImportError: prokurist.spark.watch needs pyspark: pip install "prokurist[spark]"'
+    )

@@ -1,0 +1,131 @@
+"""One Spark query at one moment, as a reader sees it; and which queries there are.
+
+The seam between `prokurist.spark`, which knows the queries, and the catalogue, which knows
+nothing of Spark: whoever watches a query adds what makes a reading of it, for as long as
+the query runs.
+
+Thread: any; `_lock` is held for a few assignments, and a reading is made outside of it.
+Invariants: so many queries are read at most; of those that are added when there are as many,
+the log tells once.
+"""
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from prokurist.events.counters import MOST_LABELS, Histogram
+from prokurist.types import TopicPartition
+
+LOG: Final = logging.getLogger("prokurist.metrics")
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionReading:
+    """One partition that a query reads.
+
+    Attributes:
+        partition: Which.
+        committed: What the group has; None while that is not known, or nothing.
+        end: Where the log ended when it was last looked at; None before.
+        lag: Offsets between the end of the query's last batch and that.
+        lag_seconds: The age of the first record that is not done; 0 where all are.
+    """
+
+    partition: TopicPartition
+    committed: int | None
+    end: int | None
+    lag: int | None
+    lag_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReading:
+    """See the module.
+
+    Attributes:
+        query: Its name, or else its id.
+        group: The group that is told of its progress.
+        partitions: Those that have series of their own.
+        unlisted: How many have none.
+        lag: Of all partitions together; None while none is known.
+        lag_seconds: The largest of all.
+        batch: The number of the last batch that is done.
+        batch_ended: When that was, in seconds since 1970.
+        batches: How long the batches took.
+        rows: How many rows they had.
+        commits: How many commits ended how.
+        commit_seconds: How long they took.
+        samples_failed: How often the ends of the logs could not be looked up.
+    """
+
+    query: str
+    group: str
+    partitions: Sequence[PartitionReading]
+    unlisted: int
+    lag: int | None
+    lag_seconds: float | None
+    batch: int | None
+    batch_ended: float | None
+    batches: Histogram
+    rows: int
+    commits: Mapping[str, int]
+    commit_seconds: Histogram
+    samples_failed: int
+
+
+class Readable(Protocol):
+    """What makes readings of one query."""
+
+    def reading(self, most_partitions: int) -> QueryReading:
+        """It as it is now.
+
+        Args:
+            most_partitions: How many partitions are listed at most.
+        """
+        ...
+
+
+class OpenQueries:
+    """See the module.
+
+    Args:
+        most: How many are read.
+    """
+
+    def __init__(self, most: int = MOST_LABELS) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._queries: tuple[Readable, ...] = ()
+        self._warned = False
+
+    def add(self, query: Readable) -> None:
+        """Another one runs."""
+        with self._lock:
+            self._queries = (*self._queries, query)
+            warn = len(self._queries) > self._most and not self._warned
+            self._warned = self._warned or warn
+        if warn:
+            LOG.warning(
+                "more than %d queries are watched: those that came later have no series until "
+                "others end",
+                self._most,
+            )
+
+    def remove(self, query: Readable) -> None:
+        """It runs no longer."""
+        with self._lock:
+            self._queries = tuple(each for each in self._queries if each is not query)
+
+    def read(self, most_partitions: int) -> list[QueryReading]:
+        """Those that run, as they are now; one for a name, the one that came last."""
+        readings = (each.reading(most_partitions) for each in self._queries[: self._most])
+        return list({(each.query, each.group): each for each in readings}.values())
+
+    def __repr__(self) -> str:
+        return f"OpenQueries({len(self._queries)})"
+
+
+QUERIES: Final = OpenQueries()
+"""Those of this process."""

@@ -1,0 +1,91 @@
+"""Where a log ended at which moments, from which the age of what is not done yet follows.
+
+Thread: one writes, any may read: what is read is one tuple, which is replaced.
+Invariants: so many samples at most; where they become too many every second one between
+the first and the last goes, so that the history reaches back as far as it is needed and
+becomes coarser with its age. What lies before the reader's place goes as well.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+MOST_SAMPLES: Final = 64
+"""For one partition."""
+
+Sample = tuple[int, float]
+"""Where the log ended, and when that was seen."""
+
+
+class LogEnds:
+    """See the module.
+
+    Attributes:
+        end: Where the log ended last; None before it was seen.
+    """
+
+    __slots__ = ("_samples",)
+
+    def __init__(self) -> None:
+        self._samples: tuple[Sample, ...] = ()
+
+    @property
+    def end(self) -> int | None:
+        """See the class."""
+        samples = self._samples
+        return samples[-1][0] if samples else None
+
+    def seen(self, end: int, now: float, done: int) -> None:
+        """The log ends there now.
+
+        Args:
+            end: Its end.
+            now: The moment.
+            done: How far the reader has come: what lies before is of no use any more.
+        """
+        samples = self._samples
+        if samples and end < samples[-1][0]:
+            samples = ()  # It was cut back, or is another topic of the same name.
+        if [each for each, _ in samples[-2:]] == [end, end]:
+            samples = samples[:-1]  # Of a time in which nothing came, both ends are enough.
+        samples = since(done, (*samples, (end, now)))
+        if len(samples) > MOST_SAMPLES:
+            samples = (*samples[:-1:2], samples[-1])
+        self._samples = samples
+
+    def age(self, done: int, now: float) -> float | None:
+        """How long ago the first record was written that is not done yet.
+
+        Between two samples records are taken to have come evenly. Where the first of them
+        is older than what is known, it is at least as old as that.
+
+        Args:
+            done: How far the reader has come.
+            now: The moment.
+
+        Returns:
+            Seconds; 0 where all is done; None while the end is not known.
+        """
+        samples = self._samples
+        if not samples:
+            return None
+        if done >= samples[-1][0]:
+            return 0.0
+        after = bisect_right(samples, done, key=lambda sample: sample[0])
+        end, at = samples[after]
+        if after:
+            before, earlier = samples[after - 1]
+            at = earlier + (at - earlier) * (done - before) / (end - before)
+        return max(0.0, now - at)
+
+    def __repr__(self) -> str:
+        return f"LogEnds({len(self._samples)} samples, end {self.end})"
+
+
+def since(done: int, samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """The samples that are of use to whoever has come so far."""
+    for nth, (_, following) in enumerate(pairwise(samples)):
+        if following[0] > done:
+            return tuple(samples[nth:])
+    return tuple(samples[-1:])

@@ -1,0 +1,99 @@
+"""A clock that is moved by hand, and a Kafka that is not there."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from prokurist.spark.progress import Batch, Query
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+BILLS = Query("id-1", "run-1", "bills")
+
+
+@dataclass
+class HandClock:
+    """Time goes on when somebody says so."""
+
+    time: float = 1000.0
+
+    def now(self) -> float:
+        """The moment."""
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        """It passes at once."""
+        self.time += max(0.0, seconds)
+
+
+@dataclass
+class FakeClient:
+    """What a group has and where logs end; each call takes what it is said to take.
+
+    Attributes:
+        has: What the group has.
+        ends: Where the logs end.
+        error: What every call raises, after `takes` seconds.
+        told: What was committed, call by call.
+        told_at: When.
+        timeouts: What each call was given.
+        closed: Whether it was closed.
+    """
+
+    clock: HandClock
+    has: dict[TopicPartition, int] = field(default_factory=dict)
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
+    error: Exception | None = None
+    takes: float = 0.0
+    told: list[dict[TopicPartition, int]] = field(default_factory=list)
+    told_at: list[float] = field(default_factory=list)
+    timeouts: list[float] = field(default_factory=list)
+    closed: bool = False
+
+    def _call(self, timeout: float) -> None:
+        self.timeouts.append(timeout)
+        self.clock.time += min(self.takes, timeout)
+        if self.error is not None:
+            raise self.error
+
+    def committed(
+        self, partitions: tuple[TopicPartition, ...], timeout: float, /
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """What its group has."""
+        self._call(timeout)
+        return {
+            each: OffsetAndMetadata(self.has[each]) if each in self.has else None
+            for each in partitions
+        }
+
+    def commit_sync(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout: float, /
+    ) -> None:
+        """Tell its group."""
+        self._call(timeout)
+        told = {each: place.offset for each, place in offsets.items()}
+        self.told.append(told)
+        self.told_at.append(self.clock.time)
+        self.has.update(told)
+
+    def end_offsets(
+        self, partitions: tuple[TopicPartition, ...], timeout: float, /
+    ) -> Mapping[TopicPartition, int]:
+        """Where logs end."""
+        self._call(timeout)
+        return {each: self.ends.get(each, 0) for each in partitions}
+
+    def close(self, _timeout: float, /) -> None:
+        """It is needed no more."""
+        self.closed = True
+
+
+def batch(number: int, end: str, query: Query = BILLS, rows: int = 10) -> Batch:
+    """One of a source of the JVM's, that ended there."""
+    sources = (("KafkaV2[Subscribe[a]]", end),)
+    return Batch(query, number, rows, 0.25, 1.0e9 + number, sources)
+
+
+def at(*offsets: int) -> str:
+    """The JSON of these offsets of topic `a`, from partition 0 on."""
+    return json.dumps({"a": {str(n): each for n, each in enumerate(offsets)}})
