@@ -50,6 +50,7 @@ def tree(tmp_path: Path) -> Path:
     shutil.copytree(PACKAGE, copy / "prokurist", ignore=skip)
     for name in (
         "pyproject.toml",
+        "pyspark_prokurist.py",
         "MANIFEST.in",
         "README.md",
         "LICENSE",
@@ -80,12 +81,16 @@ def modules(folder: Path) -> set[str]:
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(tree: Path, out: Path) -> None:
-    """One top-level name, every module of the tree, py.typed, no link, no source of C."""
+    """One top-level name, every module of the tree, py.typed, no link, no source of C.
+
+    And `pyspark_prokurist`: Spark finds a source by a top-level name of that form, or not.
+    """
     with zipfile.ZipFile(build(tree, out, "wheel")) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
         links = [each for each in archive.infolist() if each.external_attr >> 28 == 0o12]
-    assert {name.partition("/")[0] for name in names} == {"prokurist"}
-    assert {name for name in names if not name.endswith(".so")} == modules(PACKAGE)
+    assert {name.partition("/")[0] for name in names} == {"prokurist", "pyspark_prokurist.py"}
+    found = {name for name in names if not name.endswith(".so")}
+    assert found == modules(PACKAGE) | {"pyspark_prokurist.py"}
     assert not links
 
 
@@ -94,7 +99,7 @@ def test_the_sdist_holds_what_a_build_needs(tree: Path, out: Path) -> None:
     with tarfile.open(build(tree, out, "sdist")) as archive:
         members = archive.getmembers()
     names = {member.name.partition("/")[2] for member in members}
-    assert modules(PACKAGE) <= names
+    assert modules(PACKAGE) | {"pyspark_prokurist.py"} <= names
     cython = {each.relative_to(ROOT).as_posix() for each in PACKAGE.rglob("*.p[yx][xi]")}
     assert len(cython) > 3
     assert cython | {"LICENSE", "NOTICE", "pyproject.toml"} <= names
