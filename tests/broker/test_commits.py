@@ -4,11 +4,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
 from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicPartition, errors
 from prokurist.testing.kafka import RealKafka
+from prokurist.timeline import record
 from tests.broker.conftest import Asking, Consuming, Ours
 from tests.broker.watching import LATE, Watch, after
 from tests.every_call import TP, UNKNOWN
@@ -221,6 +223,22 @@ def test_an_answer_that_asks_for_patience(
     assert requests(consumer, "OffsetCommit") == commits + 3
     assert requests(consumer, "FindCoordinator") == found + searches
     assert consumer.committed(TP, timeout=20) == at(2)
+
+
+def test_a_success_begins_the_pauses_anew(ours: Ours, orders: RealKafka) -> None:
+    """B30: the first pause after it is the shortest again, and not the longest so far."""
+    consumer = ours()
+    consumer.commit_sync(at(1), timeout=20)
+    pauses: list[list[float]] = []
+    for nth in range(4):
+        with orders.proxy().change(Answering(14, times=3)), record(consumer) as recording:
+            consumer.commit_sync(at(nth), timeout=20)
+        tries = [each.at for each in recording.entries if each.event == "attempt_began"]
+        pauses.append([later - earlier for earlier, later in pairwise(tries)])
+    first, _, third = (min(each) for each in zip(*pauses, strict=True))
+    # 0.1 and 0.4 s, each by a fifth more or less; the machine may add to either.
+    assert 0.08 <= first < 0.2
+    assert third >= 0.32
 
 
 def requests(consumer: KafkaConsumer, api: str) -> float:
