@@ -168,8 +168,9 @@ def run(
         for squad in squads:
             squad.leave()
     outcome.written = sum(ends.values())
+    asleep = outcome.machine.table().get("sleep", {}).get("max", 0.0)
     for squad in squads:
-        verdict = Judge(squad.lives, troubled).judge(ends, settled)
+        verdict = Judge(squad.lives, troubled, asleep).judge(ends, settled)
         outcome.verdicts[squad.group] = verdict
         outcome.struck[squad.group] = squad.struck
         outcome.wrongs += squad.wrongs + verdict.wrongs

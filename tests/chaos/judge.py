@@ -33,6 +33,9 @@ SILENT: Final = 30.0
 LATE: Final = 500.0
 """Milliseconds behind its deadline from which on a call is late, starving not counted."""
 
+LATE_EVEN_SO: Final = 1000.0
+"""The same, however late a plain sleep was in the same run."""
+
 STARVED: Final = 2.0
 """Seconds of starving in one call from which on its member counts as frozen meanwhile."""
 
@@ -44,8 +47,18 @@ there were rests: an eager group stands still in each round, and rounds wait for
 class Judge:
     """Goes through the journals of a group in the order of time."""
 
-    def __init__(self, lives: Sequence[Life], troubled: Sequence[Span]) -> None:
+    def __init__(
+        self, lives: Sequence[Life], troubled: Sequence[Span], asleep: float = 0.0
+    ) -> None:
+        """Take the journals, and what has to be known beside them.
+
+        Args:
+            lives: The members' lives.
+            troubled: When the cluster was in trouble.
+            asleep: How late a plain sleep was meanwhile at the most, in milliseconds.
+        """
         self.verdict = Verdict()
+        self._late = min(LATE_EVEN_SO, max(LATE, asleep))
         self._lives = lives
         self._troubled = troubled
         self._covered: Counter[int] = Counter()
@@ -87,7 +100,7 @@ class Judge:
             if len(owners) != 1:
                 self.verdict.wrong(f"at the end partition {partition} is owned by {owners}")
         for kind, figures in self.verdict.late.table().items():
-            if figures["max"] > LATE:
+            if figures["max"] > self._late:
                 self.verdict.wrong(f"{kind} was {figures['max']:.0f} ms late")
         self.verdict.wrongs += self.verdict.late.early
         return self.verdict

@@ -102,7 +102,9 @@ class Run:
         ]
         self.ends = {0: 10, 1: 3}
 
-    def judged(self, frozen: Span | None = None, troubled: Span | None = None) -> Verdict:
+    def judged(
+        self, frozen: Span | None = None, troubled: Span | None = None, asleep: float = 0.0
+    ) -> Verdict:
         """What the check says of it."""
         lives = [
             Life("one", [Event(*each) for each in sorted(self.one)]),
@@ -110,7 +112,7 @@ class Run:
         ]
         if frozen is not None:
             lives[0].frozen.append(frozen)
-        judge = Judge(lives, [] if troubled is None else [troubled])
+        judge = Judge(lives, [] if troubled is None else [troubled], asleep)
         return judge.judge(self.ends, settled=10.0)
 
 
@@ -293,6 +295,16 @@ def test_what_the_machine_takes_away_is_nobodys_lateness() -> None:
     assert not run.judged().wrongs
     run.one[6] = (7.5, "revoked", [0])
     assert not run.judged().wrongs
+
+
+def test_no_call_is_later_than_a_plain_sleep() -> None:
+    """Half a second; where the machine made even a sleep later than that, up to a second."""
+    run = Run()
+    run.one.append((9.9, "call", ["poll", 0.2, 0.8, 0.0, "done"]))
+    assert run.judged(asleep=599.0).wrongs == ["poll was 600 ms late"]
+    assert not run.judged(asleep=600.0).wrongs
+    run.one[-1] = (9.9, "call", ["poll", 0.2, 1.3, 0.0, "done"])
+    assert run.judged(asleep=2000.0).wrongs == ["poll was 1100 ms late"]
 
 
 def test_a_summary_names_what_was_wrong() -> None:

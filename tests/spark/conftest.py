@@ -1,6 +1,7 @@
 """One Spark for all of these tests, with the JVM's Kafka connector where that can be had.
 
-Skipped, by reason, where PySpark, Java or the connector are missing.
+Skipped, by reason, where PySpark, Java or the connector are missing; where
+`PROKURIST_REQUIRE_SPARK` is set they must not be.
 """
 
 import os
@@ -8,8 +9,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import confluent_kafka
 import pytest
@@ -32,6 +34,13 @@ CONNECTOR = (
 """The connector and what it stands on, one by one: asked for as a whole, it cannot be had."""
 
 
+def missing(reason: str) -> NoReturn:
+    """There is no Spark here: skip, or fail where one has to be."""
+    if os.environ.get("PROKURIST_REQUIRE_SPARK"):
+        pytest.fail(f"PROKURIST_REQUIRE_SPARK is set: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
 def connector() -> list[Path]:
     """The connector's jars, fetched where they are not there yet."""
     jars = []
@@ -45,7 +54,7 @@ def connector() -> list[Path]:
                 [*argv, f"-Dartifact={each}"], capture_output=True, text=True, check=False
             )
             if run.returncode:
-                pytest.skip(f"Maven could not fetch Spark's Kafka connector: {each}")
+                missing(f"Maven could not fetch Spark's Kafka connector: {each}")
         jars.append(jar)
     return jars
 
@@ -82,12 +91,16 @@ def _nothing_left_behind() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def spark() -> "Iterator[SparkSession]":
     """A session on two threads, which tries a task three times."""
-    sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+    sql: Any
+    try:
+        sql = import_module("pyspark.sql")
+    except ImportError:
+        missing("PySpark is not installed")
     try:
         find_java(DEFAULT_VERSION)
         jars = connector()
     except KafkaUnavailable as error:
-        pytest.skip(str(error))
+        missing(str(error))
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         sql.SparkSession.builder.master("local[2,3]")
