@@ -15,6 +15,7 @@ from tests.simulation.reading import (
     holding,
     offsets,
     reader,
+    value,
     written,
 )
 from tests.simulation.world import World
@@ -43,6 +44,35 @@ def test_a_partition_that_keeps_failing_is_asked_for_seldom(code: int) -> None:
         assert len([each for _, each in fetches(world) if 0 in each]) <= 16
         fault.undo()
         assert drained(consumer, 4.0) == {A: [0, 1, 2]}
+
+
+def test_one_in_trouble_holds_up_none_beside_it() -> None:
+    """B106: what waits for its pause is left out meanwhile; the rest is read as it comes."""
+    world = written(3, 3)
+    with reader(world, A, B) as consumer:
+        drained(consumer)
+        world.control.fail("Fetch", 9, times=None, partition=0)
+        for nth in range(3, 60):
+            world.clock.sleep(0.03)
+            world.control.append(B, value(nth))
+            began = world.clock.now()
+            assert offsets(consumer.poll(1.0)) == {B: [nth]}
+            assert world.clock.now() - began < 0.05
+
+
+def test_what_was_sought_is_fetched_as_soon_as_its_broker_can_be_asked() -> None:
+    """The answer that was parked for the old place is dropped, and is no reason to wait."""
+    world = written(3, 3)
+    with reader(world, A, B) as consumer:
+        drained(consumer)
+        consumer.poll(0.1)
+        consumer.seek(A, 0)
+        world.clock.sleep(0.03)
+        world.control.append(A, value(3))
+        world.clock.sleep(0.01)
+        began = world.clock.now()
+        assert offsets(consumer.poll(1.0)) == {A: [0, 1, 2, 3]}
+        assert world.clock.now() - began < 0.05
 
 
 @pytest.mark.parametrize("failing", [0, 1])

@@ -134,13 +134,15 @@ class Judge:
         if run.next_offset is None or run.next_offset <= offset:
             self._fail(outcome, wish, unreadable(wish, run.damage, len(row.records)))
             return
+        # Also what nobody wants any more, since it was sought elsewhere meanwhile: what is
+        # wanted now is asked for at once.
+        outcome.moved = True
         after = Position(run.next_offset, run.leader_epoch)
         epoch = put.question.leader_epoch
         if not self._subscription.fetched(
             wish, after, end=end, start=row.log_start, leader_epoch=epoch
         ):
             return
-        outcome.moved = True
         outcome.entries.append(
             Chunk(
                 wish.partition,

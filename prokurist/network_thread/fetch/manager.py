@@ -298,8 +298,10 @@ class FetchManager:
         source.failures = 0
         self._settle(outcome, answer)
         # Without records it should have taken its time. One that does not (nor has
-        # to: fetch.min.bytes=0) would be asked as fast as it can answer.
-        return outcome.moved or took >= self._limits.terms.max_wait / 2
+        # to: fetch.min.bytes=0) would be asked as fast as it can answer. What is in
+        # trouble is left out next time, and holds up nobody else.
+        is_new = outcome.moved or bool(outcome.troubled or outcome.entries)
+        return is_new or took >= self._limits.terms.max_wait / 2
 
     def _refused(self, source: Source, code: int) -> bool:
         """The same, where the request as a whole was refused."""
