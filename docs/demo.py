@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import Final, Protocol
 
 from prokurist import (
@@ -65,7 +66,14 @@ def timed(what: Callable[[], object]) -> float:
         what()
     except TimeoutException as error:
         took = CLOCK.now() - began
-        say(f"  TimeoutException after {took:.3f} s. It says:\n\n    {error}\n")
+        words = fill(
+            str(error),
+            92,
+            initial_indent="    ",
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+        )
+        say(f"  TimeoutException after {took:.3f} s. It says:\n\n{words}\n")
         return took
     return CLOCK.now() - began
 
