@@ -215,6 +215,10 @@ def test_the_lag_rises_while_a_batch_takes_long_and_falls_after_it() -> None:
     assert ages[-1] == pytest.approx(60.0, abs=11.0)
     bench.progress(batch(1, at(605)))
     assert bench.lag() == (0, 0.0)
+    # It ends beyond what was there at the last look: then that was there, too.
+    bench.progress(batch(2, at(700)))
+    assert bench.lag() == (0, 0.0)
+    assert bench.reading.partitions[0].end == 700
 
 
 def test_the_age_of_what_is_not_done_rises_while_no_broker_answers() -> None:
@@ -241,6 +245,24 @@ def test_new_partitions_are_looked_at_at_once() -> None:
     assert bench.lag(A1)[0] == 7
 
 
+def test_partitions_without_series_count_in_the_sums() -> None:
+    """The reader bounds how many are listed."""
+    bench = Bench()
+    bench.ready.ends = {A0: 7, A1: 5}
+    bench.progress(batch(0, at(5, 1)))
+    (reading,) = bench.queries.read(1)
+    assert [each.partition for each in reading.partitions] == [A0]
+    assert (reading.unlisted, reading.lag) == (1, 6)
+
+
+def test_an_attempt_has_one_deadline_for_all_that_it_asks() -> None:
+    """The look-up and the commit share it."""
+    bench = Bench()
+    bench.ready.takes = 3.0
+    bench.progress(batch(0, at(5)))
+    assert bench.client.timeouts[:2] == [5.0, 2.0]
+
+
 def test_a_query_that_has_ended_has_no_series() -> None:
     """Its client is closed, and nothing is left of it."""
     bench = Bench()
@@ -257,7 +279,8 @@ def test_the_last_batch_of_a_query_that_has_ended_is_told_all_the_same() -> None
     """The coordinator comes back within the time that is given; the series are gone before."""
     bench = Bench()
     bench.ready.error = TimeoutException("too late")
-    bench.inbox.progressed(batch(0, at(5)))
+    bench.progress(batch(0, at(5)))
+    assert bench.reading.batch == 0
     bench.inbox.ended(BILLS)
     bench.run(GRACE / 2)
     assert bench.queries.read(10) == []

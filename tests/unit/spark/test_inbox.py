@@ -48,8 +48,8 @@ def test_what_is_asked_for_is_not_counted_twice() -> None:
     """Spark's own event of that batch may be on its way."""
     box = inbox()
     box.asked(batch(7, at(70)), over=False)
-    box.progressed(batch(6, at(60)))
     box.progressed(batch(7, at(70)))
+    box.progressed(batch(6, at(60)))
     (letter,) = box.take()
     assert (letter.batch, letter.urgent) == (batch(7, at(70)), True)
     assert letter.counters.rows == 20

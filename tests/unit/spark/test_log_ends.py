@@ -48,6 +48,8 @@ def test_a_quiet_time_does_not_make_what_comes_after_it_older() -> None:
     """Nothing came for 90 s, then ten records: they are at most 10 s old."""
     log = ends(*((100, float(at)) for at in range(10, 101, 10)), (110, 110.0), done=100)
     assert log.age(100, 110.0) == pytest.approx(10.0)
+    # Nor does it take the place of what came before it.
+    assert len(ends(*((100, float(at)) for at in range(50)))._samples) == 2
 
 
 def test_a_log_that_was_cut_back_begins_anew() -> None:
@@ -55,6 +57,7 @@ def test_a_log_that_was_cut_back_begins_anew() -> None:
     log = ends((100, 10.0), (5, 20.0), (9, 30.0))
     assert log.end == 9
     assert log.age(7, 30.0) == pytest.approx(5.0)
+    assert ends((100, 10.0), (5, 20.0)).age(3, 30.0) == pytest.approx(10.0)
 
 
 def test_the_history_is_bounded_and_reaches_back_all_the_same() -> None:
