@@ -8,8 +8,8 @@ Thread: one at a time.
 
 import json
 import os
+import random
 import secrets
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -105,15 +105,32 @@ class Pipeline:
         """Every process of it that lives, whatever it is."""
         return [each for each in psutil.process_iter() if self._is_ours(each)]
 
-    def of(self, role: Role) -> list[psutil.Process]:
-        """Those of it that are this."""
-        return [each for each in self.all() if role_of(line(each), line_above(each)) is role]
+    def roles(self) -> dict[psutil.Process, Role]:
+        """Those of it that are somebody."""
+        found = {each: role_of(line(each), line_above(each)) for each in self.all()}
+        return {each: role for each, role in found.items() if role is not None}
 
-    def kill(self, process: psutil.Process, role: Role) -> None:
-        """End one, as a machine does that goes down; with a driver goes the program."""
-        process.send_signal(signal.SIGKILL)
+    def of(self, role: Role) -> list[psutil.Process]:
+        """Those of it that are this, in order of their numbers."""
+        found = [each for each, its in self.roles().items() if its is role]
+        return sorted(found, key=lambda each: each.pid)
+
+    def strike(self, role: Role, lot: random.Random) -> bool:
+        """End one of these, as a machine does that goes down; with a driver, the program.
+
+        Returns:
+            Whether there was one.
+        """
+        victims = self.of(role)
+        if not victims:
+            return False
+        try:
+            lot.choice(victims).kill()
+        except psutil.NoSuchProcess:
+            return False
         if role is Role.DRIVER:
             self._process.kill()
+        return True
 
     def last_ones(self) -> list[str]:
         """Wait for the program's end, and end what is left: what that was, in words."""

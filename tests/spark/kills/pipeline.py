@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-LOOK: Final = 0.1
+LOOK: Final = 1
 """Seconds between two looks for the file that says it is enough."""
 
 

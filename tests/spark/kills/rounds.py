@@ -28,10 +28,10 @@ VICTIMS: Final = {
 """Who can be killed. In a local Spark the driver is the executor."""
 LONGEST: Final = 3.0
 """Seconds, at most, from a query's beginning to a blow."""
-WITHIN: Final = 120.0
+WITHIN: Final = 240.0
 """Seconds for whatever is waited for, on a machine that is shared."""
-TICK: Final = 0.02
-BURST: Final = 4
+TICK: Final = 0.05
+BURST: Final = 10
 """Records of each partition that are written in a tick."""
 FIRST: Final = 2000
 """Records of each partition that are there before."""
@@ -190,10 +190,8 @@ class Life:
 
     def _strike(self, role: Role) -> None:
         outcome, pipeline = self._outcome, self._pipeline
-        self._until(lambda: bool(pipeline.of(role)))
-        victims = sorted(pipeline.of(role), key=lambda each: each.pid)
+        self._until(lambda: pipeline.strike(role, self._lot))
         outcome.underway += underway(self._duty.checkpoint)
-        pipeline.kill(self._lot.choice(victims), role)
         outcome.struck[role] += 1
         if role is Role.DRIVER:
             self._leave()

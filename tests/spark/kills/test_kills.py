@@ -15,7 +15,7 @@ from tests.spark.kills import rounds, steady
 from tests.spark.kills.kin import Role, role_of
 from tests.spark.kills.rounds import CLUSTER, LOCAL, VICTIMS, Blow, Round, drawn
 from tests.spark.kills.sink import Row, value_of, wrongs
-from tests.spark.kills.steady import Sample
+from tests.spark.kills.steady import Held, Sample
 
 ROUNDS = [
     Round(LOCAL, "latest", (Blow(Role.WORKER, 0.3), Blow(Role.DRIVER, 0.6))),
@@ -34,7 +34,7 @@ def _java() -> None:
 
 @pytest.mark.kafka
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("_java")
 @pytest.mark.parametrize("plan", ROUNDS, ids=lambda plan: plan.master.split("[")[0])
 def test_what_is_killed_is_gone_on_from(prokurist_kafka: RealKafka, plan: Round) -> None:
@@ -47,7 +47,7 @@ def test_what_is_killed_is_gone_on_from(prokurist_kafka: RealKafka, plan: Round)
 
 @pytest.mark.kafka
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("_java")
 def test_a_hundred_batches_cost_what_the_first_ones_did(
     prokurist_own_kafka: RealKafka,
@@ -131,29 +131,31 @@ def life() -> steady.Outcome:
     return steady.Outcome(100, [Sample(batch, 5, held) for batch in range(0, 100, 5)])
 
 
-def changed(outcome: steady.Outcome, **change: object) -> None:
-    """Have its last sample say something else."""
-    outcome.samples[-1] = replace(outcome.samples[-1], **change)
+def last(outcome: steady.Outcome, held: Held) -> None:
+    """Have one process hold something else in the end."""
+    sample = outcome.samples[-1]
+    pid = 1 if held[0] is Role.RUNNER else 2
+    outcome.samples[-1] = replace(sample, held=sample.held | {pid: held})
 
 
 def connects(outcome: steady.Outcome) -> None:
     """A connection for each batch."""
-    changed(outcome, connections=100)
+    outcome.samples[-1] = replace(outcome.samples[-1], connections=100)
 
 
 def opens(outcome: steady.Outcome) -> None:
     """Files that nobody closes."""
-    changed(outcome, held=outcome.samples[0].held | {2: (Role.WORKER, 40, 4, 60 << 20)})
+    last(outcome, (Role.WORKER, 40, 4, 60 << 20))
 
 
 def starts(outcome: steady.Outcome) -> None:
     """A thread that nobody ends."""
-    changed(outcome, held=outcome.samples[0].held | {1: (Role.RUNNER, 10, 4, 50 << 20)})
+    last(outcome, (Role.RUNNER, 10, 4, 50 << 20))
 
 
 def grows(outcome: steady.Outcome) -> None:
     """Memory that nobody gives back."""
-    changed(outcome, held=outcome.samples[0].held | {1: (Role.RUNNER, 10, 3, 80 << 20)})
+    last(outcome, (Role.RUNNER, 10, 3, 80 << 20))
 
 
 def dies(outcome: steady.Outcome) -> None:
