@@ -13,6 +13,7 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +31,8 @@ appender.none.type = Null
 appender.none.name = none
 rootLogger.level = off
 rootLogger.appenderRef.none.ref = none
+logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
+logger.shell.level = off
 """
 """Spark's own logging, which would hide what is ours."""
 LAST: Final = 20.0
@@ -134,7 +137,8 @@ class Pipeline:
 
     def last_ones(self) -> list[str]:
         """Wait for the program's end, and end what is left: what that was, in words."""
-        self._process.wait(LAST)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(LAST)
         deadline = Deadline.after(self._clock.now(), LAST)
         while (left := self.all()) and not deadline.expired(self._clock.now()):
             self._clock.sleep(0.1)
