@@ -31,7 +31,7 @@ LONGEST: Final = 3.0
 WITHIN: Final = 240.0
 """Seconds for whatever is waited for, on a machine that is shared."""
 TICK: Final = 0.05
-BURST: Final = 10
+BURST: Final = 3
 """Records of each partition that are written in a tick."""
 FIRST: Final = 2000
 """Records of each partition that are there before."""
@@ -58,6 +58,10 @@ class Round:
     master: str
     begins: str
     blows: tuple[Blow, ...]
+
+    def __str__(self) -> str:
+        blows = ", ".join(f"{blow.role} at {blow.after:.1f} s" for blow in self.blows)
+        return f"{self.master} from {self.begins}, {blows}"
 
 
 def drawn(seed: int) -> Iterator[Round]:
@@ -167,6 +171,7 @@ class Life:
         self._writer.write(FIRST)
         self._writer.flush()
         self._pipeline = Pipeline(self._duty)
+        self._writes = True
         self._expected = 0
 
     def play(self) -> None:
@@ -178,6 +183,8 @@ class Life:
                 self._strike(blow.role)
             self._until(lambda: self._pipeline.reads)
             self._wait(LONGEST)
+            # What comes later is none of the last trigger's.
+            self._writes = False
             self._writer.flush()
             self._duty.enough.touch()
             self._until(lambda: self._pipeline.count("done") > 0)
@@ -236,7 +243,8 @@ class Life:
             self._tick()
 
     def _tick(self) -> None:
-        self._writer.write(BURST)
+        if self._writes:
+            self._writer.write(BURST)
         self._clock.sleep(TICK)
 
 
@@ -253,10 +261,7 @@ def run(
         said = len(outcome.wrongs)
         with tempfile.TemporaryDirectory(prefix="kills-", ignore_cleanup_errors=True) as folder:
             Life(kafka, Path(folder), plan, outcome).play()
-        say(
-            f"round {number}: {plan.master}, {plan.begins}, "
-            + ", ".join(f"{blow.role} at {blow.after:.1f} s" for blow in plan.blows)
-        )
+        say(f"round {number}: {plan}")
         for each in outcome.wrongs[said:]:
             say(f"WRONG: {each}")
     return outcome

@@ -172,7 +172,7 @@ def _watch(kafka: RealKafka, pipeline: Pipeline, duty: Duty, outcome: Outcome) -
         if batch > known:
             known = batch
             deadline = Deadline.after(clock.now(), WITHIN)
-            held = {}
+            held: dict[int, Held] = {}
             for each, role in pipeline.roles().items():
                 if role in (Role.RUNNER, Role.WORKER):
                     with suppress(psutil.Error), each.oneshot():
