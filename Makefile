@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-fast simulate soak chaos-groups fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help demo demo-spark test test-fast simulate soak chaos-groups kill-spark spark-matrix fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,13 @@ PROTOCOL ?= both
 chaos-groups: MINUTES = 20
 chaos-groups: .venv/ready ## groups in trouble, by seed: make chaos-groups MINUTES=20 SEED=1 PROTOCOL=both
 	@$(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED) --protocol $(PROTOCOL)
+
+ROUNDS ?= 10
+kill-spark: .venv/ready ## a Spark whose parts are killed, by seed: make kill-spark ROUNDS=10 SEED=1
+	@$(PY) -m tests.spark.kills --rounds $(ROUNDS) --seed $(SEED)
+
+spark-matrix: .venv/ready ## other versions of pyspark, pyarrow and pandas, below build/spark
+	@$(PY) -m tests.spark.matrix
 
 FUZZ ?= 10000000
 fuzz: .venv/ready ## hostile bytes, by seed, on two cores: make fuzz FUZZ=10000000 SEED=1

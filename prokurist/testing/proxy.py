@@ -46,6 +46,7 @@ class FaultProxy:
 
     Attributes:
         turns: How often its loop went round: an idle proxy sleeps.
+        accepted: How many connections there have been, from the first on.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class FaultProxy:
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._faults: list[Fault] = []
         self._links: set[Link] = set()
-        self._accepted = 0
+        self.accepted: int = 0
         self.turns: int = 0
         self._running = True
         self._lock = threading.Lock()
@@ -337,8 +338,8 @@ class FaultProxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            self._accepted += 1
-            link = Link(client, self._upstream, self._selector, number=self._accepted, now=now)
+            self.accepted += 1
+            link = Link(client, self._upstream, self._selector, number=self.accepted, now=now)
             self._links.add(link)
             self._apply(link)
             for fault in self._faults:
@@ -347,7 +348,7 @@ class FaultProxy:
 
     def _put(self, fault: Fault, *, new_only: bool = False) -> None:
         # What was accepted so far is there already; whoever waits in the backlog is new.
-        fault.since = self._accepted if new_only else 0
+        fault.since = self.accepted if new_only else 0
         self._faults.append(fault)
         if fault.kind is FaultKind.REFUSE and self._listener is not None:
             self._selector.unregister(self._listener)

@@ -1,0 +1,267 @@
+"""A pipeline whose parts are killed at moments drawn by lot, and what it has written.
+
+Thread: one. It writes to the topic whenever it waits, so there is always more to read.
+"""
+
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import confluent_kafka
+
+from prokurist.events.clock import Deadline, MonotonicClock
+from prokurist.testing.kafka import RealKafka
+from tests.spark.kills.kin import Pipeline, Role
+from tests.spark.kills.pipeline import Duty
+from tests.spark.kills.sink import begun, rows, underway, value_of, wrongs
+
+PARTITIONS: Final = 2
+LOCAL, CLUSTER = "local[2,3]", "local-cluster[2,1,1024]"
+VICTIMS: Final = {
+    LOCAL: (Role.DRIVER, Role.RUNNER, Role.WORKER),
+    CLUSTER: (Role.DRIVER, Role.RUNNER, Role.WORKER, Role.EXECUTOR),
+}
+"""Who can be killed. In a local Spark the driver is the executor."""
+LONGEST: Final = 3.0
+"""Seconds, at most, from a query's beginning to a blow."""
+WITHIN: Final = 240.0
+"""Seconds for whatever is waited for, on a machine that is shared."""
+TICK: Final = 0.05
+BURST: Final = 3
+"""Records of each partition that are written in a tick."""
+FIRST: Final = 2000
+"""Records of each partition that are there before."""
+
+
+@dataclass(frozen=True)
+class Blow:
+    """Who is killed, and how long after the query has begun."""
+
+    role: Role
+    after: float
+
+
+@dataclass(frozen=True)
+class Round:
+    """One pipeline's life.
+
+    Attributes:
+        master: Spark's.
+        begins: Where it begins to read.
+        blows: In their order.
+    """
+
+    master: str
+    begins: str
+    blows: tuple[Blow, ...]
+
+    def __str__(self) -> str:
+        blows = ", ".join(f"{blow.role} at {blow.after:.1f} s" for blow in self.blows)
+        return f"{self.master} from {self.begins}, {blows}"
+
+
+def drawn(seed: int) -> Iterator[Round]:
+    """Lives by lot: the same seed, the same lives."""
+    lot = random.Random(f"{seed} spark")  # noqa: S311 - a lot to be drawn again
+    while True:
+        for master, victims in VICTIMS.items():
+            order = lot.sample(victims, len(victims))
+            blows = tuple(Blow(role, lot.uniform(0.0, LONGEST)) for role in order)
+            yield Round(master, lot.choice(("earliest", "latest")), blows)
+
+
+@dataclass
+class Outcome:
+    """What came of some rounds.
+
+    Attributes:
+        rounds: How many there were.
+        rows: How many rows were written once.
+        struck: Who was killed how often.
+        underway: How many of them while a batch was.
+        failed_after: Seconds from a runner's end to its query's.
+        wrongs: What must not be, in words.
+    """
+
+    rounds: int = 0
+    rows: int = 0
+    struck: Counter[Role] = field(default_factory=Counter)
+    underway: int = 0
+    failed_after: list[float] = field(default_factory=list)
+    wrongs: list[str] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """In words."""
+        struck = ", ".join(f"{count} {role}s" for role, count in sorted(self.struck.items()))
+        failed = f"{max(self.failed_after):.1f} s" if self.failed_after else "-"
+        told = [
+            f"{self.rounds} rounds, {self.rows} rows, killed: {struck or 'nobody'}",
+            f"{self.underway} of them within a batch",
+            f"a query failed {failed} after its runner, at most",
+        ]
+        told += [f"WRONG: {each}" for each in self.wrongs]
+        return "\n".join(told if self.wrongs else [*told, "nothing was wrong"])
+
+
+class Writer:
+    """Who fills the topic; every record says where it is.
+
+    Attributes:
+        written: How many records each partition has.
+    """
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self._producer = confluent_kafka.Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "enable.idempotence": True,
+                "linger.ms": 5,
+                "log_level": 0,
+            }
+        )
+        self._topic = topic
+        self.written = dict.fromkeys(range(PARTITIONS), 0)
+
+    def write(self, count: int) -> None:
+        """So many more for each partition."""
+        for partition, before in self.written.items():
+            for offset in range(before, before + count):
+                value = value_of(partition, offset)
+                self._producer.produce(self._topic, value, partition=partition)
+            self.written[partition] = before + count
+        self._producer.poll(0)
+
+    def flush(self) -> None:
+        """Wait until all of it is there."""
+        left = self._producer.flush(WITHIN)
+        assert not left, f"{left} records were not taken"
+
+
+class Life:
+    """One round as it goes.
+
+    Args:
+        kafka: Where the topic is.
+        folder: Of this round alone.
+        plan: What is to happen.
+        outcome: What has happened is written there.
+    """
+
+    def __init__(self, kafka: RealKafka, folder: Path, plan: Round, outcome: Outcome) -> None:
+        self._topic = kafka.unique_topic("kills", PARTITIONS)
+        self._plan, self._outcome = plan, outcome
+        self._lot = random.Random(repr(plan))  # noqa: S311 - a lot to be drawn again
+        self._clock = MonotonicClock()
+        self._writer = Writer(kafka.direct_bootstrap, self._topic)
+        self._duty = Duty(
+            str(folder),
+            plan.master,
+            {
+                "kafka.bootstrap.servers": kafka.direct_bootstrap,
+                "subscribe": self._topic,
+                "startingOffsets": plan.begins,
+                "maxOffsetsPerTrigger": "1000",
+                "maxRecordsPerPartition": "250",
+            },
+        )
+        self._writer.write(FIRST)
+        self._writer.flush()
+        self._pipeline = Pipeline(self._duty)
+        self._writes = True
+        self._expected = 0
+
+    def play(self) -> None:
+        """Strike the blows, let the pipeline come to its end, and see what it has written."""
+        try:
+            for blow in self._plan.blows:
+                self._until(lambda: self._pipeline.reads)
+                self._wait(blow.after)
+                self._strike(blow.role)
+            self._until(lambda: self._pipeline.reads)
+            self._wait(LONGEST)
+            # What comes later is none of the last trigger's.
+            self._writes = False
+            self._writer.flush()
+            self._duty.enough.touch()
+            self._until(lambda: self._pipeline.count("done") > 0)
+            self._leave()
+            self._judge()
+        except Stalled as error:
+            self._wrong(str(error))
+        finally:
+            self._pipeline.close()
+
+    def _strike(self, role: Role) -> None:
+        outcome, pipeline = self._outcome, self._pipeline
+        self._until(lambda: pipeline.strike(role, self._lot))
+        outcome.underway += underway(self._duty.checkpoint)
+        outcome.struck[role] += 1
+        if role is Role.DRIVER:
+            self._leave()
+            self._pipeline, self._expected = Pipeline(self._duty), 0
+        elif role is Role.RUNNER:
+            since = self._clock.now()
+            self._expected += 1
+            self._until(lambda: pipeline.count("failed") >= self._expected)
+            outcome.failed_after.append(self._clock.now() - since)
+
+    def _leave(self) -> None:
+        """Have a pipeline end that has come to its end: nothing is left of it."""
+        for each in self._pipeline.last_ones():
+            self._wrong(f"left behind: {each}")
+        failures = [words for kind, words in self._pipeline.happened() if kind == "failed"]
+        if len(failures) > self._expected:
+            self._wrong(f"the query has failed by itself: {failures}")
+
+    def _judge(self) -> None:
+        starts, ends = begun(self._duty.checkpoint, self._topic), self._writer.written
+        for each in wrongs(rows(self._duty.rows), starts, ends):
+            self._wrong(each)
+        self._outcome.rounds += 1
+        self._outcome.rows += sum(ends[each] - starts[each] for each in ends)
+
+    def _wrong(self, words: str) -> None:
+        self._outcome.wrongs.append(f"{self._plan}: {words}")
+
+    def _until(self, question: Callable[[], bool]) -> None:
+        pipeline = self._pipeline
+        deadline = Deadline.after(self._clock.now(), WITHIN)
+        while not question():
+            if deadline.expired(self._clock.now()) or (pipeline.ended and not question()):
+                ended = "has ended" if pipeline.ended else f"has not come on in {WITHIN} s"
+                said = pipeline.stderr.read_text(errors="replace")[-3000:]
+                raise Stalled(f"the pipeline {ended}: {pipeline.happened()[-3:]} {said}")
+            self._tick()
+
+    def _wait(self, seconds: float) -> None:
+        deadline = Deadline.after(self._clock.now(), seconds)
+        while not deadline.expired(self._clock.now()):
+            self._tick()
+
+    def _tick(self) -> None:
+        if self._writes:
+            self._writer.write(BURST)
+        self._clock.sleep(TICK)
+
+
+class Stalled(Exception):
+    """A pipeline does not come on."""
+
+
+def run(
+    kafka: RealKafka, plans: Sequence[Round], say: Callable[[str], None] = lambda _: None
+) -> Outcome:
+    """Play some rounds."""
+    outcome = Outcome()
+    for number, plan in enumerate(plans, 1):
+        said = len(outcome.wrongs)
+        with tempfile.TemporaryDirectory(prefix="kills-", ignore_cleanup_errors=True) as folder:
+            Life(kafka, Path(folder), plan, outcome).play()
+        say(f"round {number}: {plan}")
+        for each in outcome.wrongs[said:]:
+            say(f"WRONG: {each}")
+    return outcome

@@ -1,0 +1,188 @@
+"""Some of `make kill-spark`, a hundred batches, and that their checks are able to fail."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+
+from prokurist.testing.kafka import DEFAULT_VERSION, KafkaUnavailable, RealKafka
+from prokurist.testing.kafka.java import find_java
+
+pytest.importorskip("pyspark", reason="PySpark is not installed")
+
+from tests.spark.kills import rounds, steady
+from tests.spark.kills.kin import Role, role_of
+from tests.spark.kills.rounds import CLUSTER, LOCAL, VICTIMS, Blow, Round, drawn
+from tests.spark.kills.sink import Row, value_of, wrongs
+from tests.spark.kills.steady import Held, Sample
+
+ROUNDS = [
+    Round(LOCAL, "latest", (Blow(Role.WORKER, 0.3), Blow(Role.DRIVER, 0.6))),
+    Round(CLUSTER, "earliest", (Blow(Role.EXECUTOR, 0.4), Blow(Role.RUNNER, 0.8))),
+]
+"""Everybody once, in as few starts of Spark as that takes."""
+
+
+@pytest.fixture
+def _java() -> None:
+    try:
+        find_java(DEFAULT_VERSION)
+    except KafkaUnavailable as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.usefixtures("_java")
+@pytest.mark.parametrize("plan", ROUNDS, ids=lambda plan: plan.master.split("[")[0])
+def test_what_is_killed_is_gone_on_from(prokurist_kafka: RealKafka, plan: Round) -> None:
+    """Driver, its source's process, executor or worker: each row is written once."""
+    outcome = rounds.run(prokurist_kafka, [plan])
+    assert not outcome.wrongs, outcome.summary()
+    assert outcome.rows > 0
+    assert set(outcome.struck) == {blow.role for blow in plan.blows}
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.usefixtures("_java")
+def test_a_hundred_batches_cost_what_the_first_ones_did(
+    prokurist_own_kafka: RealKafka,
+) -> None:
+    """No new connection, no more files, threads or memory, and not a word on stderr."""
+    outcome = steady.run(prokurist_own_kafka, 100)
+    assert not outcome.wrongs, outcome.summary()
+
+
+def test_a_seed_replays_its_rounds() -> None:
+    """The same seed, the same lives; everybody is killed in each."""
+    first = list(islice(drawn(1), 20))
+    assert first == list(islice(drawn(1), 20))
+    assert first != list(islice(drawn(2), 20))
+    assert {each.begins for each in first} == {"earliest", "latest"}
+    for each in first:
+        assert sorted(blow.role for blow in each.blows) == sorted(VICTIMS[each.master])
+
+
+RUNNER = "pyspark.sql.streaming.python_streaming_source_runner"
+DAEMON = ["python3", "-m", "pyspark.daemon", "pyspark.worker"]
+
+
+@pytest.mark.parametrize(
+    ("line", "above", "role"),
+    [
+        (["java", "org.apache.spark.deploy.SparkSubmit", "pyspark-shell"], [], Role.DRIVER),
+        (["java", "org.apache.spark.executor.CoarseGrainedExecutorBackend"], [], Role.EXECUTOR),
+        (["python3", "-m", RUNNER], ["java"], Role.RUNNER),
+        (DAEMON, DAEMON, Role.WORKER),
+        (DAEMON, ["java"], None),
+        ([*DAEMON[:3], "pyspark.sql.worker.create_data_source"], DAEMON, None),
+        ([], [], None),
+    ],
+)
+def test_processes_are_known_by_their_command_lines(
+    line: list[str], above: list[str], role: Role | None
+) -> None:
+    """As Spark starts them; those who only plan are nobody."""
+    assert role_of(line, above) == role
+
+
+def whole() -> list[Row]:
+    """What five records of each partition look like, from the second on."""
+    return [(each, at, value_of(each, at)) for each in (0, 1) for at in range(1, 5)]
+
+
+def lost(rows: list[Row]) -> None:
+    """One is left out."""
+    del rows[2]
+
+
+def again(rows: list[Row]) -> None:
+    """One comes twice."""
+    rows.append(rows[2])
+
+
+def beyond(rows: list[Row]) -> None:
+    """One was not to be read."""
+    rows.append((0, 0, value_of(0, 0)))
+
+
+def strange(rows: list[Row]) -> None:
+    """One has another's value."""
+    rows[2] = (*rows[2][:2], value_of(1, 9))
+
+
+@pytest.mark.parametrize("fault", [lost, again, beyond, strange])
+def test_the_check_of_rows_can_fail(fault: Callable[[list[Row]], None]) -> None:
+    """For each reason."""
+    rows = whole()
+    bounds = {0: 1, 1: 1}, {0: 5, 1: 5}
+    assert not wrongs(iter(rows), *bounds)
+    fault(rows)
+    assert len(wrongs(iter(rows), *bounds)) == 1
+
+
+def life() -> steady.Outcome:
+    """A long life as it should be."""
+    held = {1: (Role.RUNNER, 10, 3, 50 << 20), 2: (Role.WORKER, 12, 4, 60 << 20)}
+    return steady.Outcome(100, [Sample(batch, 5, held) for batch in range(0, 100, 5)])
+
+
+def last(outcome: steady.Outcome, held: Held) -> None:
+    """Have one process hold something else in the end."""
+    sample = outcome.samples[-1]
+    pid = 1 if held[0] is Role.RUNNER else 2
+    outcome.samples[-1] = replace(sample, held=sample.held | {pid: held})
+
+
+def connects(outcome: steady.Outcome) -> None:
+    """A connection for each batch."""
+    outcome.samples[-1] = replace(outcome.samples[-1], connections=100)
+
+
+def opens(outcome: steady.Outcome) -> None:
+    """Files that nobody closes."""
+    last(outcome, (Role.WORKER, 40, 4, 60 << 20))
+
+
+def starts(outcome: steady.Outcome) -> None:
+    """A thread that nobody ends."""
+    last(outcome, (Role.RUNNER, 10, 4, 50 << 20))
+
+
+def grows(outcome: steady.Outcome) -> None:
+    """Memory that nobody gives back."""
+    last(outcome, (Role.RUNNER, 10, 3, 80 << 20))
+
+
+def dies(outcome: steady.Outcome) -> None:
+    """Another worker for each batch."""
+    outcome.samples = [
+        replace(each, held={1: each.held[1], 99 + each.batch: each.held[2]})
+        for each in outcome.samples
+    ]
+
+
+def speaks(outcome: steady.Outcome) -> None:
+    """A warning."""
+    outcome.said = ["WARNING: Using incubator modules: jdk.incubator.vector", "a warning"]
+
+
+def early(outcome: steady.Outcome) -> None:
+    """Nobody has looked at its end."""
+    outcome.samples = outcome.samples[:10]
+
+
+@pytest.mark.parametrize("fault", [connects, opens, starts, grows, dies, speaks, early])
+def test_the_check_of_a_long_life_can_fail(fault: Callable[[steady.Outcome], None]) -> None:
+    """For each reason."""
+    outcome = life()
+    outcome.judge()
+    assert "nothing was wrong" in outcome.summary()
+    outcome = life()
+    fault(outcome)
+    outcome.judge()
+    assert len(outcome.wrongs) == 1
