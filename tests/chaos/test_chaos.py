@@ -277,8 +277,7 @@ def test_what_a_frozen_member_may_believe() -> None:
     """Two own the same for as long as one may not have heard; and no longer."""
     run = Run()
     run.one[6] = (7.5, "revoked", [0])
-    for trouble in ({"frozen": (1.0, 2.0)}, {"troubled": (1.0, 2.0)}):
-        verdict = run.judged(**trouble)
+    for verdict in (run.judged(frozen=(1.0, 2.0)), run.judged(troubled=(1.0, 2.0))):
         assert not verdict.wrongs
         assert (verdict.counts["owned twice, excused"], verdict.longest_overlap) == (1, 0.5)
     assert run.judged(frozen=(7.2, 7.3)).wrongs

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 OURS, THEIRS = "prokurist", "kafka"
 FORMATS = (OURS, THEIRS)
-DONE = 60.0
+DONE = 60
 """Seconds within which a query is over, on a machine that is shared."""
 
 

@@ -154,7 +154,8 @@ def test_partitions_that_come_later_are_read_from_their_beginning(
     eventually: Asking,
 ) -> None:
     """While the query runs, and nothing is left out."""
-    from confluent_kafka.admin import AdminClient, NewPartitions
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewPartitions
 
     write(prokurist_kafka, topic, 20)
     given = options(
