@@ -131,10 +131,12 @@ clean: ## remove what the other targets made
 	$(PY) -m pip install -q -r requirements-docs.txt
 	@touch $@
 
-# verifytypes finds nothing in an editable install, so it looks at a wheel's.
+# verifytypes finds nothing in an editable install, so it looks at a wheel's. PySpark is half
+# a gigabyte, and is lent.
 build/types/ready: .venv/ready $(SOURCES)
 	rm -rf build/types
 	$(PY) -m build -q --no-isolation --outdir build/types/wheel .
 	$(PYTHON) -m venv build/types
 	build/types/bin/python -m pip install -q "$$(echo build/types/wheel/*.whl)[cli,prometheus,testing]"
+	ln -s "$$($(PY) -c 'import pyspark; print(*pyspark.__path__)')" build/types/lib/python3*/site-packages/
 	@touch $@

@@ -23,15 +23,15 @@ napoleon_use_ivar = True
 nitpick_ignore_regex = [
     (
         r"py:.*",
-        r"(collections|contextlib|datetime|enum|pathlib|re|types|typing|pytest|_pytest|prometheus_client)\..*",
+        r"(collections|contextlib|datetime|enum|os|pathlib|re|types|typing|uuid|pytest|_pytest|prometheus_client)\..*",
     ),
     # Neither are our own that nobody is meant to import.
     (
         r"py:class",
-        r"prokurist\.(events|consumer\.health|testing\.proxy_\w+|testing\.cluster)\..*|prokurist\.records\.consumer_records\.Run",
+        r"prokurist\.(events|consumer\.health|testing\.proxy_\w+|testing\.cluster|spark\.(limits|pitfalls))\..*|prokurist\.records\.consumer_records\.Run",
     ),
     (
         r"py:class",
-        r"(optional|None|Final|Path|Self|timedelta|UUID|CollectorRegistry|\w+Keywords|.*Error|.*Warning)",
+        r"(optional|None|Controls|Final|Path|Self|SparkSession|StreamingQuery|timedelta|UUID|CollectorRegistry|\w+Keywords|.*Error|.*Warning)",
     ),
 ]

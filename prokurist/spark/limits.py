@@ -16,7 +16,7 @@ from prokurist.spark.offsets import INT_MAX, LONG_MAX
 from prokurist.types import TopicPartition
 
 MAX_TRIGGER_DELAY: Final = 15 * 60 * 1000
-UNITS: Final = {
+UNITS: Final[dict[str, float]] = {
     "us": 0.001,
     "ms": 1,
     "s": 1000,

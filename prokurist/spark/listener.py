@@ -87,7 +87,7 @@ def watch(
         keys: Keys of the consumer's configuration, such as `security_protocol`.
 
     Returns:
-        The listener, which is at work: see `flush` and `close`.
+        The listener, which is at work; see `flush` and `close`.
 
     Raises:
         ConfigException: A key or a value cannot be used.

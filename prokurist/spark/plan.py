@@ -58,7 +58,7 @@ class OffsetPlan:
 
     @property
     def size(self) -> int:
-        """How many offsets it has: at least as many as records."""
+        """How many offsets it has, which are at least as many as records."""
         return sum(end - self.starts[tp] for tp, end in self.ends.items())
 
     def __bool__(self) -> bool:

@@ -45,7 +45,7 @@ class Query:
 
     @property
     def label(self) -> str:
-        """What it goes by in metrics and messages: its name, or else its id."""
+        """What it goes by in metrics and messages, which is its name, or else its id."""
         return self.name or self.id
 
 

@@ -39,7 +39,7 @@ CLOSE: Final = 1.0
 FETCH: Final = {"max.partition.fetch.bytes": str(1 << 20)}
 """What is fetched at a time, unless the user says; a task reads one partition."""
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Key = tuple[int, tuple[tuple[str, str], ...]]
 

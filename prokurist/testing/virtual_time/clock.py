@@ -57,7 +57,7 @@ class VirtualClock:
 
     @property
     def broker(self) -> "Controls":
-        """What can be done to the brokers: what `EmbeddedBroker` can do, too."""
+        """What can be done to the brokers, as to those of an `EmbeddedBroker`."""
         return self._world.control
 
     @property

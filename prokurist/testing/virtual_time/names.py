@@ -31,7 +31,7 @@ class Names:
     def __init__(self, world: "World[Any]", wake: Callable[[], None]) -> None:
         self.asked: list[tuple[float, str]] = []
         self.silent = False
-        self.closed = False
+        self.closed: bool = False
         self.waiting: list[Lookup] = []
         self._world = world
         self._wake = wake

@@ -25,9 +25,12 @@ class ModelNetwork:
 
     def __init__(self, world: "World[Any]") -> None:
         self.world = world
-        self.turns = self.wakes = self.bytes_received = self.bytes_sent = 0
-        self.woken = False
-        self.told = False
+        self.turns: int = 0
+        self.wakes: int = 0
+        self.bytes_received: int = 0
+        self.bytes_sent: int = 0
+        self.woken: bool = False
+        self.told: bool = False
         self._sessions: dict[int, Session] = {}
         self._connecting: set[int] = set()
         self._queue: list[tuple[float, int, Happening]] = []

@@ -98,12 +98,12 @@ class World(Generic[Wire]):
     hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.clock = Clock(self)
-        self.random = Random(self.seed)  # noqa: S311 - a replayable seed
+        self.clock: Clock = Clock(self)
+        self.random: Random = Random(self.seed)  # noqa: S311 - a replayable seed
         hosts = list(self.hosts) or [f"10.0.0.{number + 1}" for number in range(self.nodes)]
         brokers = [Node(number + 1, host, 9092) for number, host in enumerate(hosts)]
-        self.cluster = Cluster(brokers, self.topics)
-        self.control = Control(self.cluster, self.clock)
+        self.cluster: Cluster = Cluster(brokers, self.topics)
+        self.control: Control = Control(self.cluster, self.clock)
         self.members: list[Member[Wire]] = []
         self._turns_now = 0
         self._plans: list[tuple[float, Callable[[], object]]] = []
