@@ -9,13 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from uuid import UUID
 
-from prokurist.errors import (
-    CommitFailedException,
-    GroupAuthorizationException,
-    KafkaException,
-    OffsetMetadataTooLarge,
-    TopicAuthorizationException,
-)
+from prokurist.errors import CommitFailedException, KafkaException
 from prokurist.events.application_events import BY_NAME
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call, Try
@@ -24,6 +18,7 @@ from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.operation import Withdrawn
+from prokurist.network_thread.refusals import UNKNOWN_TOPIC_ID, offsets_error, topics_of
 from prokurist.network_thread.requests import Lane
 from prokurist.network_thread.shared_lookups import SharedLookups
 from prokurist.network_thread.stamps import Stamps
@@ -40,13 +35,8 @@ from prokurist.network_thread.wire.committed_offsets import (
     OffsetCommitAnswer,
     OffsetFetch,
 )
-from prokurist.types import Node, OffsetAndMetadata, TopicPartition, named
+from prokurist.types import Node, OffsetAndMetadata, TopicPartition
 
-OFFSET_METADATA_TOO_LARGE = 12
-TOPIC_AUTHORIZATION_FAILED = 29
-GROUP_AUTHORIZATION_FAILED = 30
-
-UNKNOWN_TOPIC_ID = 100
 REQUEST_TIMED_OUT = 7
 APPLIED = frozenset({REQUEST_TIMED_OUT, 15, 20})
 """Codes after which the commit may be in the coordinator's log all the same.
@@ -54,12 +44,6 @@ APPLIED = frozenset({REQUEST_TIMED_OUT, 15, 20})
 COORDINATOR_NOT_AVAILABLE (15) is also what a coordinator makes of a write that was
 appended and not replicated in time, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) included.
 """
-
-UNKNOWN = {
-    3: "the coordinator knows no such partition: its topic was deleted, is new, or has fewer",
-    UNKNOWN_TOPIC_ID: "the coordinator knows no topic of that id: it was deleted, or is new",
-}
-"""What to say of partitions that are not there, by the code."""
 
 UNNAMED = REQUEST_TIMED_OUT
 """What counts for a partition that an answer passes over in silence."""
@@ -358,32 +342,7 @@ class CommitManager:
             if any(table.of(code) is each for code in failed.values())
         )
         code = next(code for code in failed.values() if table.of(code) is verdict)
-        return verdict, self._explained(table, code, failed)
-
-    def _explained(
-        self, table: Verdicts, code: int, failed: Mapping[TopicPartition, int]
-    ) -> KafkaException:
-        if code == TOPIC_AUTHORIZATION_FAILED:
-            topics = topics_of(tp for tp, each in failed.items() if each == code)
-            return TopicAuthorizationException(
-                f"group {self._group_id} may not use the offsets of {', '.join(topics)}: the "
-                f"right to read the topic is missing",
-                topics=topics,
-            )
-        if code == GROUP_AUTHORIZATION_FAILED:
-            return GroupAuthorizationException(
-                f"not allowed in group {self._group_id}", group_id=self._group_id
-            )
-        if code == OFFSET_METADATA_TOO_LARGE:
-            noted = sorted(tp for tp, each in failed.items() if each == code)
-            return OffsetMetadataTooLarge(
-                f"the note beside the offset of {named(noted)} is longer than the broker "
-                f"keeps (its offset.metadata.max.bytes, 4096 by default): commit a shorter one"
-            )
-        if code in UNKNOWN:
-            unknown = [tp for tp, each in failed.items() if each == code]
-            return table.error(code, f"{named(sorted(unknown))}: {UNKNOWN[code]}")
-        return table.error(code)
+        return verdict, offsets_error(table, code, failed, self._group_id)
 
     async def _pause(self, call: Call, failures: int) -> None:
         call.wait_begins("retry backoff", self._timer.now)
@@ -404,8 +363,3 @@ def refused(
     """
     codes = dict(answer.errors)
     return {tp: code for tp in asked if (code := codes.get(tp, UNNAMED))}
-
-
-def topics_of(partitions: Iterable[TopicPartition]) -> tuple[str, ...]:
-    """The topics of some partitions, each once, in order."""
-    return tuple(sorted({tp.topic for tp in partitions}))

@@ -1,24 +1,37 @@
-"""What a broker says against topics, as exceptions that name all of them.
+"""What a broker says against topics and offsets, as exceptions that name all of them.
 
 Thread: any; pure functions.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from prokurist.errors import (
+    GroupAuthorizationException,
     InvalidTopicException,
     KafkaException,
+    OffsetMetadataTooLarge,
     TopicAuthorizationException,
     UnknownTopicOrPartitionException,
 )
 from prokurist.network_thread.verdicts import Verdicts
+from prokurist.types import TopicPartition, named
 
 UNKNOWN_TOPIC_OR_PARTITION: Final = 3
 LEADER_NOT_AVAILABLE: Final = 5
+OFFSET_METADATA_TOO_LARGE: Final = 12
 INVALID_TOPIC: Final = 17
 TOPIC_AUTHORIZATION_FAILED: Final = 29
+GROUP_AUTHORIZATION_FAILED: Final = 30
+UNKNOWN_TOPIC_ID: Final = 100
 
+UNKNOWN: Final[Mapping[int, str]] = {
+    UNKNOWN_TOPIC_OR_PARTITION: (
+        "the coordinator knows no such partition: its topic was deleted, is new, or has fewer"
+    ),
+    UNKNOWN_TOPIC_ID: "the coordinator knows no topic of that id: it was deleted, or is new",
+}
+"""What to say of partitions that are not there, by the code."""
 
 MOST_SHOWN: Final = 200
 """Characters of names in a text; who asks for nonsense may ask for much of it."""
@@ -51,3 +64,41 @@ def topic_error(table: Verdicts, code: int, topics: Iterable[str]) -> KafkaExcep
             f"the broker that was asked knows nothing of {shown}"
         )
     return table.error(code)
+
+
+def offsets_error(
+    table: Verdicts, code: int, failed: Mapping[TopicPartition, int], group_id: str
+) -> KafkaException:
+    """The exception for a code that an answer has for some partitions' offsets.
+
+    Args:
+        table: What codes mean.
+        code: The code.
+        failed: The codes of all partitions that have one.
+        group_id: Whose offsets these are.
+    """
+    refused = sorted(tp for tp, each in failed.items() if each == code)
+    if code == TOPIC_AUTHORIZATION_FAILED:
+        topics = topics_of(refused)
+        return TopicAuthorizationException(
+            f"group {group_id} may not use the offsets of {', '.join(topics)}: the "
+            f"right to read the topic is missing",
+            topics=topics,
+        )
+    if code == GROUP_AUTHORIZATION_FAILED:
+        return GroupAuthorizationException(
+            f"not allowed in group {group_id}", group_id=group_id
+        )
+    if code == OFFSET_METADATA_TOO_LARGE:
+        return OffsetMetadataTooLarge(
+            f"the note beside the offset of {named(refused)} is longer than the broker "
+            f"keeps (its offset.metadata.max.bytes, 4096 by default): commit a shorter one"
+        )
+    if code in UNKNOWN:
+        return table.error(code, f"{named(refused)}: {UNKNOWN[code]}")
+    return table.error(code)
+
+
+def topics_of(partitions: Iterable[TopicPartition]) -> tuple[str, ...]:
+    """The topics of some partitions, each once, in order."""
+    return tuple(sorted({tp.topic for tp in partitions}))
