@@ -18,8 +18,12 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parents[2]
 TESTS: Final = "tests/spark/test_versions.py"
 
-BORNE: Final = ("-W", "ignore:unclosed:ResourceWarning", "-W", "default::FutureWarning")
-"""Older pysparks leave their sockets to the collector; all frown on the newest pandas."""
+BORNE: Final = (
+    "ignore:unclosed:ResourceWarning",
+    "default::FutureWarning",
+    "default:The copy k",
+)
+"""Older pysparks leave their sockets to the collector; none is ready for the newest pandas."""
 
 
 class Versions(NamedTuple):
@@ -65,8 +69,9 @@ def lay(row: Versions) -> None:
 def holds(row: Versions) -> bool:
     """Whether the tests pass with it."""
     path = os.pathsep.join([str(row.folder), str(ROOT)])
+    warnings = [word for each in BORNE for word in ("-W", each)]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *BORNE, TESTS],
+        [sys.executable, "-m", "pytest", "-q", *warnings, TESTS],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": path},
         check=False,
