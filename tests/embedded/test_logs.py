@@ -74,9 +74,10 @@ def test_at_info_there_is_a_line_for_each_change_of_state(broker: EmbeddedBroker
         "member ",
         "taken: orders-0",
         "by auto.offset.reset, reading begins at orders-0 at 0",
+        "given back: orders-0",
         "closed, in ",
     ]
-    assert [any(line.startswith(each) for line in told) for each in beginnings] == [True] * 6
+    assert [any(line.startswith(each) for line in told) for each in beginnings] == [True] * 7
     assert len(told) <= len(beginnings) + 2
     assert all(line.startswith("INFO:prokurist.") for line in err)
 

@@ -300,7 +300,7 @@ class FetchManager:
         # Without records it should have taken its time. One that does not (nor has
         # to: fetch.min.bytes=0) would be asked as fast as it can answer. What is in
         # trouble is left out next time, and holds up nobody else.
-        is_new = outcome.moved or bool(outcome.troubled or outcome.entries)
+        is_new = outcome.moved or bool(outcome.troubled)
         return is_new or took >= self._limits.terms.max_wait / 2
 
     def _refused(self, source: Source, code: int) -> bool:
