@@ -131,15 +131,17 @@ class Collector:
         """
         return self._collected(self._most)
 
-    def collect_chunk(self) -> ConsumerRecords | None:
-        """The same of one chunk, and all of it, whatever `max.poll.records` says.
+    def collect_piece(self, enough: int) -> ConsumerRecords | None:
+        """The same of one chunk, whatever `max.poll.records` says: about so many bytes.
 
         Raises:
             KafkaException: There is nothing before what went wrong.
         """
-        return self._collected(sys.maxsize, chunks=1)
+        return self._collected(sys.maxsize, enough, chunks=1)
 
-    def _collected(self, left: int, chunks: int = sys.maxsize) -> ConsumerRecords | None:
+    def _collected(
+        self, left: int, enough: int = sys.maxsize, chunks: int = sys.maxsize
+    ) -> ConsumerRecords | None:
         """At most so many records, of at most so many chunks.
 
         Raises:
@@ -154,7 +156,7 @@ class Collector:
             if entry is None:
                 continue
             try:
-                taken = self._take(entry, left, alone=not after)
+                taken = self._take(entry, left, enough, alone=not after)
             except KafkaException:
                 if after:
                     break
@@ -257,12 +259,20 @@ class Collector:
             entry = self._buffer.drop(entry)
         return None
 
-    def _take(self, entry: Entry[PartitionReader], most: int, *, alone: bool) -> Taken | None:
+    def _take(
+        self,
+        entry: Entry[PartitionReader],
+        most: int,
+        enough: int = sys.maxsize,
+        *,
+        alone: bool,
+    ) -> Taken | None:
         """Read on in an entry, without counting it.
 
         Args:
             entry: The first one of its partition.
             most: How many records at most.
+            enough: Bytes after which no further batch is opened.
             alone: Whether there is nothing else to return.
 
         Returns:
@@ -278,7 +288,7 @@ class Collector:
         chunk = entry
         reader, chunk.reader = chunk.reader or self._reader(chunk), None
         # If anything is raised from here on, the chunk is read again from its offset.
-        runs = reader.take(most)
+        runs = reader.take(most, enough)
         if not self._deserializers.are_there:
             chunk.reader = reader
             return Taken(chunk, runs, Position(reader.position, reader.leader_epoch))

@@ -36,6 +36,9 @@ from prokurist.types import TopicPartition, require_int
 
 OPERATION: Final = "read_range"
 
+PIECE: Final = 1 << 20
+"""Bytes of a step, about: what is decoded is handed out while the processor has it at hand."""
+
 QUIETLY: Final = 0.1
 """Seconds that a step waits before its ledger is kept: who reads at full speed waits often,
 and never long enough for anybody to ask why."""
@@ -81,9 +84,9 @@ class Ranges(Polling, Lookups):
     ) -> Iterator[ConsumerRecords]:
         """Read all records of a partition from one offset to before another.
 
-        Each step yields what one fetch has brought, of any number of records; as columns
-        (`ConsumerRecords.columns`, `to_arrow`) no object is made for a record. It ends when
-        the position has come to `end`, also where the last offsets hold no record.
+        Each step yields whole batches of about a mebibyte, of any number of records; as
+        columns (`ConsumerRecords.columns`, `to_arrow`) no object is made for a record. It
+        ends when the position has come to `end`, also where the last offsets hold no record.
 
         The consumer reads nothing else meanwhile, and nothing is assigned afterwards. Other
         calls may be made between two steps, but none that moves the position.
@@ -196,19 +199,21 @@ class Ranges(Polling, Lookups):
 
     def _awaited(self, call: Call, wanted: Range, now: float) -> ConsumerRecords | None:
         """The next records; None when they do not come in time."""
-        collect = self._collector.collect_chunk
         self._collector.begin()
         try:
             quietly = call.deadline.earlier(Deadline(now + QUIETLY))
-            records = self._await_records(call.again(quietly), collect)
+            records = self._await_records(call.again(quietly), self._piece)
             if records is not None:
                 call.leave(self._caller.now(), KafkaException("its records have come"))
                 return records
             self._caller.post(Attend(call, wanted.partition))
-            return self._await_records(call.again(), collect)
+            return self._await_records(call.again(), self._piece)
         finally:
             if not call.deadline.expired(self._caller.now()):
                 self._caller.withdraw(call, KafkaException("nobody waits any more"))
+
+    def _piece(self) -> ConsumerRecords | None:
+        return self._collector.collect_piece(PIECE)
 
     def _with_ends(
         self, error: OffsetOutOfRangeException, wanted: Range

@@ -10,6 +10,7 @@ error moves nothing: the next call meets it again. At most one batch is open.
 """
 
 import struct
+import sys
 import zlib
 from collections import deque
 from collections.abc import Sequence
@@ -92,7 +93,7 @@ class PartitionReader:
         self._at = 0
         self._ahead: BatchHeader | None = None
         self._open: Columns | None = None
-        self._row = self._last_row = 0
+        self._row = self._last_row = self._open_size = 0
         self._after_open = 0
 
     def __repr__(self) -> str:
@@ -131,15 +132,20 @@ class PartitionReader:
                 held += len(self._open.data)
         return held
 
-    def take(self, most: int) -> list[RecordRun]:
+    def take(self, most: int, enough: int = sys.maxsize) -> list[RecordRun]:
         """The next records, at most so many of them.
+
+        Args:
+            most: How many.
+            enough: After so many bytes of batches, as they are decompressed, no further
+                one is opened.
 
         Raises:
             CorruptRecordException: What comes next is damaged. Records before it are
                 returned first, and the position stays where it is.
         """
         runs: list[RecordRun] = []
-        while most > 0:
+        while most > 0 and enough > 0:
             try:
                 columns = self._opened()
             except CorruptRecordException:
@@ -149,6 +155,7 @@ class PartitionReader:
             if columns is None:
                 break
             stop = min(self._row + most, self._last_row)
+            enough -= self._open_size
             runs.append(self._codec.RecordRun(columns, self._row, stop))
             most -= stop - self._row
             self._row = stop
@@ -186,6 +193,8 @@ class PartitionReader:
             else:
                 self._open, self._row, self._last_row = columns, row, last
                 self._after_open = after
+                held = columns.data is self._data
+                self._open_size = header.size if held else len(columns.data)
         return self._open
 
     def _look_ahead(self) -> BatchHeader | None:

@@ -13,9 +13,10 @@ from typing import Final
 from uuid import UUID
 
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.errors import UnknownTopicOrPartitionException
+from prokurist.errors import ConfigException, UnknownTopicOrPartitionException
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.spark.selecting import Matching, Partitions, Selection
+from prokurist.spark.worker_clients import CLOSE, made
 from prokurist.types import PartitionInfo, TopicPartition
 
 INTERNAL: Final = frozenset(
@@ -24,8 +25,6 @@ INTERNAL: Final = frozenset(
 """Kafka's own topics, which no pattern of topics means."""
 FRESH: Final = {"metadata.max.age.ms": "5000"}
 """How soon a partition that was added is noticed, unless the user says otherwise."""
-CLOSE: Final = 1.0
-"""Seconds for closing the client: nothing is left to be done then."""
 
 
 class Brokers:
@@ -119,9 +118,19 @@ class Brokers:
     def committed(
         self, group: str | None, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int | None]:
-        """See `resolving.Logs`. The group is asked by a client of its own, and not joined."""
-        config = self._config | {"group.id": group or self._group}
-        with KafkaConsumer(config, enable_auto_commit=False) as consumer:
+        """See `resolving.Logs`. The group is asked by a client of its own, and not joined.
+
+        Raises:
+            ConfigException: Nobody says which group.
+        """
+        asked = group or self._group
+        if asked is None:
+            raise ConfigException(
+                "startingOffsets=committed needs a group: write committed:GROUP, or set "
+                "kafka.group.id"
+            )
+        config = self._config | {"group.id": asked}
+        with made(config, enable_auto_commit=False) as consumer:
             found = consumer.committed(partitions, self._left)
         return {tp: None if each is None else each.offset for tp, each in found.items()}
 
@@ -133,7 +142,7 @@ class Brokers:
 
     def _client(self) -> KafkaConsumer:
         if self._consumer is None:
-            self._consumer = KafkaConsumer(FRESH | self._config)
+            self._consumer = made(FRESH | self._config)
         return self._consumer
 
     def close(self) -> None:

@@ -1,26 +1,18 @@
 """What a task does: it reads one range, and hands it on as Arrow batches.
 
-Thread: the main one of a Python worker of Spark, which lives on from task to task. So its
-clients do too, and with them their connections: a task finds one that is free, of the same
-configuration and of this very process, or builds one.
+Thread: the main one of a Python worker of Spark.
 
-Invariants: a client is one task's at a time. One whose task has failed is closed, and one
-whose task was given up in between is kept. All attempts of all tasks of a batch share its
-budget, which comes along as a time of day, since monotonic clocks are each machine's own.
+Invariants: all attempts of all tasks of a batch share its budget, which comes along as a
+time of day, since monotonic clocks are each machine's own.
 """
 
 import logging
-import os
-import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import (
-    ConfigWarning,
-    KafkaException,
     LogTruncationException,
     OffsetOutOfRangeException,
     TimeoutException,
@@ -30,18 +22,15 @@ from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.spark.batches import Batches
 from prokurist.spark.failures import DataLossException
 from prokurist.spark.ranges import OffsetRange
+from prokurist.spark.worker_clients import CLIENTS
 
-MOST_CLIENTS: Final = 4
-"""Of different configurations, that a worker keeps."""
 LEAST: Final = 1.0
 """Seconds below which an attempt is not begun: it could end in nothing but its deadline."""
-CLOSE: Final = 1.0
-FETCH: Final = {"max.partition.fetch.bytes": str(1 << 20)}
-"""What is fetched at a time, unless the user says; a task reads one partition."""
+FETCH: Final = {"max.partition.fetch.bytes": str(4 << 20)}
+"""What is fetched at a time, unless the user says: a task reads one partition alone, and
+each fetch has a price of its own."""
 
 log: logging.Logger = logging.getLogger(__name__)
-
-Key = tuple[int, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +83,7 @@ def read(piece: Piece) -> Iterator[Any]:
         KafkaException: It cannot be read.
     """
     batches = Batches(piece.columns, piece.batch_bytes)
-    with CLIENTS.lent(piece.client) as consumer:
+    with CLIENTS.lent(FETCH | dict(piece.client)) as consumer:
         for records in _records(consumer, piece):
             yield from batches.of(records)
 
@@ -128,48 +117,3 @@ def _after_loss(error: OffsetOutOfRangeException, wanted: OffsetRange) -> int:
     if isinstance(error, LogTruncationException) or error.log_start is None:
         return wanted.end
     return min(error.log_start, wanted.end) if error.log_start > position else wanted.end
-
-
-class Clients:
-    """The clients of this process; see the module."""
-
-    def __init__(self) -> None:
-        self._free: dict[Key, KafkaConsumer] = {}
-
-    @contextmanager
-    def lent(self, config: Mapping[str, str]) -> Iterator[KafkaConsumer]:
-        """A client for one task."""
-        key = os.getpid(), tuple(sorted(config.items()))
-        consumer = self._free.pop(key, None) or self._made(config)
-        try:
-            yield consumer
-        except KafkaException:
-            consumer.close(CLOSE)
-            raise
-        except BaseException:
-            self._keep(key, consumer)
-            raise
-        else:
-            self._keep(key, consumer)
-
-    def _made(self, config: Mapping[str, str]) -> KafkaConsumer:
-        with warnings.catch_warnings():
-            # The driver has said them.
-            warnings.simplefilter("ignore", ConfigWarning)
-            return KafkaConsumer(FETCH | dict(config), auto_offset_reset="none")
-
-    def _keep(self, key: Key, consumer: KafkaConsumer) -> None:
-        former = self._free.pop(key, None)
-        self._free[key] = consumer
-        for each in [former] if former else []:
-            each.close(CLOSE)
-        while len(self._free) > MOST_CLIENTS:
-            self._free.pop(next(iter(self._free))).close(CLOSE)
-
-    def close(self) -> None:
-        """Close those that are free."""
-        while self._free:
-            self._free.popitem()[1].close(CLOSE)
-
-
-CLIENTS: Final = Clients()

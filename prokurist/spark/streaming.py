@@ -21,8 +21,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from prokurist.errors import (
-    KafkaException,
-    RetriableException,
+    TimeoutException,
     UnknownTopicOrPartitionException,
 )
 from prokurist.events.clock import Clock, epoch_milliseconds
@@ -120,7 +119,7 @@ class Stream:
         try:
             with self._brokers.within(self._settings.driver_deadline):
                 logs = self._looked(begun.ends)
-        except RetriableException as error:
+        except TimeoutException as error:
             self._skip_or_raise(error)
             return dict(start)
         self._down_since = None
@@ -236,11 +235,11 @@ class Stream:
 
     # --- when nobody answers -----------------------------------------------------------
 
-    def _skip_or_raise(self, error: KafkaException) -> None:
+    def _skip_or_raise(self, error: TimeoutException) -> None:
         """Take note that a step came to nothing.
 
         Raises:
-            KafkaException: That is not to be borne, or has been for too long.
+            TimeoutException: That is not to be borne, or has been for too long.
         """
         settings = self._settings
         if settings.on_broker_down is OnBrokerDown.FAIL or self._target is not None:

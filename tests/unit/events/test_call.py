@@ -206,3 +206,14 @@ def test_one_writer_and_one_leaver() -> None:
             it.result()
         assert caught.value.may_have_happened is (granted[0] is not None)
         assert len(caught.value.attempts) == (granted[0] is not None)
+
+
+def test_a_call_is_waited_for_again_and_for_less_long() -> None:
+    """With an answer of its own; what it stands for is the same."""
+    it = call()
+    again, sooner = it.again(), it.again(Deadline(100.5))
+    assert (again.deadline, sooner.deadline) == (it.deadline, Deadline(100.5))
+    assert (sooner.operation, sooner.began) == (it.operation, it.began)
+    assert sooner.finish()
+    assert it.is_open
+    assert again.is_open

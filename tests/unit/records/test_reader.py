@@ -305,3 +305,44 @@ def test_the_twins_read_alike(
         return story
 
     assert told("native") == told("python")
+
+
+@pytest.mark.parametrize("kind", [Compression.NONE, Compression.GZIP])
+@pytest.mark.parametrize("most", [1, 2, 100])
+def test_up_to_an_offset(codec: Codec, kind: Compression, most: int) -> None:
+    """Whether it lies within a batch, between two, or behind all: nothing behind it is read."""
+    data = batch(0, codec=kind) + batch(3, codec=kind) + damaged(batch(6, codec=kind))
+    for stop in range(7):
+        reading = reader(codec, data, position=1, stop=stop)
+        found: list[int] = []
+        while more := offsets(reading.take(most)):
+            found += more
+        assert found == list(range(1, stop))
+        assert reading.position == max(1, stop)
+        assert reading.exhausted
+        assert reading.take(most) == []
+    reading = reader(codec, data, position=1, stop=7)
+    assert offsets(reading.take(100)) == [1, 2, 3, 4, 5]
+    with pytest.raises(CorruptRecordException):
+        reading.take(1)
+
+
+def test_up_to_an_offset_that_no_record_has(codec: Codec) -> None:
+    """A marker, or what compaction took, ends it as a record would."""
+    data = batch(0) + marker(3, 9, "commit") + batch(4)
+    for stop in (3, 4):
+        reading = reader(codec, data, stop=stop)
+        assert offsets(reading.take(100)) == [0, 1, 2]
+        assert (reading.take(100), reading.position) == ([], stop)
+        assert reading.exhausted
+
+
+@pytest.mark.parametrize("kind", [Compression.NONE, Compression.GZIP])
+def test_as_many_bytes_as_are_enough(codec: Codec, kind: Compression) -> None:
+    """Whole batches, by their size when they are decompressed; one at least."""
+    data = b"".join(batch(each, codec=kind) for each in range(0, 12, 3))
+    plain = len(batch(0)) if kind is Compression.NONE else len(batch(0)) - 61
+    for enough, count in ((1, 1), (plain, 1), (plain + 1, 2), (3 * plain, 3), (1 << 20, 4)):
+        reading = reader(codec, data)
+        assert len(offsets(reading.take(100, enough))) == 3 * count
+        assert reading.position == 3 * count

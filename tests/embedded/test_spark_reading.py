@@ -1,0 +1,263 @@
+"""What the tasks and the driver of Spark do, without Spark: over real sockets."""
+
+import os
+import pickle
+import time
+from collections.abc import Generator, Iterator
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+
+from prokurist.errors import (
+    ConfigException,
+    TimeoutException,
+    UnknownTopicOrPartitionException,
+)
+from prokurist.events.clock import epoch_milliseconds
+from prokurist.spark.batch import planned
+from prokurist.spark.brokers import Brokers
+from prokurist.spark.failures import DataLossException
+from prokurist.spark.java_patterns import java_pattern
+from prokurist.spark.options import Settings
+from prokurist.spark.ranges import OffsetRange
+from prokurist.spark.reading import Piece, read
+from prokurist.spark.schema import COLUMNS
+from prokurist.spark.selecting import Matching, Partitions, Topics
+from prokurist.spark.worker_clients import CLIENTS, MOST_CLIENTS
+from prokurist.testing.broker import EmbeddedBroker
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+TP = TopicPartition("orders", 0)
+LATE = 2.0
+"""Far above anything measured: these machines are shared."""
+
+
+@pytest.fixture(autouse=True)
+def _workers_end() -> Iterator[None]:
+    """Close what a worker would keep."""
+    yield
+    CLIENTS.close()
+
+
+def piece(broker: EmbeddedBroker, end: int, start: int = 0, **how: Any) -> Piece:
+    """A task's piece."""
+    client = {"bootstrap.servers": broker.bootstrap, **how.pop("client", {})}
+    given = {
+        "columns": tuple(COLUMNS),
+        "batch_bytes": 1 << 20,
+        "stall": 20.0,
+        "budget": 20.0,
+        "give_up_at": epoch_milliseconds() + 20_000,
+        "fail_on_data_loss": True,
+        **how,
+    }
+    return Piece(OffsetRange(TP, start, end), client, **given)
+
+
+def offsets(batches: Iterator[Any]) -> list[int]:
+    """The offsets of some batches."""
+    found: list[int] = pa.Table.from_batches(list(batches)).column("offset").to_pylist()
+    return found
+
+
+def connections(broker: EmbeddedBroker) -> int:
+    """How many clients have ever greeted it, on all their connections."""
+    return len(broker.requests("ApiVersions"))
+
+
+@pytest.fixture
+def filled(broker: EmbeddedBroker) -> EmbeddedBroker:
+    """Ten records in the first partition."""
+    for nth in range(10):
+        broker.append(TP, b"%d" % nth)
+    return broker
+
+
+def test_a_task_reads_its_range(filled: EmbeddedBroker) -> None:
+    """And nothing else."""
+    assert offsets(read(piece(filled, 7, 2))) == [2, 3, 4, 5, 6]
+
+
+def test_a_worker_s_next_task_finds_the_connections_of_the_last(
+    filled: EmbeddedBroker,
+) -> None:
+    """A client of the same configuration is used again; of another one, there is another."""
+    offsets(read(piece(filled, 10)))
+    before = connections(filled)
+    for _ in range(5):
+        assert len(offsets(read(piece(filled, 10)))) == 10
+    assert connections(filled) == before
+    offsets(read(piece(filled, 10, client={"client.id": "another"})))
+    assert connections(filled) > before
+
+
+def test_a_worker_keeps_few_clients(filled: EmbeddedBroker) -> None:
+    """Of configurations that nobody has asked for lately there are none."""
+    for nth in range(MOST_CLIENTS + 2):
+        offsets(read(piece(filled, 10, client={"client.id": f"c{nth}"})))
+    assert len(CLIENTS) == MOST_CLIENTS
+
+
+def test_two_tasks_at_a_time_have_a_client_each(filled: EmbeddedBroker) -> None:
+    """Neither takes the other's records, nor its place."""
+    one, other = read(piece(filled, 10)), read(piece(filled, 10))
+    first, second = next(one), next(other)
+    assert offsets(iter([first, *one])) == offsets(iter([second, *other])) == list(range(10))
+
+
+def test_a_task_that_is_given_up_leaves_its_client_in_order(filled: EmbeddedBroker) -> None:
+    """As a LIMIT does."""
+    batches = cast("Generator[Any, None, None]", read(piece(filled, 10, batch_bytes=1)))
+    next(batches)
+    batches.close()
+    before = connections(filled)
+    assert len(offsets(read(piece(filled, 10)))) == 10
+    assert connections(filled) == before
+
+
+def test_a_task_that_stalls_ends_when_it_was_asked_to(filled: EmbeddedBroker) -> None:
+    """By whichever comes first: its own patience, or what is left of the batch's time."""
+    filled.freeze()
+    for how in ("stall", "give_up_at"):
+        began = time.monotonic()
+        value: Any = 1.5 if how == "stall" else epoch_milliseconds() + 1500
+        with pytest.raises(TimeoutException) as caught:
+            offsets(read(piece(filled, 10, **{how: value})))
+        assert time.monotonic() - began < 1.5 + LATE
+        assert "range orders-0 from 0 to 10" in caught.value.__notes__[0]
+    filled.thaw()
+    assert len(offsets(read(piece(filled, 10)))) == 10
+
+
+@pytest.mark.parametrize("left", [0.5, -5.0])
+def test_an_attempt_without_time_is_not_begun(filled: EmbeddedBroker, left: float) -> None:
+    """All attempts share the batch's time, so that it is no product of theirs."""
+    late = piece(filled, 10, give_up_at=epoch_milliseconds() + int(left * 1000))
+    before = connections(filled)
+    with pytest.raises(TimeoutException, match="batchDeadlineMs"):
+        offsets(read(late))
+    assert connections(filled) == before
+
+
+def test_a_clock_that_is_behind_gives_no_more_than_the_budget(filled: EmbeddedBroker) -> None:
+    """A driver that lives in the future."""
+    filled.freeze()
+    ahead = piece(filled, 10, budget=2.0, give_up_at=epoch_milliseconds() + 3_600_000)
+    began = time.monotonic()
+    with pytest.raises(TimeoutException):
+        offsets(read(ahead))
+    assert time.monotonic() - began < 2.0 + LATE
+
+
+def test_what_went_between_plan_and_read(filled: EmbeddedBroker) -> None:
+    """It is an error that names the range, or is passed over."""
+    filled.delete_records(TP, 4)
+    with pytest.raises(DataLossException, match=r"records of orders-0@2\.\.9 are gone"):
+        offsets(read(piece(filled, 9, 2)))
+    borne = {"fail_on_data_loss": False}
+    assert offsets(read(piece(filled, 9, 2, **borne))) == [4, 5, 6, 7, 8]
+    assert list(read(piece(filled, 3, 1, **borne))) == []
+    assert list(read(piece(filled, 15, 12, **borne))) == []
+
+
+def test_a_client_of_another_process_is_not_used(filled: EmbeddedBroker) -> None:
+    """A worker that was forked after a task builds its own, and closes no copy."""
+    offsets(read(piece(filled, 10)))
+    child = os.fork()
+    if not child:
+        try:
+            count = len(offsets(read(piece(filled, 10))))
+            CLIENTS.close()
+        except BaseException:  # noqa: BLE001 - nothing of the test may go on in here
+            os._exit(2)
+        os._exit(0 if count == 10 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(offsets(read(piece(filled, 10)))) == 10
+
+
+# --- the driver ------------------------------------------------------------------------
+
+
+def settings(broker: EmbeddedBroker, **options: str) -> Settings:
+    """What the options of a reader come to."""
+    given = {"kafka.bootstrap.servers": broker.bootstrap, "subscribe": "orders", **options}
+    return Settings.of(given)
+
+
+def test_a_batch_is_planned(filled: EmbeddedBroker) -> None:
+    """Of partitions with nothing in them there is no task."""
+    (task,) = planned(settings(filled, driverDeadlineMs="20000"), ("offset",))
+    assert task.range == OffsetRange(TP, 0, 10)
+    assert offsets(read(pickle.loads(pickle.dumps(task)))) == list(range(10))
+
+
+def test_a_plan_ends_by_its_deadline(filled: EmbeddedBroker) -> None:
+    """However many questions it takes."""
+    filled.freeze()
+    began = time.monotonic()
+    with pytest.raises(TimeoutException) as caught:
+        planned(settings(filled, driverDeadlineMs="1500"), ("offset",))
+    assert time.monotonic() - began < 1.5 + LATE
+    assert caught.value.operation == "partitions_for"
+
+
+def test_what_is_selected(filled: EmbeddedBroker) -> None:
+    """By name, by pattern, or one by one; nothing is made by asking for it."""
+    brokers = Brokers(settings(filled).client)
+    orders = [TopicPartition("orders", number) for number in range(3)]
+    try:
+        with brokers.within(20.0):
+            assert brokers.partitions(Topics(("orders",))) == orders
+            assert brokers.partitions(Topics(("orders",)), fresh=True) == orders
+            assert brokers.partitions(Matching(java_pattern("^ord", "p"))) == orders
+            assert brokers.partitions(Matching(java_pattern("^nothing", "p"))) == []
+            assert brokers.partitions(Partitions((TP,))) == [TP]
+            for fresh in (False, True):
+                with pytest.raises(UnknownTopicOrPartitionException, match="'elsewhere'"):
+                    brokers.partitions(Topics(("orders", "elsewhere")), fresh=fresh)
+            assert brokers.partitions(Matching(java_pattern("elsewhere", "p"))) == []
+    finally:
+        brokers.close()
+
+
+def test_a_group_is_asked_and_not_joined(filled: EmbeddedBroker) -> None:
+    """Whether it was named by `kafka.group.id` or in `committed:GROUP`."""
+    from prokurist import KafkaConsumer
+
+    with KafkaConsumer(bootstrap_servers=filled.bootstrap, group_id="g") as consumer:
+        consumer.commit_sync({TP: OffsetAndMetadata(4)})
+    other = TopicPartition("orders", 1)
+    brokers = Brokers(settings(filled).client, "g")
+    try:
+        with brokers.within(20.0):
+            assert brokers.committed(None, [TP, other]) == {TP: 4, other: None}
+            assert brokers.committed("nobody", [TP]) == {TP: None}
+    finally:
+        brokers.close()
+    assert not filled.requests("JoinGroup")
+    starts = settings(filled, startingOffsets="committed:g", startingOffsetsMissing="earliest")
+    (task,) = planned(starts, ("offset",))
+    assert task.range == OffsetRange(TP, 4, 10)
+
+
+def test_it_travels_with_a_client_that_is_open(filled: EmbeddedBroker) -> None:
+    """And makes its own where it comes to; closed, it can be asked again."""
+    brokers = Brokers(settings(filled).client)
+    copy = None
+    try:
+        assert brokers.ends([TP]) == {TP: 10}
+        copy = pickle.loads(pickle.dumps(brokers))
+        assert copy.ends([TP]) == {TP: 10}
+        brokers.close()
+        assert brokers.ends([TP]) == {TP: 10}
+    finally:
+        brokers.close()
+        if copy is not None:
+            copy.close()
+
+
+def test_a_plan_without_a_group_has_nowhere_to_begin(filled: EmbeddedBroker) -> None:
+    """`committed` has to mean somebody."""
+    with pytest.raises(ConfigException, match="write committed:GROUP"):
+        planned(settings(filled, startingOffsets="committed"), ("offset",))
