@@ -92,8 +92,8 @@ class Commits:
         if raised is not None:
             raise raised
 
-    def later(self, returned: Returned, callback: CommitCallback | None) -> None:
-        """Have offsets committed, once, without waiting."""
+    def later(self, returned: Returned, callback: CommitCallback | None) -> Call:
+        """Have offsets committed, once, without waiting: the call that stands for it."""
         offsets, topics = returned
         call = self._caller.call("commit_async", None, partitions=tuple(offsets))
         try:
@@ -113,15 +113,16 @@ class Commits:
             # What nobody works for would hold up the line for ever.
             self._caller.abandon(call)
             raise
+        return call
 
-    def run_callbacks(self) -> None:
-        """Run the callbacks whose turn it is.
+    def run_callbacks(self, before: Call | None = None) -> None:
+        """Run the callbacks whose turn it is, up to that of one call.
 
         Raises:
             BaseException: What a callback raised; the others run another time.
         """
         self._auto.tell()
-        while self._line and not self._line[0][0].is_open:
+        while self._line and self._line[0][0] is not before and not self._line[0][0].is_open:
             call, offsets, callback = self._line.popleft()
             error = outcome(call)
             if error is None and offsets:

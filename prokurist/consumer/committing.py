@@ -71,5 +71,6 @@ class Committing:
             wanted = (
                 self._subscription.returned() if given is None else Returned(given, BY_NAME)
             )
-            self._commits.later(wanted, callback)
-            self._commits.run_callbacks()
+            own = self._commits.later(wanted, callback)
+            # The answer may be here already: its callback runs in a later call all the same.
+            self._commits.run_callbacks(before=own)

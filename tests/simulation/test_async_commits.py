@@ -243,3 +243,14 @@ def test_a_callback_that_cannot_be_called_is_refused(callback: object) -> None:
     """Before anything happens."""
     with World().consumer() as consumer, pytest.raises(TypeError, match="callable"):
         consumer.commit_async({}, callback)  # type: ignore[arg-type]
+
+
+def test_no_callback_runs_inside_its_own_call() -> None:
+    """B35: not even where nothing has to be asked, so that it has ended at once."""
+    world, told = World(), list[str]()
+    with world.consumer() as consumer:
+        consumer.commit_async({}, lambda *_: told.append("first"))
+        assert not told
+        consumer.commit_async({}, lambda *_: told.append("second"))
+        assert told == ["first"]
+    assert told == ["first", "second"]
