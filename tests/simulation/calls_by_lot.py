@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any, Final
+from uuid import UUID
 
 from prokurist import errors
 from prokurist.consumer.calling import TURN
@@ -128,17 +129,29 @@ class User:
         assert self._consumer.assignment() == set(wanted)
 
     def seek(self) -> None:
-        """Read on elsewhere: that is where one is, and nothing under way moves it."""
+        """Read on elsewhere: that is where one is, and nothing under way moves it.
+
+        Nothing but that the topic turns out to be another one than it was known to be.
+        """
         some, length = self._some(), self._lot.choice((0.0, 0.003, 0.05))
         self._consumer.pause(some)
         sought = {tp: self._lot.randrange(100) for tp in some}
         for tp, offset in sought.items():
             self._call(f"seek {tp}", 0, partial(self._consumer.seek, tp, offset))
+        of = self._topics()
         self._world.clock.sleep(length)
+        now = self._topics()
         for tp, offset in sought.items():
+            if of[tp] is not None and of[tp] != now[tp]:
+                continue
             known = self._call("position", 0, partial(self._consumer.position, tp, 0))
             assert known == offset, f"sought {offset}, and is at {known} {length} s later"
         self._consumer.resume(some)
+
+    def _topics(self) -> dict[TopicPartition, UUID | None]:
+        """Of which topics the assigned partitions are, as far as the client knows."""
+        partitions = self._consumer._subscription._partitions
+        return {tp: state.topic for tp, state in partitions.items()}
 
     def seek_by_policy(self) -> None:
         """Read on from an edge."""

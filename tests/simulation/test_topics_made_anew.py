@@ -150,6 +150,20 @@ def test_a_place_that_was_sought_while_the_metadata_said_nothing_new() -> None:
         assert read(consumer) == NEW
 
 
+def test_a_place_that_was_sought_of_the_old_one() -> None:
+    """B196: it is none of the new one's, whether anything was fetched from there or not."""
+    world = old()
+    with reader(world, "by hand", metadata_max_age_ms=1000, **COMMITS) as consumer:
+        assert read(consumer) == OLD
+        consumer.pause(A)
+        consumer.seek(A, 5)
+        make_anew(world)
+        assert read(consumer) == []
+        assert consumer.position(A) == 0
+        consumer.resume(A)
+        assert read(consumer) == NEW
+
+
 def test_what_is_paused_stays_paused() -> None:
     """B196: what the user has said of it is as true of the new one."""
     world = old()
