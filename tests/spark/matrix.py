@@ -1,4 +1,4 @@
-"""`tests/spark/test_versions.py` with other versions: `make spark-matrix`.
+"""`tests/spark/test_versions.py` with other versions, and Spark Connect: `make spark-matrix`.
 
     python -m tests.spark.matrix [--only 4.0.5]
 
@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[2]
 TESTS: Final = "tests/spark/test_versions.py"
+OF_CONNECT: Final = "tests/spark/test_connect.py"
 
 BORNE: Final = (
     "ignore:unclosed:ResourceWarning",
@@ -26,31 +27,45 @@ BORNE: Final = (
 """Older pysparks leave their sockets to the collector; none is ready for the newest pandas."""
 
 
+CONNECT: Final = ("grpcio-status", "googleapis-common-protos", "zstandard")
+
+
 class Versions(NamedTuple):
     """One row."""
 
     pyspark: str
     pyarrow: str
     pandas: str
+    grpcio: str = ""
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {version}" for name, version in self._asdict().items())
+        return ", ".join(f"{name} {version}" for name, version in self._given().items())
+
+    def _given(self) -> dict[str, str]:
+        return {name: version for name, version in self._asdict().items() if version}
 
     @property
     def folder(self) -> Path:
         """Where it is laid."""
-        return ROOT / "build" / "spark" / "-".join(self)
+        return ROOT / "build" / "spark" / "-".join(self._given().values())
 
     @property
     def requirements(self) -> list[str]:
-        """As pip reads them."""
-        return [f"{name}=={version}" for name, version in self._asdict().items()]
+        """As pip reads them; with grpcio comes all that Spark Connect needs."""
+        given = [f"{name}=={version}" for name, version in self._given().items()]
+        return [*given, *CONNECT] if self.grpcio else given
+
+    @property
+    def tests(self) -> str:
+        """What is run with it."""
+        return OF_CONNECT if self.grpcio else TESTS
 
 
 MATRIX: Final = (
     Versions("4.0.5", "17.0.0", "2.2.3"),
     Versions("4.1.4", "26.0.1", "2.3.3"),
     Versions("4.3.0", "26.0.1", "3.1.1"),
+    Versions("4.2.1", "26.0.1", "2.3.3", grpcio="1.85.1"),
 )
 """The oldest and the newest of each; what comes between is `make test`'s."""
 
@@ -71,7 +86,7 @@ def holds(row: Versions) -> bool:
     path = os.pathsep.join([str(row.folder), str(ROOT)])
     warnings = [word for each in BORNE for word in ("-W", each)]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *warnings, TESTS],
+        [sys.executable, "-m", "pytest", "-q", *warnings, row.tests],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": path},
         check=False,
