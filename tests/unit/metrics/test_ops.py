@@ -36,14 +36,15 @@ def series_of(name: str) -> str:
 
 
 def expressions() -> Iterator[str]:
-    """Every expression of the rules and of the dashboard."""
+    """Every expression of the rules and of the dashboards."""
     rules = (OPS / "prokurist.rules.yml").read_text("utf-8")
     yield from re.findall(r"expr: (?:\|\n)?(.*?)\n +for:", rules, re.DOTALL)
-    dashboard = json.loads((OPS / "dashboard.json").read_text("utf-8"))
-    for panel in dashboard["panels"]:
-        yield from (target["expr"] for target in panel.get("targets", ()))
-    for variable in dashboard["templating"]["list"][1:]:
-        yield variable["definition"]
+    for path in OPS.glob("dashboard*.json"):
+        dashboard = json.loads(path.read_text("utf-8"))
+        for panel in dashboard["panels"]:
+            yield from (target["expr"] for target in panel.get("targets", ()))
+        for variable in dashboard["templating"]["list"][1:]:
+            yield variable["definition"]
 
 
 @pytest.mark.parametrize("expression", tuple(expressions()))
