@@ -104,9 +104,12 @@ class Pipeline:
         self._counts = folder / "counts.json"
         script = Path(__file__).with_name("demo_spark_pipeline.py")
         arguments = [bootstrap, str(self.port), str(folder / "checkpoint"), str(self._counts)]
+        python = Path(sys.executable)
+        path = f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
         self._process = subprocess.Popen(
             [sys.executable, str(script), *arguments],
-            env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+            # By its name: of a path with a space in it Spark would think that it is none.
+            env={**os.environ, "PYSPARK_PYTHON": python.name, "PATH": path},
             stdout=subprocess.DEVNULL,
             stderr=(folder / "stderr.txt").open("ab"),
             start_new_session=True,

@@ -28,6 +28,7 @@ from prokurist.spark.pitfalls import (
     of_java,
     of_master,
     of_python,
+    of_search,
     of_workers,
 )
 
@@ -81,6 +82,7 @@ def before_a_session() -> Iterator[Finding]:
     yield of_java(java())
     named = os.environ.get("PYSPARK_PYTHON")
     yield of_python(named, driver, interpreter(named or "python3"))
+    yield from of_search(named)
 
 
 def java() -> str | None:

@@ -5,9 +5,11 @@ Invariants: nothing here needs Spark, so the doctor can say that it is missing.
 """
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import PurePath
 from typing import Final
 
 OLDEST_SPARK: Final = (4, 0)
@@ -146,7 +148,7 @@ def of_python(named: str | None, driver: Python, worker: Python | None) -> Findi
         worker: The one that is started; None where it cannot be.
     """
     name = "Python"
-    way_out = f"Set PYSPARK_PYTHON={driver.executable} before the session is made."
+    way_out = to_name(driver.executable)
     asked = named or "python3"
     if worker is None:
         return Finding(name, Verdict.FAILED, f"workers are to be {asked!r}: no such", way_out)
@@ -178,6 +180,41 @@ def of_python(named: str | None, driver: Python, worker: Python | None) -> Findi
             way_out,
         )
     return Finding(name, Verdict.OK, f"workers are {worker.executable} {worker.version}")
+
+
+def of_search(named: str | None) -> Iterator[Finding]:
+    """Whether Spark finds sources in Python by themselves.
+
+    It looks for them where there is such a command as its Python, and asks a shell, which it
+    hands the name as it is: a path with a space is none.
+
+    Args:
+        named: What names the interpreter of workers; None for nothing.
+    """
+    if named is not None and not is_plain(named):
+        yield Finding(
+            "Search",
+            Verdict.WARNING,
+            f"PYSPARK_PYTHON={named!r} has characters that mean something to a shell, so "
+            f'Spark does not find format("prokurist") by itself',
+            f"{to_name(named)} Or call prokurist.spark.register(spark).",
+        )
+
+
+def to_name(executable: str) -> str:
+    """How an interpreter is named so that Spark finds it, and with it what is installed."""
+    if is_plain(executable):
+        return f"Set PYSPARK_PYTHON={executable} before the session is made."
+    path = PurePath(executable)
+    return (
+        f"Set PYSPARK_PYTHON={path.name}, and have PATH begin with {str(path.parent)!r}, "
+        f"before the session is made."
+    )
+
+
+def is_plain(executable: str) -> bool:
+    """Whether a shell reads it as one word."""
+    return shlex.quote(executable) == executable
 
 
 def of_master(master: str) -> Finding:

@@ -6,7 +6,6 @@ Skipped, by reason, where PySpark, Java or the connector are missing; where
 
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -21,6 +20,7 @@ from prokurist.testing.kafka import DEFAULT_VERSION, KafkaUnavailable, RealKafka
 from prokurist.testing.kafka.jars import find_maven
 from prokurist.testing.kafka.java import find_java
 from tests.conftest import GRACE, Held
+from tests.spark.interpreter import environment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,7 +101,7 @@ def spark() -> "Iterator[SparkSession]":
         jars = connector()
     except KafkaUnavailable as error:
         missing(str(error))
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.update(environment())
     session = (
         sql.SparkSession.builder.master("local[2,3]")
         .config("spark.jars", ",".join(map(str, jars)))

@@ -16,7 +16,8 @@ from prokurist.testing.broker import EmbeddedBroker
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
 from prokurist.spark.doctor import examine, interpreter, java, last_line
-from prokurist.spark.pitfalls import Verdict
+from prokurist.spark.pitfalls import Verdict, to_name
+from tests.spark.interpreter import environment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,14 +25,15 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 
-def doctor(*arguments: str, python: str = sys.executable) -> tuple[int, list[dict[str, Any]]]:
+def doctor(*arguments: str, python: str | None = None) -> tuple[int, list[dict[str, Any]]]:
     """Run the command: its exit code and its steps."""
+    named = environment() if python is None else {"PYSPARK_PYTHON": python}
     run = subprocess.run(
         [sys.executable, "-m", "prokurist", "spark", "doctor", "-J", *arguments],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYSPARK_PYTHON": python},
+        env={**os.environ, **named},
     )
     assert "Traceback" not in run.stderr, run.stderr
     return run.returncode, [json.loads(line) for line in run.stdout.splitlines()]
@@ -63,7 +65,7 @@ def test_a_worker_without_the_package_is_found_before_a_session_is_made() -> Non
     assert code == 1
     assert failed["step"] == "Python"
     assert "has no prokurist" in failed["finding"]
-    assert f"PYSPARK_PYTHON={sys.executable}" in failed["advice"]
+    assert to_name(sys.executable) in failed["advice"]
     assert "Session" not in [each["step"] for each in steps]
 
 

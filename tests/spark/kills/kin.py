@@ -22,6 +22,7 @@ import psutil
 import pyspark
 
 from prokurist.events.clock import Deadline, MonotonicClock
+from tests.spark.interpreter import environment
 from tests.spark.kills.pipeline import Duty
 
 ROOT: Final = Path(__file__).parents[3]
@@ -211,6 +212,6 @@ def settings(folder: Path) -> dict[str, str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(scratch),
         "TMPDIR": str(scratch),
-        "PYSPARK_PYTHON": sys.executable,
+        **environment(),
         "PYTHONPATH": os.pathsep.join(paths),
     }

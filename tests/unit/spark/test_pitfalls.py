@@ -14,6 +14,7 @@ from prokurist.spark.pitfalls import (
     of_java,
     of_master,
     of_python,
+    of_search,
     of_worker,
     of_workers,
 )
@@ -117,6 +118,20 @@ def test_the_interpreter_of_workers(
     assert said in told(finding)
     if verdict is not OK:
         assert "PYSPARK_PYTHON=/venv/bin/python" in told(finding)
+
+
+def test_an_interpreter_whose_path_is_no_one_word_to_a_shell() -> None:
+    """Spark asks one, and looks for no source where it says no; the way out is by PATH."""
+    for found in (None, "python3", "/venv/bin/python"):
+        assert list(of_search(found)) == []
+    (finding,) = of_search("/my files/venv/bin/python3")
+    assert finding.verdict is WARNING
+    assert 'does not find format("prokurist")' in finding.text
+    way_out = "Set PYSPARK_PYTHON=python3, and have PATH begin with '/my files/venv/bin'"
+    assert way_out in told(finding)
+    assert "register(spark)" in told(finding)
+    driver = replace(HERE, executable="/my files/venv/bin/python3")
+    assert way_out in told(of_python(None, driver, HERE))
 
 
 @pytest.mark.parametrize(
