@@ -12,6 +12,7 @@ import sys
 from pyspark.sql import SparkSession
 
 from prokurist.spark import register, watch
+from tests.spark.interpreter import environment
 
 WITHIN = 60
 
@@ -19,7 +20,7 @@ WITHIN = 60
 def main() -> None:
     """Read all that there is, twice."""
     bootstrap, topic, checkpoint = sys.argv[1:]
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.update(environment())
     spark = SparkSession.builder.remote("local[2]").getOrCreate()
     register(spark)
     options = {
