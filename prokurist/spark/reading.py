@@ -98,22 +98,28 @@ def _records(consumer: KafkaConsumer, piece: Piece) -> Iterator[ConsumerRecords]
                 wanted.partition, start, wanted.end, piece.left(), stall_timeout=piece.stall
             )
         except OffsetOutOfRangeException as error:
-            following = _after_loss(error, wanted)
             if piece.fail_on_data_loss:
                 raise DataLossException(
                     f"records of {wanted} are gone: {error}. They were removed by age or size, "
                     f"or the topic was made anew. Set failOnDataLoss to false to read what is "
                     f"left"
                 ) from error
+            start = _after_loss(error, wanted)
             log.warning("records of %s are gone, and are passed over: %s", wanted, error)
-            start = following
         else:
             return
 
 
 def _after_loss(error: OffsetOutOfRangeException, wanted: OffsetRange) -> int:
-    """Where reading goes on after what is gone."""
+    """Where reading goes on after what is gone.
+
+    Raises:
+        OffsetOutOfRangeException: Nobody could say in time what is left.
+    """
     position = error.offsets.get(wanted.partition, wanted.start)
-    if isinstance(error, LogTruncationException) or error.log_start is None:
+    if isinstance(error, LogTruncationException):
         return wanted.end
-    return min(error.log_start, wanted.end) if error.log_start > position else wanted.end
+    if error.log_start is None:
+        # What is left may be all but the first record: another attempt will know.
+        raise error
+    return error.log_start if error.log_start > position else wanted.end

@@ -79,6 +79,20 @@ def test_a_task_reads_its_range(filled: EmbeddedBroker) -> None:
     assert offsets(read(piece(filled, 7, 2))) == [2, 3, 4, 5, 6]
 
 
+def test_a_task_fetches_mebibytes_at_a_time(filled: EmbeddedBroker) -> None:
+    """A fetch has a price of its own; whoever wants less says so."""
+    for client, most in (({}, 4 << 20), ({"max.partition.fetch.bytes": "5000"}, 5000)):
+        filled.forget_requests()
+        offsets(read(piece(filled, 10, client=client)))
+        asked = {
+            each.partition_max_bytes
+            for entry in filled.requests("Fetch")
+            for topic in entry.body.topics
+            for each in topic.partitions
+        }
+        assert asked == {most}
+
+
 def test_a_worker_s_next_task_finds_the_connections_of_the_last(
     filled: EmbeddedBroker,
 ) -> None:
@@ -140,6 +154,12 @@ def test_an_attempt_without_time_is_not_begun(filled: EmbeddedBroker, left: floa
     assert connections(filled) == before
 
 
+def test_a_budget_below_a_second_is_begun_with(filled: EmbeddedBroker) -> None:
+    """What is too little for an attempt is measured by it."""
+    short = piece(filled, 10, budget=0.8, give_up_at=epoch_milliseconds() + 60_000)
+    assert short.left() == 0.8
+
+
 def test_a_clock_that_is_behind_gives_no_more_than_the_budget(filled: EmbeddedBroker) -> None:
     """A driver that lives in the future."""
     filled.freeze()
@@ -190,6 +210,20 @@ def test_a_batch_is_planned(filled: EmbeddedBroker) -> None:
     (task,) = planned(settings(filled, driverDeadlineMs="20000"), ("offset",))
     assert task.range == OffsetRange(TP, 0, 10)
     assert offsets(read(pickle.loads(pickle.dumps(task)))) == list(range(10))
+
+
+@pytest.mark.parametrize(("start", "end", "left"), [(2, 8, (4, 8)), (5, 12, (5, 10))])
+def test_a_plan_of_what_is_not_there_is_a_loss(
+    filled: EmbeddedBroker, start: int, end: int, left: tuple[int, int]
+) -> None:
+    """At its beginning or at its end; where it may be one, what is there is planned."""
+    filled.delete_records(TP, 4)
+    place = '{"orders": {"0": %d, "1": 0, "2": 0}}'
+    asked = {"startingOffsets": place % start, "endingOffsets": place % end}
+    with pytest.raises(DataLossException, match="what is to be read is not there"):
+        planned(settings(filled, **asked), ("offset",))
+    (task,) = planned(settings(filled, failOnDataLoss="false", **asked), ("offset",))
+    assert task.range == OffsetRange(TP, *left)
 
 
 def test_a_plan_ends_by_its_deadline(filled: EmbeddedBroker) -> None:

@@ -71,6 +71,19 @@ def test_nothing_is_fetched_beyond_the_end() -> None:
         assert holding(world) == 0
 
 
+@pytest.mark.parametrize("end", range(5, 13))
+def test_while_the_last_step_is_worked_on_nothing_is_fetched(end: int) -> None:
+    """Wherever the range ends in what a fetch brings: at its last record, or before it."""
+    world = written(40, size=100)
+    with ranger(world, max_partition_fetch_bytes=1000) as consumer:
+        got: list[int] = []
+        for records in consumer.read_range(A, 0, end):
+            got += offsets(records)[A]
+            world.clock.sleep(1.0)
+        assert got == list(range(end))
+        assert max(asked[0] for _, asked in fetches(world)) < end
+
+
 def test_while_a_step_is_worked_on_the_next_is_fetched() -> None:
     """So that whoever takes as long as the network waits for neither."""
     world = written(40, size=100)

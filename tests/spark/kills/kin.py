@@ -27,6 +27,7 @@ from tests.spark.kills.pipeline import Duty
 
 ROOT: Final = Path(__file__).parents[3]
 MARK: Final = "PROKURIST_KILLS"
+PROGRAM: Final = "tests.spark.kills.pipeline"
 SILENT: Final = """\
 appender.none.type = Null
 appender.none.name = none
@@ -43,6 +44,7 @@ LAST: Final = 20.0
 class Role(StrEnum):
     """What a process is to a pipeline."""
 
+    PROGRAM = "program"
     DRIVER = "driver"
     RUNNER = "runner"
     EXECUTOR = "executor"
@@ -53,6 +55,8 @@ def role_of(line: list[str], parents: list[str]) -> Role | None:
     """What a process is, by its command line and its parent's."""
     if any(each.endswith("python_streaming_source_runner") for each in line):
         return Role.RUNNER
+    if PROGRAM in line:
+        return Role.PROGRAM
     if any(each.endswith("SparkSubmit") for each in line):
         return Role.DRIVER
     if any(each.endswith("CoarseGrainedExecutorBackend") for each in line):
@@ -79,7 +83,7 @@ class Pipeline:
         self.stderr = folder / f"stderr-{self._mark}"
         with self.stderr.open("wb") as said:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.spark.kills.pipeline", duty.text()],
+                [sys.executable, "-m", PROGRAM, duty.text()],
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=said,
@@ -137,12 +141,17 @@ class Pipeline:
         return True
 
     def last_ones(self) -> list[str]:
-        """Wait for the program's end, and end what is left: what that was, in words."""
+        """Wait for the program's end, and end what is left: what that was, in words.
+
+        An executor is not told of: one that was still being started when its driver was
+        killed takes as long to notice as Spark likes. Whatever Python it has, is.
+        """
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(LAST)
         deadline = Deadline.after(self._clock.now(), LAST)
         while (left := self.all()) and not deadline.expired(self._clock.now()):
             self._clock.sleep(0.1)
+        left = [each for each in left if role_of(line(each), []) is not Role.EXECUTOR]
         told = [" ".join(line(each))[-160:] for each in left]
         self.close()
         return told

@@ -17,7 +17,7 @@ from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.kafka import RealKafka
 from tests.spark.kills.kin import Pipeline, Role
 from tests.spark.kills.pipeline import Duty
-from tests.spark.kills.sink import begun, rows, underway, value_of, wrongs
+from tests.spark.kills.sink import begun, done, rows, underway, value_of, wrongs
 
 PARTITIONS: Final = 2
 LOCAL, CLUSTER = "local[2,3]", "local-cluster[2,1,1024]"
@@ -26,22 +26,37 @@ VICTIMS: Final = {
     CLUSTER: (Role.DRIVER, Role.RUNNER, Role.WORKER, Role.EXECUTOR),
 }
 """Who can be killed. In a local Spark the driver is the executor."""
+MOST: Final = 4
+"""Batches, at most, from a query's beginning to a blow."""
 LONGEST: Final = 3.0
-"""Seconds, at most, from a query's beginning to a blow."""
+"""Seconds, at most, from the end of those to it."""
 WITHIN: Final = 240.0
 """Seconds for whatever is waited for, on a machine that is shared."""
+TOO_SLOW: Final = "Python worker failed to connect back"
+"""What Spark says when a Python of its own has not started within ten seconds: a machine
+has too much to do, and nobody's rows are judged by it."""
 TICK: Final = 0.05
 BURST: Final = 3
 """Records of each partition that are written in a tick."""
 FIRST: Final = 2000
 """Records of each partition that are there before."""
+FAR: Final = 0.02
+"""Seconds that a byte is on its way to the broker, and as many back: so a task is reading
+for most of a batch, and can be met in the middle."""
 
 
 @dataclass(frozen=True)
 class Blow:
-    """Who is killed, and how long after the query has begun."""
+    """Who is killed, and when.
+
+    Attributes:
+        role: Who.
+        batches: How many are done by then, since the query was begun or struck last.
+        after: Seconds from there.
+    """
 
     role: Role
+    batches: int
     after: float
 
 
@@ -60,7 +75,10 @@ class Round:
     blows: tuple[Blow, ...]
 
     def __str__(self) -> str:
-        blows = ", ".join(f"{blow.role} at {blow.after:.1f} s" for blow in self.blows)
+        blows = ", ".join(
+            f"{blow.role} {blow.after:.1f} s after {blow.batches} batches"
+            for blow in self.blows
+        )
         return f"{self.master} from {self.begins}, {blows}"
 
 
@@ -70,7 +88,9 @@ def drawn(seed: int) -> Iterator[Round]:
     while True:
         for master, victims in VICTIMS.items():
             order = lot.sample(victims, len(victims))
-            blows = tuple(Blow(role, lot.uniform(0.0, LONGEST)) for role in order)
+            blows = tuple(
+                Blow(role, lot.randrange(MOST + 1), lot.uniform(0.0, LONGEST)) for role in order
+            )
             yield Round(master, lot.choice(("earliest", "latest")), blows)
 
 
@@ -83,6 +103,8 @@ class Outcome:
         rows: How many rows were written once.
         struck: Who was killed how often.
         underway: How many of them while a batch was.
+        first: How many of those while the first batch of all was, or was still to come.
+        slow: How often Spark found a Python of its own too slow in starting.
         failed_after: Seconds from a runner's end to its query's.
         wrongs: What must not be, in words.
     """
@@ -91,6 +113,8 @@ class Outcome:
     rows: int = 0
     struck: Counter[Role] = field(default_factory=Counter)
     underway: int = 0
+    first: int = 0
+    slow: int = 0
     failed_after: list[float] = field(default_factory=list)
     wrongs: list[str] = field(default_factory=list)
 
@@ -100,8 +124,9 @@ class Outcome:
         failed = f"{max(self.failed_after):.1f} s" if self.failed_after else "-"
         told = [
             f"{self.rounds} rounds, {self.rows} rows, killed: {struck or 'nobody'}",
-            f"{self.underway} of them within a batch",
+            f"{self.underway} of them within a batch, {self.first} within the very first",
             f"a query failed {failed} after its runner, at most",
+            f"Spark found its Python too slow in starting {self.slow} times",
         ]
         told += [f"WRONG: {each}" for each in self.wrongs]
         return "\n".join(told if self.wrongs else [*told, "nothing was wrong"])
@@ -120,6 +145,7 @@ class Writer:
                 "bootstrap.servers": bootstrap,
                 "enable.idempotence": True,
                 "linger.ms": 5,
+                "batch.num.messages": 100,
                 "log_level": 0,
             }
         )
@@ -157,11 +183,13 @@ class Life:
         self._lot = random.Random(repr(plan))  # noqa: S311 - a lot to be drawn again
         self._clock = MonotonicClock()
         self._writer = Writer(kafka.direct_bootstrap, self._topic)
+        self._starts: dict[int, int] | None = None
         self._duty = Duty(
             str(folder),
             plan.master,
             {
-                "kafka.bootstrap.servers": kafka.direct_bootstrap,
+                "kafka.bootstrap.servers": kafka.bootstrap,
+                "kafka.max.partition.fetch.bytes": "2000",
                 "subscribe": self._topic,
                 "startingOffsets": plan.begins,
                 "maxOffsetsPerTrigger": "1000",
@@ -179,10 +207,11 @@ class Life:
         try:
             for blow in self._plan.blows:
                 self._until(lambda: self._pipeline.reads)
+                self._read_on(blow.batches)
                 self._wait(blow.after)
                 self._strike(blow.role)
             self._until(lambda: self._pipeline.reads)
-            self._wait(LONGEST)
+            self._read_on(MOST)
             # What comes later is none of the last trigger's.
             self._writes = False
             self._writer.flush()
@@ -195,10 +224,15 @@ class Life:
         finally:
             self._pipeline.close()
 
+    def _read_on(self, batches: int) -> None:
+        due = done(self._duty.checkpoint) + batches
+        self._until(lambda: done(self._duty.checkpoint) >= due)
+
     def _strike(self, role: Role) -> None:
         outcome, pipeline = self._outcome, self._pipeline
         self._until(lambda: pipeline.strike(role, self._lot))
         outcome.underway += underway(self._duty.checkpoint)
+        outcome.first += done(self._duty.checkpoint) == 0
         outcome.struck[role] += 1
         if role is Role.DRIVER:
             self._leave()
@@ -206,19 +240,34 @@ class Life:
         elif role is Role.RUNNER:
             since = self._clock.now()
             self._expected += 1
-            self._until(lambda: pipeline.count("failed") >= self._expected)
+            self._until(lambda: len(self._failures()) >= self._expected)
             outcome.failed_after.append(self._clock.now() - since)
 
     def _leave(self) -> None:
         """Have a pipeline end that has come to its end: nothing is left of it."""
         for each in self._pipeline.last_ones():
             self._wrong(f"left behind: {each}")
-        failures = [words for kind, words in self._pipeline.happened() if kind == "failed"]
+        failures = self._failures()
+        self._outcome.slow += self._pipeline.count("failed") - len(failures)
         if len(failures) > self._expected:
             self._wrong(f"the query has failed by itself: {failures}")
 
+    def _failures(self) -> list[str]:
+        """Why the query has failed, each time; but for those that were Spark's own doing."""
+        happened = self._pipeline.happened()
+        failures = [words for kind, words in happened if kind == "failed"]
+        return [each for each in failures if TOO_SLOW not in each]
+
     def _judge(self) -> None:
-        starts, ends = begun(self._duty.checkpoint, self._topic), self._writer.written
+        starts, ends = self._starts, self._writer.written
+        if starts is None:
+            self._wrong("its first offsets do not say where it began")
+            return
+        # What was there before is read, or is not, and nothing else is known of a beginning.
+        late = self._plan.begins == "latest"
+        for partition, start in starts.items():
+            if start < FIRST if late else start != 0:
+                self._wrong(f"partition {partition} was begun at {start}")
         for each in wrongs(rows(self._duty.rows), starts, ends):
             self._wrong(each)
         self._outcome.rounds += 1
@@ -245,6 +294,9 @@ class Life:
     def _tick(self) -> None:
         if self._writes:
             self._writer.write(BURST)
+        # Spark throws its first offsets away some day.
+        if self._starts is None:
+            self._starts = begun(self._duty.checkpoint, self._topic)
         self._clock.sleep(TICK)
 
 
@@ -259,7 +311,10 @@ def run(
     outcome = Outcome()
     for number, plan in enumerate(plans, 1):
         said = len(outcome.wrongs)
-        with tempfile.TemporaryDirectory(prefix="kills-", ignore_cleanup_errors=True) as folder:
+        with (
+            tempfile.TemporaryDirectory(prefix="kills-", ignore_cleanup_errors=True) as folder,
+            kafka.proxy().delay(FAR),
+        ):
             Life(kafka, Path(folder), plan, outcome).play()
         say(f"round {number}: {plan}")
         for each in outcome.wrongs[said:]:

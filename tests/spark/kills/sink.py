@@ -51,11 +51,14 @@ def rows(folder: Path) -> Iterator[Row]:
         )
 
 
-def begun(checkpoint: Path, topic: str) -> dict[int, int]:
-    """Where a query has begun, as its first offsets say."""
-    text = (checkpoint / "offsets" / "0").read_text().splitlines()[-1]
-    start = SourceOffset.of(text, "the first offsets").start
-    assert start is not None, text
+def begun(checkpoint: Path, topic: str) -> dict[int, int] | None:
+    """Where a query has begun, as its first offsets say; None if they do not, or not yet."""
+    path = checkpoint / "offsets" / "0"
+    if not path.exists():
+        return None
+    start = SourceOffset.of(path.read_text().splitlines()[-1], "the first offsets").start
+    if start is None:
+        return None
     return {tp.partition: at for tp, at in start.items() if tp.topic == topic}
 
 
@@ -64,6 +67,11 @@ def numbers(folder: Path) -> list[int]:
     if not folder.exists():
         return []
     return sorted(int(each.name) for each in folder.iterdir() if each.name.isdigit())
+
+
+def done(checkpoint: Path) -> int:
+    """How many batches are over."""
+    return max(numbers(checkpoint / "commits"), default=-1) + 1
 
 
 def underway(checkpoint: Path) -> bool:

@@ -12,14 +12,14 @@ from prokurist.testing.kafka.java import find_java
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
 from tests.spark.kills import rounds, steady
-from tests.spark.kills.kin import Role, role_of
+from tests.spark.kills.kin import PROGRAM, Role, role_of
 from tests.spark.kills.rounds import CLUSTER, LOCAL, VICTIMS, Blow, Round, drawn
 from tests.spark.kills.sink import Row, value_of, wrongs
 from tests.spark.kills.steady import Held, Sample
 
 ROUNDS = [
-    Round(LOCAL, "latest", (Blow(Role.WORKER, 0.3), Blow(Role.DRIVER, 0.6))),
-    Round(CLUSTER, "earliest", (Blow(Role.EXECUTOR, 0.4), Blow(Role.RUNNER, 0.8))),
+    Round(LOCAL, "latest", (Blow(Role.WORKER, 0, 0.3), Blow(Role.DRIVER, 1, 0.6))),
+    Round(CLUSTER, "earliest", (Blow(Role.EXECUTOR, 1, 0.4), Blow(Role.RUNNER, 0, 0.8))),
 ]
 """Everybody once, in as few starts of Spark as that takes."""
 
@@ -37,9 +37,9 @@ def _java() -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("_java")
 @pytest.mark.parametrize("plan", ROUNDS, ids=lambda plan: plan.master.split("[")[0])
-def test_what_is_killed_is_gone_on_from(prokurist_kafka: RealKafka, plan: Round) -> None:
+def test_what_is_killed_is_gone_on_from(prokurist_own_kafka: RealKafka, plan: Round) -> None:
     """Driver, its source's process, executor or worker: each row is written once."""
-    outcome = rounds.run(prokurist_kafka, [plan])
+    outcome = rounds.run(prokurist_own_kafka, [plan])
     assert not outcome.wrongs, outcome.summary()
     assert outcome.rows > 0
     assert set(outcome.struck) == {blow.role for blow in plan.blows}
@@ -77,6 +77,7 @@ DAEMON = ["python3", "-m", "pyspark.daemon", "pyspark.worker"]
         (["java", "org.apache.spark.deploy.SparkSubmit", "pyspark-shell"], [], Role.DRIVER),
         (["java", "org.apache.spark.executor.CoarseGrainedExecutorBackend"], [], Role.EXECUTOR),
         (["python3", "-m", RUNNER], ["java"], Role.RUNNER),
+        (["python3", "-m", PROGRAM, "{}"], ["python3"], Role.PROGRAM),
         (DAEMON, DAEMON, Role.WORKER),
         (DAEMON, ["java"], None),
         ([*DAEMON[:3], "pyspark.sql.worker.create_data_source"], DAEMON, None),
@@ -127,14 +128,19 @@ def test_the_check_of_rows_can_fail(fault: Callable[[list[Row]], None]) -> None:
 
 def life() -> steady.Outcome:
     """A long life as it should be."""
-    held = {1: (Role.RUNNER, 10, 3, 50 << 20), 2: (Role.WORKER, 12, 4, 60 << 20)}
+    held = {
+        1: (Role.RUNNER, 10, 3, 50 << 20),
+        2: (Role.WORKER, 12, 4, 60 << 20),
+        3: (Role.PROGRAM, 9, 2, 70 << 20),
+        4: (Role.DRIVER, 300, 80, 600 << 20),
+    }
     return steady.Outcome(100, [Sample(batch, 5, held) for batch in range(0, 100, 5)])
 
 
 def last(outcome: steady.Outcome, held: Held) -> None:
     """Have one process hold something else in the end."""
     sample = outcome.samples[-1]
-    pid = 1 if held[0] is Role.RUNNER else 2
+    (pid,) = (each for each, its in sample.held.items() if its[0] is held[0])
     outcome.samples[-1] = replace(sample, held=sample.held | {pid: held})
 
 
@@ -158,10 +164,21 @@ def grows(outcome: steady.Outcome) -> None:
     last(outcome, (Role.RUNNER, 10, 3, 80 << 20))
 
 
+def swells(outcome: steady.Outcome) -> None:
+    """The JVM, too, opens something for each batch."""
+    last(outcome, (Role.DRIVER, 390, 80, 900 << 20))
+
+
 def dies(outcome: steady.Outcome) -> None:
     """Another worker for each batch."""
     outcome.samples = [
-        replace(each, held={1: each.held[1], 99 + each.batch: each.held[2]})
+        replace(
+            each,
+            held={
+                99 + each.batch if its[0] is Role.WORKER else pid: its
+                for pid, its in each.held.items()
+            },
+        )
         for each in outcome.samples
     ]
 
@@ -176,7 +193,10 @@ def early(outcome: steady.Outcome) -> None:
     outcome.samples = outcome.samples[:10]
 
 
-@pytest.mark.parametrize("fault", [connects, opens, starts, grows, dies, speaks, early])
+FAULTS = [connects, opens, starts, grows, swells, dies, speaks, early]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_the_check_of_a_long_life_can_fail(fault: Callable[[steady.Outcome], None]) -> None:
     """For each reason."""
     outcome = life()

@@ -223,6 +223,23 @@ def test_what_is_frozen_stays_frozen() -> None:
     assert len(seen) == 3
 
 
+def test_what_is_frozen_ends_no_later_than_its_log() -> None:
+    """Which may have been cut back since: no task is to wait for what was there once."""
+    bench = Bench()
+    bench.stream.freeze()
+    bench.brokers.logs[B] = (0, 15)
+    assert bench.latest(at(10, 12)) == at(10, 15)
+
+
+def test_a_new_partition_has_its_share_from_its_beginning_on() -> None:
+    """Of a log whose first records are gone already, too."""
+    bench = Bench(maxOffsetsPerTrigger="6", failOnDataLoss="false")
+    bench.brokers.logs[C] = (100, 110)
+    end = bench.latest(at(10, 20))
+    assert end == at(10, 20, 106)
+    assert bench.planned(at(10, 20), end) == {2: [100, 106]}
+
+
 def test_what_is_reported_is_where_the_logs_end() -> None:
     """And not how far a trigger goes."""
     bench = Bench(startingOffsets="earliest", maxOffsetsPerTrigger="6")

@@ -1,0 +1,131 @@
+"""Which clients a worker of Spark keeps from task to task, and which it closes."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from prokurist.errors import TimeoutException
+from prokurist.spark import worker_clients
+from prokurist.spark.worker_clients import MOST_CLIENTS, Clients
+
+
+@dataclass
+class PaperClient:
+    """What is lent.
+
+    Attributes:
+        config: What it was made of.
+        keys: What else.
+        closed: How often it was closed.
+    """
+
+    config: Mapping[str, str]
+    keys: Mapping[str, Any]
+    closed: int = 0
+
+    def close(self, _timeout: float, /) -> None:
+        """It is needed no more."""
+        self.closed += 1
+
+
+@pytest.fixture(autouse=True)
+def made(monkeypatch: pytest.MonkeyPatch) -> list[PaperClient]:
+    """All that are made, in their order."""
+    found: list[PaperClient] = []
+
+    def make(config: Mapping[str, str], **keys: Any) -> PaperClient:
+        found.append(PaperClient(config, keys))
+        return found[-1]
+
+    monkeypatch.setattr(worker_clients, "made", make)
+    return found
+
+
+def closings(made: list[PaperClient]) -> list[int]:
+    """How often each was closed."""
+    return [each.closed for each in made]
+
+
+def test_a_client_goes_from_task_to_task(made: list[PaperClient]) -> None:
+    """One that reads nothing but what it is told to; of another configuration, another."""
+    clients = Clients()
+    for name in ("a", "b", "a"):
+        with clients.lent({"client.id": name, "x": "y"}):
+            pass
+    assert [each.config["client.id"] for each in made] == ["a", "b"]
+    assert [each.keys for each in made] == [{"auto_offset_reset": "none"}] * 2
+    assert closings(made) == [0, 0]
+
+
+def test_a_client_is_one_task_s_at_a_time(made: list[PaperClient]) -> None:
+    """And of two alike one is kept, and the other closed."""
+    clients = Clients()
+    with clients.lent({}) as one, clients.lent({}) as other:
+        assert one is not other
+        assert len(clients) == 0
+    assert len(clients) == 1
+    assert sorted(closings(made)) == [0, 1]
+    with clients.lent({}):
+        assert len(made) == 2
+
+
+def fail() -> None:
+    """The task fails for its client's sake."""
+    raise TimeoutException("nobody answers")
+
+
+def give_up() -> None:
+    """The task is given up in between, as a LIMIT does."""
+    raise GeneratorExit
+
+
+@pytest.mark.parametrize(("end", "kept"), [(fail, 0), (give_up, 1)])
+def test_a_client_whose_task_failed_is_closed(
+    made: list[PaperClient], end: Callable[[], None], kept: int
+) -> None:
+    """And one whose task was given up is not."""
+    clients = Clients()
+    with pytest.raises((TimeoutException, GeneratorExit)), clients.lent({}):
+        end()
+    assert len(clients) == kept
+    assert closings(made) == [1 - kept]
+
+
+def test_who_has_not_been_asked_for_the_longest_is_closed(made: list[PaperClient]) -> None:
+    """Asked for again in between, it is none of those."""
+    clients = Clients()
+    for nth in (*range(MOST_CLIENTS), 0, MOST_CLIENTS):
+        with clients.lent({"client.id": str(nth)}):
+            pass
+    assert closings(made) == [0, 1, *[0] * (MOST_CLIENTS - 1)]
+    assert len(clients) == MOST_CLIENTS
+
+
+def test_copies_that_a_fork_has_made_are_left_alone(
+    made: list[PaperClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither used nor closed, nor kept."""
+    clients = Clients()
+    with clients.lent({}):
+        pass
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    with clients.lent({}):
+        pass
+    assert len(made) == 2
+    assert len(clients) == 1
+    clients.close()
+    assert closings(made) == [0, 1]
+
+
+def test_those_that_are_free_can_be_closed(made: list[PaperClient]) -> None:
+    """All of them."""
+    clients = Clients()
+    for name in ("a", "b"):
+        with clients.lent({"client.id": name}):
+            pass
+    clients.close()
+    assert closings(made) == [1, 1]
+    assert len(clients) == 0
