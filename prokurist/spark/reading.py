@@ -91,7 +91,7 @@ def read(piece: Piece) -> Iterator[Any]:
 def _records(consumer: KafkaConsumer, piece: Piece) -> Iterator[ConsumerRecords]:
     """The records of a range, without those that are gone if they need not be there."""
     wanted = piece.range
-    start = wanted.start
+    start, cut_at = wanted.start, None
     while start < wanted.end:
         try:
             yield from consumer.read_range(
@@ -106,7 +106,8 @@ def _records(consumer: KafkaConsumer, piece: Piece) -> Iterator[ConsumerRecords]
                     f"left"
                 ) from error
             log.warning("records of %s are gone, and are passed over: %s", wanted, error)
-            start = following
+            # What this client knew may have been an older log: what is there is read now.
+            start, cut_at = (wanted.end if following == cut_at else following), following
         else:
             return
 
@@ -114,6 +115,8 @@ def _records(consumer: KafkaConsumer, piece: Piece) -> Iterator[ConsumerRecords]
 def _after_loss(error: OffsetOutOfRangeException, wanted: OffsetRange) -> int:
     """Where reading goes on after what is gone."""
     position = error.offsets.get(wanted.partition, wanted.start)
-    if isinstance(error, LogTruncationException) or error.log_start is None:
+    if isinstance(error, LogTruncationException):
+        return position
+    if error.log_start is None:
         return wanted.end
     return min(error.log_start, wanted.end) if error.log_start > position else wanted.end
