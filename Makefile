@@ -20,13 +20,14 @@ demo: .venv/ready ## see it at work: a broker, frozen and thawed; a real Kafka w
 demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; a real Kafka with KAFKA=1
 	@KAFKA="$(KAFKA)" $(PY) docs/demo_spark.py
 
-# Against a real Kafka tests mostly wait; meanwhile run those that compute. Those with a real
-# Spark are a run of their own, until all of them hold.
+# Against a real Kafka tests mostly wait; meanwhile run those that compute, and after them those
+# with a real Spark: a run of their own, since its callbacks have threads as they like.
 REAL := tests/broker tests/chaos tests/soak
-test: .venv/ready ## all tests that this machine can run but Spark's, skips counted by reason
+test: .venv/ready ## all tests that this machine can run, skips counted by reason
 	@mkdir -p build; $(PYTEST) $(REAL) > build/real.txt 2>&1 & real=$$!; \
 	$(PYTEST) $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
-	echo "== $(REAL)"; wait $$real; real=$$?; cat build/real.txt; exit $$(( rest | real ))
+	echo "== tests/spark"; $(PYTEST) tests/spark; spark=$$?; \
+	echo "== $(REAL)"; wait $$real; real=$$?; cat build/real.txt; exit $$(( rest | spark | real ))
 
 test-spark: .venv/ready ## with a real Spark, and its own Kafka connector beside ours
 	$(PYTEST) tests/spark

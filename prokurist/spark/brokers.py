@@ -13,7 +13,11 @@ from typing import Final
 from uuid import UUID
 
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.errors import ConfigException, UnknownTopicOrPartitionException
+from prokurist.errors import (
+    ConfigException,
+    TimeoutException,
+    UnknownTopicOrPartitionException,
+)
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.spark.selecting import Matching, Partitions, Selection
 from prokurist.spark.worker_clients import CLOSE, made
@@ -48,10 +52,18 @@ class Brokers:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Bound all that is asked in here."""
+        """Bound all that is asked in here.
+
+        Raises:
+            TimeoutException: The time was over; which question has met its end is a matter of
+                chance, so the option that gives more is named.
+        """
         self._deadline = Deadline.after(self._clock.now(), seconds)
         try:
             yield
+        except TimeoutException as error:
+            error.add_note(f"All of this step had the {seconds:g} s of driverDeadlineMs.")
+            raise
         finally:
             self._deadline = None
 

@@ -91,7 +91,7 @@ def read(piece: Piece) -> Iterator[Any]:
 def _records(consumer: KafkaConsumer, piece: Piece) -> Iterator[ConsumerRecords]:
     """The records of a range, without those that are gone if they need not be there."""
     wanted = piece.range
-    start = wanted.start
+    start, cut_at = wanted.start, None
     while start < wanted.end:
         try:
             yield from consumer.read_range(
@@ -104,8 +104,10 @@ def _records(consumer: KafkaConsumer, piece: Piece) -> Iterator[ConsumerRecords]
                     f"or the topic was made anew. Set failOnDataLoss to false to read what is "
                     f"left"
                 ) from error
-            start = _after_loss(error, wanted)
+            following = _after_loss(error, wanted)
             log.warning("records of %s are gone, and are passed over: %s", wanted, error)
+            # What this client knew may have been an older log: what is there is read now.
+            start, cut_at = (wanted.end if following == cut_at else following), following
         else:
             return
 
@@ -118,7 +120,7 @@ def _after_loss(error: OffsetOutOfRangeException, wanted: OffsetRange) -> int:
     """
     position = error.offsets.get(wanted.partition, wanted.start)
     if isinstance(error, LogTruncationException):
-        return wanted.end
+        return position
     if error.log_start is None:
         # What is left may be all but the first record: another attempt will know.
         raise error

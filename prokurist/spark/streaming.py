@@ -8,9 +8,11 @@ has written down once and cannot read would stop the query for ever.
 
 Invariants: each step has one deadline. Where reading began stands in the first end, as
 `$init`, because Spark keeps it nowhere else; an end that is nothing but the beginning is
-recognised by that. A partition that is new begins where its log does. Under `availableNow`
-nothing is read beyond where the logs ended at its start, and a step that cannot be made is
-an error: to read nothing would mean that all is read.
+recognised by that. A partition that is new begins where its log does. A log that is shorter
+than it was is a loss; where that is borne, the stream goes back to its end, as with Spark's
+own source, and what comes from then on is read. Under `availableNow` nothing is read beyond
+where the logs ended at its start, and a step that cannot be made is an error: to read
+nothing would mean that all is read.
 """
 
 import logging
@@ -222,9 +224,13 @@ class Stream:
         last = dict(logs.last)
         if self._target is not None:
             target = self._target
-            last = {tp: min(end, target[tp]) for tp, end in last.items() if tp in target}
-        # A log that is shorter than it was is read on when it has grown again.
-        last = {tp: max(end, begun.get(tp, 0)) for tp, end in last.items()}
+            last = {
+                # A log that is shorter than it was is gone on with at its end, and is the only
+                # one that goes back.
+                tp: min(end, max(target[tp], begun.get(tp, 0)))
+                for tp, end in last.items()
+                if tp in target
+            }
         if not limited:
             return last
         waited = (self._clock.now() - self._took_at) * 1000

@@ -181,6 +181,19 @@ def test_what_went_between_plan_and_read(filled: EmbeddedBroker) -> None:
     assert list(read(piece(filled, 15, 12, **borne))) == []
 
 
+def test_what_was_made_anew_is_read_by_a_worker_that_knew_the_old_one(
+    filled: EmbeddedBroker,
+) -> None:
+    """The driver has planned it by what there is; so far as it is there, it is read."""
+    borne = {"fail_on_data_loss": False}
+    assert offsets(read(piece(filled, 10, **borne))) == list(range(10))
+    filled.recreate_topic("orders")
+    for nth in range(6):
+        filled.append(TP, b"%d" % nth)
+    assert offsets(read(piece(filled, 6, 4, **borne))) == [4, 5]
+    assert list(read(piece(filled, 12, 8, **borne))) == []
+
+
 def test_a_client_of_another_process_is_not_used(filled: EmbeddedBroker) -> None:
     """A worker that was forked after a task builds its own, and closes no copy."""
     offsets(read(piece(filled, 10)))
@@ -234,6 +247,7 @@ def test_a_plan_ends_by_its_deadline(filled: EmbeddedBroker) -> None:
         planned(settings(filled, driverDeadlineMs="1500"), ("offset",))
     assert time.monotonic() - began < 1.5 + LATE
     assert caught.value.operation == "partitions_for"
+    assert caught.value.__notes__ == ["All of this step had the 1.5 s of driverDeadlineMs."]
 
 
 def test_what_is_selected(filled: EmbeddedBroker) -> None:

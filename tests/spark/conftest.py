@@ -106,6 +106,7 @@ def spark() -> "Iterator[SparkSession]":
         sql.SparkSession.builder.master("local[2,3]")
         .config("spark.jars", ",".join(map(str, jars)))
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .getOrCreate()
     )

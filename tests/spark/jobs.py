@@ -1,10 +1,14 @@
 """What the tests of `format("prokurist")` share: topics with something in them, and readers."""
 
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import confluent_kafka
+import psutil
 from confluent_kafka.admin import AdminClient
 
 from prokurist.testing.kafka import RealKafka
@@ -39,10 +43,15 @@ def offsets(frame: "DataFrame") -> dict[int, list[int]]:
     return {number: sorted(found[number]) for number in sorted(found)}
 
 
+def save(frame: "DataFrame") -> None:
+    """Read all of it, for nobody."""
+    frame.write.format("noop").mode("overwrite").save()
+
+
 def refusal(spark: "SparkSession", format_: str, given: Mapping[str, str]) -> str | None:
     """Why a batch cannot be read; None if it can."""
     try:
-        batch(spark, format_, given).write.format("noop").mode("overwrite").save()
+        save(batch(spark, format_, given))
     except Exception as error:  # noqa: BLE001 - whatever either source raises
         return str(error)
     return None
@@ -53,18 +62,98 @@ def stream_to(
     format_: str,
     given: Mapping[str, str],
     folder: Any,
+    *,
+    behind: Path | None = None,
     **trigger: Any,
 ) -> "StreamingQuery":
-    """A query that writes what it reads to parquet files, with a checkpoint beside them."""
+    """A query that writes what it reads to parquet files, with a checkpoint beside them.
+
+    Args:
+        spark: The session.
+        format_: Which source.
+        given: Its options.
+        folder: Where the files are.
+        behind: The folder of a gate that what is read has to pass; None for no gate.
+        trigger: Spark's; what is there now, once, if there is none.
+    """
     frame = spark.readStream.format(format_).options(**given).load()
+    frame = frame.select("partition", "offset", "value")
     return (
-        frame.select("partition", "offset", "value")
+        (frame if behind is None else gated(frame, behind))
         .writeStream.format("parquet")
         .option("path", f"{folder}/out")
         .option("checkpointLocation", f"{folder}/checkpoint")
         .trigger(**(trigger or {"availableNow": True}))
         .start()
     )
+
+
+def gated(frame: "DataFrame", folder: Path) -> "DataFrame":
+    """The same rows; but none comes before somebody opens the gate in a folder.
+
+    So the tasks that have begun have what they had read when it was reached, and the others
+    have not begun.
+    """
+    reached, is_open = folder / "reached", folder / "open"
+
+    def passed(offset: int) -> int:
+        reached.touch()
+        while not is_open.exists():
+            time.sleep(0.02)
+        return offset
+
+    # An Arrow one would want pandas.
+    gate = import_module("pyspark.sql.functions").udf(passed, "bigint", useArrow=False)
+    return frame.withColumn("offset", gate("offset"))
+
+
+def finish(query: "StreamingQuery") -> None:
+    """Wait for the end of a query that has one."""
+    assert query.awaitTermination(DONE), "the query has not ended"
+
+
+def until(question: Callable[[], Any], within: float = DONE) -> None:
+    """Wait until it is true."""
+    began = time.monotonic()
+    while not question():
+        assert time.monotonic() - began < within, "never true"
+        time.sleep(0.1)
+
+
+def rows(query: "StreamingQuery") -> int:
+    """How many rows a query has read, as far as it tells; one that has failed says why."""
+    failed = query.exception()
+    if failed is not None:
+        raise failed
+    return sum(each.numInputRows or 0 for each in query.recentProgress)
+
+
+def runners() -> list[psutil.Process]:
+    """The processes that Spark runs beside its driver for sources."""
+    return [
+        each
+        for each in psutil.Process().children(recursive=True)
+        if "python_streaming_source_runner" in " ".join(command(each))
+    ]
+
+
+def workers() -> list[psutil.Process]:
+    """The processes in which tasks read."""
+    return [
+        each
+        for each in psutil.Process().children(recursive=True)
+        if "pyspark.daemon" in " ".join(command(each))
+        and command(each.parent() or each)
+        and "pyspark.daemon" in " ".join(command(each.parent() or each))
+    ]
+
+
+def command(process: psutil.Process) -> list[str]:
+    """How a process was started; nothing for one that has ended."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
 
 
 def written_out(spark: "SparkSession", folder: Any) -> dict[int, list[int]]:
@@ -97,10 +186,17 @@ def produce(
     assert producer.flush(30) == 0
 
 
+def write(kafka: RealKafka, topic: str, count: int, partitions: int = 2) -> None:
+    """So many records, evenly over the partitions."""
+    produce(
+        kafka, topic, ({"value": b"%d" % n, "partition": n % partitions} for n in range(count))
+    )
+
+
 def transaction(
     kafka: RealKafka, topic: str, values: Iterable[bytes], *, committed: bool
 ) -> None:
-    """Write records in a transaction, and end it."""
+    """Write records in a transaction, each with a key, and end it."""
     producer = confluent_kafka.Producer(
         {
             "bootstrap.servers": kafka.direct_bootstrap,
@@ -111,7 +207,7 @@ def transaction(
     producer.init_transactions(30)
     producer.begin_transaction()
     for value in values:
-        producer.produce(topic, value, partition=0)
+        producer.produce(topic, value, key=value, partition=0)
     producer.flush(30)
     if committed:
         producer.commit_transaction(30)

@@ -4,6 +4,7 @@ import logging
 import secrets
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +16,10 @@ from prokurist import KafkaConsumer, TimeoutException, TopicPartition
 from prokurist.events.clock import MonotonicClock
 from prokurist.spark import GroupInUseException
 from prokurist.testing.kafka import RealKafka
+from tests.spark.jobs import OURS, options
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from prokurist.spark import CommitListener
@@ -187,6 +189,48 @@ def test_metrics_are_served_while_a_query_runs_and_gone_after_it(
     eventually(lambda: not scraped())
 
 
+def test_the_lag_is_seen_while_a_batch_takes_long(
+    spark: "SparkSession",
+    prokurist_kafka: RealKafka,
+    watched: Watch,
+    write: Write,
+    topic: str,
+    name: str,
+    tmp_path: Path,
+    eventually: Eventually,
+) -> None:
+    """It rises with what is written meanwhile, and is over with the batch."""
+    from prokurist.metrics.queries import QUERIES
+
+    go_on = threading.Event()
+
+    def keep(_frame: "DataFrame", batch: int) -> None:
+        assert batch == 0 or go_on.wait(60)
+
+    def lag() -> tuple[int | None, float]:
+        found = [each for each in QUERIES.read(10) if each.query == name]
+        return (found[0].lag, found[0].lag_seconds or 0.0) if found else (None, 0.0)
+
+    write(topic, 100)
+    watched()
+    given = options(prokurist_kafka, topic, startingOffsets="earliest")
+    frame = spark.readStream.format(OURS).options(**given).load()
+    writer = frame.writeStream.foreachBatch(keep).queryName(name)
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    try:
+        eventually(lambda: lag() == (0, 0.0))
+        for written in (50, 100):
+            write(topic, 50)
+            eventually(lambda: lag()[0] == written)  # noqa: B023 - asked at once
+        _, age = lag()
+        eventually(lambda: lag()[1] > age + 1.0)
+        go_on.set()
+        eventually(lambda: lag() == (0, 0.0))
+    finally:
+        go_on.set()
+        query.stop()
+
+
 def test_a_group_with_members_refuses_and_nobody_is_rebalanced(
     prokurist_kafka: RealKafka,
     watched: Watch,
@@ -218,6 +262,7 @@ def test_a_group_with_members_refuses_and_nobody_is_rebalanced(
     assert f"group {name!r}" in told[0]
 
 
+@pytest.mark.parametrize("silence", ["swallow", "refuse"])
 def test_a_silent_broker_costs_the_query_nothing_and_flush_its_time(
     prokurist_kafka: RealKafka,
     watched: Watch,
@@ -226,15 +271,22 @@ def test_a_silent_broker_costs_the_query_nothing_and_flush_its_time(
     topic: str,
     name: str,
     group_has: Any,
+    silence: str,
 ) -> None:
-    """Only the listener's way is silent: the query goes on, and later its group has it all."""
+    """Only the listener's way is silent: the query goes on, and later its group has it all.
+
+    Its broker answers nothing, as a frozen one does, or cannot be connected to, as a dead one.
+    """
     clock = MonotonicClock()
     write(topic, 200)
     listener = watched(commit_deadline=1.0)
     query = start(topic, name)
     query.processAllAvailable()
     listener.flush(query)
-    prokurist_kafka.proxy().swallow()
+    proxy = prokurist_kafka.proxy()
+    getattr(proxy, silence)()
+    if silence == "refuse":
+        proxy.reset()
     for _ in range(3):
         write(topic, 50)
         query.processAllAvailable()

@@ -22,15 +22,16 @@ TP = TopicPartition("orders", 0)
 
 
 class PaperConsumer:
-    """A consumer whose first range cannot be read.
+    """A consumer whose first ranges cannot be read.
 
     Attributes:
         asked: Where the ranges that were asked for began.
     """
 
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: Exception, times: int) -> None:
         self.asked: list[int] = []
         self._error = error
+        self._times = times
 
     def read_range(
         self,
@@ -41,10 +42,10 @@ class PaperConsumer:
         *,
         stall_timeout: float,
     ) -> Iterator[Any]:
-        """Nothing, but for the first time."""
+        """Nothing, but for the first times."""
         assert stall_timeout == 20.0
         self.asked.append(start)
-        if len(self.asked) == 1:
+        if len(self.asked) <= self._times:
             raise self._error
         return iter(())
 
@@ -52,9 +53,11 @@ class PaperConsumer:
         """It is needed no more."""
 
 
-def asked(monkeypatch: pytest.MonkeyPatch, error: Exception, *, fails: bool) -> list[int]:
+def asked(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, *, fails: bool, times: int = 1
+) -> list[int]:
     """Where a task of 2 to 9 begins to read, and begins again."""
-    consumer = PaperConsumer(error)
+    consumer = PaperConsumer(error, times)
 
     def made(_config: Mapping[str, str], **_keys: Any) -> PaperConsumer:
         return consumer
@@ -94,10 +97,13 @@ def test_what_may_be_left_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) ->
         asked(monkeypatch, out_of_range(2, None), fails=False)
 
 
-def test_a_log_that_is_another_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has these offsets in it was not asked for."""
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_log_that_is_another_is_read_as_it_is_now(
+    monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """What this worker knew may have been an older one; a second time it is over."""
     error = LogTruncationException("other", offsets={TP: 5})
-    assert asked(monkeypatch, error, fails=False) == [2]
+    assert asked(monkeypatch, error, fails=False, times=times) == [2, 5]
 
 
 @pytest.mark.parametrize("log_start", [4, None])

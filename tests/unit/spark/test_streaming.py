@@ -303,14 +303,37 @@ def test_a_topic_that_was_made_anew_is_a_loss() -> None:
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_loss_may_be_borne(loss: str, caplog: pytest.LogCaptureFixture) -> None:
-    """What is left is read, and the log says what is not; nothing is read backwards."""
+    """What is left is read, and the log says what is not."""
     bench = Bench(failOnDataLoss="false")
     bench.brokers.logs = dict(LOSSES[loss][0])
     with caplog.at_level(logging.WARNING, "prokurist"):
         end = bench.latest(at(10, 20))
     assert "records are gone" in caplog.text
-    for number, until in end.get("t", {}).items():
-        assert until >= at(10, 20, 0)["t"][number]
+    assert end.get("t", {}) == {
+        str(tp.partition): last for tp, (_, last) in LOSSES[loss][0].items()
+    }
+    assert all(first < last for first, last in bench.planned(at(10, 20), end).values())
+
+
+def test_a_log_that_is_shorter_is_gone_on_with_at_its_end() -> None:
+    """Nothing is read of it, and what comes from then on is; as with Spark's own source."""
+    bench = Bench(failOnDataLoss="false")
+    bench.brokers.logs[B] = (0, 3)
+    end = bench.latest(at(10, 20))
+    assert end == at(10, 3)
+    assert bench.planned(at(10, 20), end) == {}
+    bench.brokers.logs[B] = (0, 5)
+    assert bench.latest(end) == at(10, 5)
+    assert bench.planned(end, at(10, 5)) == {1: [3, 5]}
+
+
+def test_where_the_logs_ended_is_no_way_back() -> None:
+    """`availableNow` may have looked at a leader that knew less than one before it."""
+    bench = Bench()
+    bench.brokers.logs[B] = (0, 19)
+    bench.stream.freeze()
+    bench.brokers.logs[B] = (0, 21)
+    assert bench.latest(at(10, 20)) == at(10, 20)
 
 
 def test_a_log_that_seems_shorter_is_looked_at_twice() -> None:
