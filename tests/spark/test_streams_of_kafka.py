@@ -264,18 +264,19 @@ def test_workers_that_are_killed_lose_nothing(
     have ended in between, the next one may lose it, and its own: two attempts at most.
     """
     given = options(prokurist_kafka, topic, startingOffsets="earliest", arrowBatchBytes=1000)
+    write(prokurist_kafka, topic, 2000)
     query = running(given)
-    seen, written = -1, 0
+    seen, written = -1, 1000
 
     def killed() -> bool:
-        """Whether enough tasks have lost their worker; if not, take another one's."""
+        """Whether enough attempts have lost their worker; else see to another batch's."""
         nonlocal seen, written
-        write(prokurist_kafka, topic, 2000)
-        written += 1000
         done = batches_done(tmp_path)
         if done > seen and (found := workers()):
             seen = done
             os.kill(found[0].pid, signal.SIGKILL)
+            write(prokurist_kafka, topic, 2000)
+            written += 1000
         return attempts_lost(spark, query) >= 2
 
     until(killed, 2 * DONE)
@@ -286,7 +287,7 @@ def test_workers_that_are_killed_lose_nothing(
 
 def batches_done(folder: Path) -> int:
     """How many batches of a query are done."""
-    return sum(each.name.isdigit() for each in (folder / "checkpoint" / "commits").iterdir())
+    return sum(each.name.isdigit() for each in (folder / "checkpoint" / "commits").glob("*"))
 
 
 def attempts_lost(spark: "SparkSession", query: "StreamingQuery") -> int:
