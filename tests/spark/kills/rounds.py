@@ -103,7 +103,7 @@ class Outcome:
         rows: How many rows were written once.
         struck: Who was killed how often.
         underway: How many of them while a batch was.
-        first: How many of those while the first batch of all was, or was still to come.
+        first: How many of them before the first batch of all was over.
         slow: How often Spark found a Python of its own too slow in starting.
         failed_after: Seconds from a runner's end to its query's.
         wrongs: What must not be, in words.
@@ -124,7 +124,7 @@ class Outcome:
         failed = f"{max(self.failed_after):.1f} s" if self.failed_after else "-"
         told = [
             f"{self.rounds} rounds, {self.rows} rows, killed: {struck or 'nobody'}",
-            f"{self.underway} of them within a batch, {self.first} within the very first",
+            f"{self.underway} of them within a batch, {self.first} before the first was over",
             f"a query failed {failed} after its runner, at most",
             f"Spark found its Python too slow in starting {self.slow} times",
         ]

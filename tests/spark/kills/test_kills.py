@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed")
 from tests.spark.kills import rounds, steady
 from tests.spark.kills.kin import PROGRAM, Role, role_of
 from tests.spark.kills.rounds import CLUSTER, LOCAL, VICTIMS, Blow, Round, drawn
-from tests.spark.kills.sink import Row, value_of, wrongs
+from tests.spark.kills.sink import Row, begun, value_of, wrongs
 from tests.spark.kills.steady import Held, Sample
 
 ROUNDS = [
@@ -124,6 +125,20 @@ def test_the_check_of_rows_can_fail(fault: Callable[[list[Row]], None]) -> None:
     assert not wrongs(iter(rows), *bounds)
     fault(rows)
     assert len(wrongs(iter(rows), *bounds)) == 1
+
+
+def test_a_beginning_is_what_the_first_offsets_say(tmp_path: Path) -> None:
+    """And nothing else: whoever was killed, they are the first that there were."""
+    offsets = tmp_path / "offsets"
+    assert begun(tmp_path, "t") is None
+    offsets.mkdir()
+    for end, start in (
+        ('{"t": {"0": 9}}', None),
+        ('{"t": {"0": 9}, "$init": {"t": {"0": 4}, "u": {"0": 1}}}', {0: 4}),
+    ):
+        (offsets / "0").write_text(f"v1\n{{}}\n{end}")
+        (offsets / "1").write_text('v1\n{}\n{"t": {"0": 12}, "$init": {"t": {"0": 7}}}')
+        assert begun(tmp_path, "t") == start
 
 
 def life() -> steady.Outcome:

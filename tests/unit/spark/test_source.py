@@ -1,0 +1,72 @@
+"""What Spark's questions to a batch become; without a Java."""
+
+import pickle
+
+import pytest
+
+pytest.importorskip("pyspark", "4.0", reason="PySpark is not installed")
+
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import LongType, StringType, StructType
+
+from prokurist.errors import ConfigException
+from prokurist.spark import source as module
+from prokurist.spark.options import Settings
+from prokurist.spark.source import Source
+
+GIVEN = {"kafka.bootstrap.servers": "b:9092", "subscribe": "orders"}
+
+
+def columns(*names: str) -> StructType:
+    """A schema of the user's."""
+    kinds = {"offset": LongType(), "topic": StringType()}
+    wanted = StructType()
+    for each in names:
+        wanted = wanted.add(each, kinds[each])
+    return wanted
+
+
+def test_it_is_called_as_it_is_written() -> None:
+    """And says what it has, with headers where they are asked for."""
+    assert Source.name() == "prokurist"
+    assert "headers" not in Source(dict(GIVEN)).schema()
+    assert "headers" in Source(GIVEN | {"includeHeaders": "true"}).schema()
+
+
+def test_an_option_that_is_none_is_refused_at_once() -> None:
+    """Before anybody is asked."""
+    with pytest.raises(ConfigException, match="subscribe"):
+        Source(GIVEN | {"subscrive": "bills"})
+
+
+def test_a_batch_has_the_columns_of_the_user_s_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In his order; what is planned is a task each."""
+
+    def planned(settings: Settings, wanted: tuple[str, ...]) -> list[object]:
+        return [settings, wanted]
+
+    monkeypatch.setattr(module, "planned", planned)
+    source = Source(dict(GIVEN))
+    reader = pickle.loads(pickle.dumps(source.reader(columns("offset", "topic"))))
+    settings, wanted = (each.value for each in reader.partitions())
+    assert settings == Settings.of(GIVEN)
+    assert wanted == ("offset", "topic")
+
+
+def test_a_batch_of_nothing_has_a_task_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark makes one in any case."""
+    monkeypatch.setattr(module, "planned", lambda *_: [])
+    monkeypatch.setattr(module, "read", lambda piece: iter((piece,)))
+    reader = Source(dict(GIVEN)).reader(columns("offset"))
+    (nothing,) = reader.partitions()
+    assert nothing.value is None
+    assert list(reader.read(nothing)) == []
+    assert list(reader.read(InputPartition("piece"))) == ["piece"]
+
+
+def test_a_stream_has_them_too() -> None:
+    """Where PySpark has streams of this kind."""
+    pytest.importorskip("pyspark", "4.2", reason="PySpark 4.2 is not installed")
+    reader = Source(dict(GIVEN)).streamReader(columns("offset"))
+    copy = pickle.loads(pickle.dumps(reader))
+    assert copy.__getstate__() == (Settings.of(GIVEN), ("offset",))
