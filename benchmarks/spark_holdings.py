@@ -5,6 +5,7 @@ Thread: the main one.
 
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +67,15 @@ def holdings() -> dict[str, float]:
     """What the Python processes below this one hold together."""
     found = {"processes": 0, "files": 0, "threads": 0, "MiB": 0.0}
     for each in psutil.Process().children(recursive=True):
-        if not each.name().startswith("python"):
-            continue
-        found["processes"] += 1
-        found["files"] += each.num_fds()
-        found["threads"] += each.num_threads()
-        found["MiB"] += each.memory_full_info().uss / (1 << 20)
+        with suppress(psutil.NoSuchProcess):  # Spark's helpers live for a moment.
+            if not each.name().startswith("python"):
+                continue
+            memory = each.memory_full_info().uss / (1 << 20)
+            files, threads = each.num_fds(), each.num_threads()
+            found["processes"] += 1
+            found["files"] += files
+            found["threads"] += threads
+            found["MiB"] += memory
     return found
 
 

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
     InputPartition,
 )
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
 from prokurist.spark.batches import TYPES
 from prokurist.spark.schema import COLUMNS, ddl
@@ -66,12 +68,15 @@ class MadeUpReader(DataSourceReader):
         )
 
 
-class MadeUpStream(DataSourceStreamReader):
+class MadeUpStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """The same for so many triggers."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self._options = options
         self._reader = MadeUpReader(options)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """Without it Spark would read all of it at once."""
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Nothing yet."""
@@ -105,8 +110,9 @@ def rows_made_up(partition: int, rows: int, size: int) -> Iterator[Any]:
         "timestamp": pa.array([0] * each, pa.int64()).view(TYPES["timestamp"]),
         "timestampType": pa.array([0] * each, pa.int32()),
     }
+    first = pa.array(range(each), pa.int64())
     schema = pa.schema([pa.field(name, TYPES[name]) for name in COLUMNS])
     for start in range(0, rows, each):
-        arrays["offset"] = pa.array(range(start, start + each), pa.int64())
+        arrays["offset"] = pc.add(first, start)
         batch = pa.RecordBatch.from_arrays([arrays[name] for name in COLUMNS], schema=schema)
         yield batch.slice(0, min(each, rows - start))

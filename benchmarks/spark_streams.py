@@ -22,7 +22,7 @@ from prokurist.testing.kafka import RealKafka
 
 PER_TRIGGER = 1_000_000
 FEW = 10
-FEW_TRIGGERS = 60
+FEW_TRIGGERS = 40
 WARM_AFTER = 10
 """Triggers of a few rows that are left out."""
 MANY_PARTITIONS = 100
