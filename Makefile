@@ -91,7 +91,7 @@ contracts: .venv/ready ## who may import whom
 verify-types: build/types/ready ## the public API is typed in full, seen from an installed wheel
 	@PATH="$$PWD/build/types/bin:$$PATH" $(PY) -m pyright --ignoreexternal --verifytypes prokurist
 
-BENCHMARKS := import_cost decode round_trip idle fairness metrics tracing overshoot rebalance consume
+BENCHMARKS := import_cost decode round_trip idle fairness metrics tracing overshoot rebalance consume spark
 
 bench: .venv/ready ## every benchmark, against peers in the same run: about an hour
 	$(PY) -m pip install -q -r benchmarks/requirements.txt

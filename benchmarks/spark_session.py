@@ -1,0 +1,104 @@
+"""The Spark and the topics that the sources are measured on, and what is made of rounds.
+
+Thread: the main one.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+from pyspark.sql import SparkSession
+from spark_made_up import MadeUp
+
+from prokurist.testing.kafka import KafkaUnavailable, RealKafka
+from prokurist.testing.kafka.jars import find_maven
+
+OURS, THEIRS, MADE_UP = "prokurist", "kafka", "made_up"
+"""The sources, as Spark knows them."""
+CONNECTOR = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.1",
+    "org.apache.commons:commons-pool2:2.12.1",
+)
+"""The jars of Spark's own source, as Maven names them."""
+
+Rounds = dict[str, list[float]]
+"""What each source's rounds came to."""
+
+
+def connector() -> list[Path] | None:
+    """The jars of Spark's own source, one by one; None where they cannot be had."""
+    jars: list[Path] = []
+    for each in CONNECTOR:
+        group, artifact, version = each.split(":")
+        home = Path.home() / ".m2/repository" / group.replace(".", "/") / artifact / version
+        jar = home / f"{artifact}-{version}.jar"
+        if not jar.exists():
+            try:
+                argv = [str(find_maven()), "-q", "-B", "dependency:get", "-Dtransitive=false"]
+            except KafkaUnavailable:
+                return None
+            if subprocess.run([*argv, f"-Dartifact={each}"], check=False).returncode:
+                return None
+        jars.append(jar)
+    return jars
+
+
+def session(jars: Sequence[Path]) -> SparkSession:
+    """One Spark for all sources; its workers find the one that makes rows up beside this."""
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    spark = (
+        SparkSession.builder.master("local[2,3]")
+        .config("spark.jars", ",".join(map(str, jars)))
+        .config("spark.driver.memory", "2g")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    spark.dataSource.register(MadeUp)
+    return spark
+
+
+def sparse_topic(kafka: RealKafka, partitions: int, count: int) -> str:
+    """A topic with a few records of 100 bytes in each partition."""
+    topic = kafka.unique_topic(partitions=partitions)
+    producer = confluent_kafka.Producer({"bootstrap.servers": kafka.direct_bootstrap})
+    for nth in range(count):
+        producer.produce(topic, b"x" * 100, partition=nth % partitions)
+    producer.flush(30)
+    return topic
+
+
+def timed(work: Callable[[], Any]) -> float:
+    """Seconds that it takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def medians(rounds: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """The median of each one's rounds."""
+    return {name: statistics.median(each) for name, each in rounds.items()}
+
+
+def ratio(rounds: Mapping[str, Sequence[float]], one: str, other: str) -> float | None:
+    """How many times the other's one's are: the median of the rounds, each beside its own.
+
+    Both sides of a round come one after the other, so what the machine does besides hits
+    both.
+    """
+    if not (rounds.get(one) and rounds.get(other)):
+        return None
+    pairs = zip(rounds[one], rounds[other], strict=True)
+    return statistics.median(mine / its for mine, its in pairs)
