@@ -182,7 +182,7 @@ def test_the_driver_s_error_comes_by_its_deadline_in_every_phase(
 
 
 @pytest.mark.parametrize(
-    ("kind", "stall", "silence"), [("batch", 60.0, "freeze"), ("stream", 6.0, "kill")]
+    ("kind", "stall", "silence"), [("batch", 60.0, "freeze"), ("stream", 10.0, "kill")]
 )
 def test_what_reads_fails_by_the_batch_s_deadline(
     spark: "SparkSession",
