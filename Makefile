@@ -21,15 +21,16 @@ demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; 
 	@KAFKA="$(KAFKA)" $(PY) docs/demo_spark.py
 
 # Against a real Kafka tests mostly wait; meanwhile run those that compute, and after them those
-# with a real Spark: a run of their own, since its callbacks have threads as they like.
+# with a real Spark: a run of their own, since its callbacks have threads as they like. Those of
+# them that take minutes are for make test-spark.
 REAL := tests/broker tests/chaos tests/soak
 test: .venv/ready ## all tests that this machine can run, skips counted by reason
 	@mkdir -p build; $(PYTEST) $(REAL) > build/real.txt 2>&1 & real=$$!; \
 	$(PYTEST) $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
-	echo "== tests/spark"; $(PYTEST) tests/spark; spark=$$?; \
+	echo "== tests/spark"; $(PYTEST) -m "not minutes" tests/spark; spark=$$?; \
 	echo "== $(REAL)"; wait $$real; real=$$?; cat build/real.txt; exit $$(( rest | spark | real ))
 
-test-spark: .venv/ready ## with a real Spark, and its own Kafka connector beside ours
+test-spark: .venv/ready ## all with a real Spark, and its own Kafka connector beside ours
 	$(PYTEST) tests/spark
 
 test-fast: .venv/ready ## unit tests and simulation only, under a minute

@@ -35,6 +35,7 @@ def _java() -> None:
 
 @pytest.mark.kafka
 @pytest.mark.slow
+@pytest.mark.minutes
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("_java")
 @pytest.mark.parametrize("plan", ROUNDS, ids=lambda plan: plan.master.split("[")[0])
@@ -48,6 +49,7 @@ def test_what_is_killed_is_gone_on_from(prokurist_own_kafka: RealKafka, plan: Ro
 
 @pytest.mark.kafka
 @pytest.mark.slow
+@pytest.mark.minutes
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("_java")
 def test_a_hundred_batches_cost_what_the_first_ones_did(
