@@ -149,7 +149,7 @@ def told(samples: list[dict[str, Any]]) -> str:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--calls", type=int, default=2700, help="of ours, in each condition")
+    parser.add_argument("--calls", type=int, default=9000, help="of ours, in each condition")
     parser.add_argument("--samples", type=int, default=2, help="of each call of each peer")
     parser.add_argument("--only", action="append", default=[], help="peers to measure")
     parser.add_argument("--no-peers", action="store_true")

@@ -4,9 +4,9 @@ import asyncio
 import logging
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from queue import Empty, Queue
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 import confluent_kafka
 
@@ -19,6 +19,8 @@ import aiokafka  # type: ignore[import-untyped]
 
 GROUP: Final = "billing"
 TOPIC: Final = "orders"
+
+T = TypeVar("T")
 
 
 class Member(Protocol):
@@ -166,14 +168,22 @@ class KafkaPython:
 
 
 class Aiokafka:
-    """aiokafka; its loop runs while it is asked for something."""
+    """aiokafka; its `getmany` outlasts its timeout in a rebalance, so each has a thread.
+
+    Polled in turn, one would wait for a join that waits for another's turn.
+    """
 
     def __init__(self, bootstrap: str) -> None:
-        self._runner = asyncio.Runner()
-        self._consumer = self._runner.run(self._started(bootstrap))
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._do(self._begin(bootstrap))
 
-    async def _started(self, bootstrap: str) -> Any:
-        consumer = aiokafka.AIOKafkaConsumer(
+    def _do(self, asked: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(asked, self._loop).result()
+
+    async def _begin(self, bootstrap: str) -> None:
+        self._consumer = aiokafka.AIOKafkaConsumer(
             TOPIC,
             bootstrap_servers=bootstrap,
             group_id=GROUP,
@@ -181,13 +191,12 @@ class Aiokafka:
             enable_auto_commit=False,
             heartbeat_interval_ms=100,
         )
-        # A join waits for members whose loops do not run now: so not for its end.
-        self._starting = asyncio.ensure_future(consumer.start())
-        return consumer
+        # It ends with the first join, which waits for members that are not polled now.
+        self._starting = asyncio.ensure_future(self._consumer.start())
 
     def poll(self) -> list[bytes]:
         """What is there."""
-        return self._runner.run(self._polled())
+        return self._do(self._polled())
 
     async def _polled(self) -> list[bytes]:
         if not self._starting.done():
@@ -202,12 +211,14 @@ class Aiokafka:
 
     def commit(self) -> None:
         """Commit what was returned."""
-        self._runner.run(self._consumer.commit())
+        self._do(self._consumer.commit())
 
     def close(self) -> None:
         """Leave the group."""
-        self._runner.run(self._stopped())
-        self._runner.close()
+        self._do(self._stopped())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
     async def _stopped(self) -> None:
         await self._starting
