@@ -7,7 +7,7 @@ median of the ratios within each round. Beside them: what the bare client reads 
 as many processes, without Spark, and how fast Spark takes the same rows where they are made
 up in memory.
 
-    python benchmarks/spark.py [--mib N] [--rows N] [--rounds N] [--triggers N]
+    python benchmarks/spark.py [--rows N] [--rounds N] [--triggers N]
                                [--sizes 100 1024] [--only NAME ...] [--json FILE]
 
 | question | what is told |
@@ -83,8 +83,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     """What was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mib", type=int, default=300, help="values that a batch reads")
-    parser.add_argument("--rows", type=int, default=3_000_000, help="that a stream reads")
+    parser.add_argument("--rows", type=int, default=3_000_000, help="that each of them reads")
     parser.add_argument("--rounds", type=int, default=3, help="beside one for warming up")
     parser.add_argument("--triggers", type=int, default=300, help="of a query's long life")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])
@@ -102,9 +101,8 @@ def of_size(
     asked: argparse.Namespace,
 ) -> dict[str, Any]:
     """Batches and streams of values of one size, of one topic."""
-    each = (asked.mib << 20) // size // PARTITIONS
-    in_stream = asked.rows if "stream" in asked.only else 0
-    count = max(each, -(-in_stream // PARTITIONS)) * PARTITIONS
+    each = -(-asked.rows // PARTITIONS)
+    count = each * PARTITIONS
     topic = kafka.unique_topic(partitions=PARTITIONS)
     fill(kafka.direct_bootstrap, topic, count, size, "none")
     given = {"kafka.bootstrap.servers": kafka.direct_bootstrap, "subscribe": topic}
