@@ -18,11 +18,19 @@ from prokurist.spark.failures import DataLossException, Loss
 from prokurist.spark.options import Settings
 from prokurist.spark.ranges import OffsetRange, ranges_between, split
 from prokurist.spark.reading import Piece
+from prokurist.spark.where import EVERYWHERE, Where
 from prokurist.types import TopicPartition
 
 
-def planned(settings: Settings, columns: tuple[str, ...]) -> list[Piece]:
+def planned(
+    settings: Settings, columns: tuple[str, ...], where: Where = EVERYWHERE
+) -> list[Piece]:
     """What each task of a batch reads.
+
+    Args:
+        settings: What the options come to.
+        columns: What is wanted of each record.
+        where: Where the records are that are wanted.
 
     Raises:
         ConfigException: The options name offsets that cannot be.
@@ -39,18 +47,19 @@ def planned(settings: Settings, columns: tuple[str, ...]) -> list[Piece]:
         starts = resolving.starts(begin, partitions, brokers)
         ends = resolving.ends(end, partitions, brokers)
         first, last = brokers.beginnings(partitions), brokers.ends(partitions)
-    if settings.fail_on_data_loss:
-        check_there(starts, first, last)
-        check_there(ends, first, last)
-    ranges = ranges_between(starts, ends)
-    for each in ranges:
-        if each.size < 0:
-            raise ConfigException(
-                f"{each.partition} begins at {each.start} and ends at {each.end}: a batch "
-                f"begins no later than it ends"
-            )
-    left = [there(each, first[each.partition], last[each.partition]) for each in ranges]
-    return pieces(settings, columns, cut(settings, left))
+        if settings.fail_on_data_loss:
+            check_there(starts, first, last)
+            check_there(ends, first, last)
+        ranges = ranges_between(starts, ends)
+        for each in ranges:
+            if each.size < 0:
+                raise ConfigException(
+                    f"{each.partition} begins at {each.start} and ends at {each.end}: a batch "
+                    f"begins no later than it ends"
+                )
+        left = [there(each, first[each.partition], last[each.partition]) for each in ranges]
+        narrowed = where.narrowed(left, brokers)
+    return pieces(settings, columns, cut(settings, narrowed))
 
 
 def cut(settings: Settings, ranges: Iterable[OffsetRange]) -> list[OffsetRange]:

@@ -190,11 +190,25 @@ OPTIONS: Final = (
         "`1048576`",
         "How many bytes a task hands on to Spark at a time, about.",
     ),
+    _ours(
+        "filterPushdown",
+        BATCH,
+        "`false`",
+        "Whether only that is read where records can match the query's filters of `topic`, "
+        "`partition`, `offset` and `timestamp`. It wants PySpark 4.1 and "
+        "`spark.sql.python.filterPushdown.enabled`, without which Spark fails the read.",
+    ),
 )
 """All options but those of the client."""
 NAMES: Final[Mapping[str, Option]] = {each.name.lower(): each for each in OPTIONS}
 
+COMMIT_GROUP: Final = "commitGroupId"
+COMMITTING: Final = (
+    "Spark tells a source of a batch's end when the next one begins, and of the last one "
+    "never. prokurist.spark.watch(spark, bootstrap, group=...) commits what is completed"
+)
 REFUSED: Final[Mapping[str, str]] = {
+    "consumer.commit.groupid": COMMITTING,
     "auto.offset.reset": "startingOffsets says where reading begins, and nothing is reset",
     "enable.auto.commit": "Spark keeps the offsets in its checkpoint",
     "interceptor.classes": "records are handed on as columns, and never as objects",
@@ -228,6 +242,7 @@ class Settings:
         splits: Into how many tasks.
         fail_on_data_loss: `failOnDataLoss`.
         include_headers: `includeHeaders`.
+        filter_pushdown: `filterPushdown`.
         driver_deadline: Seconds for a step of the driver.
         read_stall: Seconds that a task waits for records.
         batch_deadline: Seconds for all tasks of a batch.
@@ -243,6 +258,7 @@ class Settings:
     splits: Splits
     fail_on_data_loss: bool
     include_headers: bool
+    filter_pushdown: bool
     driver_deadline: float
     read_stall: float
     batch_deadline: float
@@ -276,6 +292,7 @@ class Settings:
             splits=Splits.of(given),
             fail_on_data_loss=flag(given, "failOnDataLoss", default=True),
             include_headers=flag(given, "includeHeaders", default=False),
+            filter_pushdown=flag(given, "filterPushdown", default=False),
             driver_deadline=seconds(given, "driverDeadlineMs", 10_000),
             read_stall=seconds(given, stall, 60_000),
             batch_deadline=seconds(given, "batchDeadlineMs", 300_000),
@@ -296,6 +313,8 @@ def check_names(given: Mapping[str, str]) -> None:
     for name in given:
         if name in NAMES or name.startswith(KAFKA) or name == "path":
             continue
+        if name == COMMIT_GROUP.lower():
+            raise ConfigException(f"{COMMIT_GROUP} cannot be given here: {COMMITTING}")
         near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.6)
         hint = f": did you mean {NAMES[near[0]].name}?" if near else ""
         raise ConfigException(

@@ -18,6 +18,7 @@ OLDEST_STREAM: Final = (4, 2)
 """The first whose Python streams can bound what a trigger takes."""
 OLDEST_JAVA: Final = 17
 OLDEST_ARROW: Final = (17,)
+FILTERS: Final = "spark.sql.python.filterPushdown.enabled"
 INSTALL: Final = 'pip install "prokurist[spark]"'
 
 
@@ -242,6 +243,9 @@ def of_conf(conf: Callable[[str, str], str | None]) -> Iterator[Finding]:
     ):
         if conf(key, "true") == "false":
             yield Finding("Settings", Verdict.WARNING, f"{key}=false: {cost}", "Leave it out.")
+    pushed = conf(FILTERS, "false") == "true"
+    told = "filterPushdown=true reads less" if pushed else "filterPushdown=true would fail"
+    yield Finding("Filters", Verdict.OK, f"{FILTERS} is {str(pushed).lower()}: {told}")
 
 
 def of_workers(driver: Python, workers: Iterable[Python]) -> Iterator[Finding]:

@@ -30,6 +30,7 @@ from prokurist.spark.batch import planned
 from prokurist.spark.options import Settings
 from prokurist.spark.reading import read
 from prokurist.spark.schema import ddl, projected
+from prokurist.spark.where import EVERYWHERE
 
 
 class Source(DataSource):
@@ -57,7 +58,13 @@ class Source(DataSource):
 
     def reader(self, schema: StructType) -> "BatchReader":
         """What reads a batch."""
-        return BatchReader(self._settings, self._columns(schema))
+        columns = self._columns(schema)
+        if not self._settings.filter_pushdown:
+            return BatchReader(self._settings, columns)
+        # Here, because Spark asks whoever has the method, and pyspark 4.0 has no filters.
+        from prokurist.spark.filters import FilteringReader  # noqa: PLC0415
+
+        return FilteringReader(self._settings, columns)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """What reads a stream."""
@@ -82,10 +89,11 @@ class BatchReader(DataSourceReader):
     def __init__(self, settings: Settings, columns: tuple[str, ...]) -> None:
         self._settings = settings
         self._columns = columns
+        self._where = EVERYWHERE
 
     def partitions(self) -> Sequence[InputPartition]:
         """A task for each piece of each partition that there is something of."""
-        pieces = planned(self._settings, self._columns)
+        pieces = planned(self._settings, self._columns, self._where)
         return [InputPartition(piece) for piece in pieces] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:

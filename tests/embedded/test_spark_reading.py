@@ -24,6 +24,7 @@ from prokurist.spark.ranges import OffsetRange
 from prokurist.spark.reading import Piece, read
 from prokurist.spark.schema import COLUMNS
 from prokurist.spark.selecting import Matching, Partitions, Topics
+from prokurist.spark.where import Where
 from prokurist.spark.worker_clients import CLIENTS, MOST_CLIENTS
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.types import OffsetAndMetadata, TopicPartition
@@ -223,6 +224,20 @@ def test_a_batch_is_planned(filled: EmbeddedBroker) -> None:
     (task,) = planned(settings(filled, driverDeadlineMs="20000"), ("offset",))
     assert task.range == OffsetRange(TP, 0, 10)
     assert offsets(read(pickle.loads(pickle.dumps(task)))) == list(range(10))
+
+
+@pytest.mark.parametrize(
+    ("late", "left"), [(0, (0, 10)), (6, (6, 10)), (9, (9, 10)), (10, None)]
+)
+def test_only_that_is_planned_where_wanted_records_can_be(
+    broker: EmbeddedBroker, late: int, left: tuple[int, int] | None
+) -> None:
+    """Brokers are asked where a time begins; there is no task where no record is as young."""
+    for nth in range(10):
+        broker.append(TP, b"v", timestamp=1_700_000_000_000 + nth)
+    since = Where(since=1_700_000_000_000 + late)
+    tasks = planned(settings(broker, driverDeadlineMs="20000"), ("offset",), since)
+    assert [each.range for each in tasks] == ([] if left is None else [OffsetRange(TP, *left)])
 
 
 @pytest.mark.parametrize(("start", "end", "left"), [(2, 8, (4, 8)), (5, 12, (5, 10))])

@@ -4,6 +4,7 @@ import json
 import pickle
 import signal
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.timeout(180)
 
 BEGAN = int(time.time() - 7200) * 1000
 """When the first record was stamped: not long ago, or retention would take it."""
+PUSHING = "spark.sql.python.filterPushdown.enabled"
 
 
 def records(count: int) -> list[dict[str, Any]]:
@@ -153,6 +155,49 @@ def test_no_task_reads_more_than_it_may(
     rows = batch(spark, OURS, given).selectExpr("spark_partition_id() as task", "offset")
     counts = [row["count"] for row in rows.groupBy("task").count().collect()]
     assert counts == [250] * 8
+
+
+@pytest.fixture
+def filters(spark: "SparkSession") -> Iterator[None]:
+    """Spark hands filters to sources in Python, where pyspark knows of any."""
+    pytest.importorskip("pyspark", "4.1", reason="PySpark hands on filters since 4.1")
+    spark.conf.set(PUSHING, "true")
+    yield
+    spark.conf.unset(PUSHING)
+
+
+@pytest.mark.usefixtures("filters")
+@pytest.mark.parametrize(
+    ("where", "tasks"),
+    [
+        ("partition = 1 and offset >= 250 and offset < 450", 2),
+        (f"timestamp >= timestamp_millis({BEGAN + 398_000})", 18),
+        (f"topic = 'another' or timestamp > timestamp_millis({BEGAN + 398_000})", 20),
+        (f"timestamp > timestamp_millis({BEGAN + 400_000})", 1),
+    ],
+    ids=str,
+)
+def test_only_that_is_read_where_records_can_match(
+    spark: "SparkSession", prokurist_kafka: RealKafka, topic: str, where: str, tasks: int
+) -> None:
+    """The same rows come out, of fewer tasks of a hundred offsets; of one if there are none."""
+    given = options(prokurist_kafka, topic)
+    theirs = batch(spark, THEIRS, given).where(where)
+    whole = given | {"maxRecordsPerPartition": "100"}
+    narrow = batch(spark, OURS, whole | {"filterPushdown": "true"}).where(where)
+    assert narrow.exceptAll(theirs).count() == theirs.exceptAll(narrow).count() == 0
+    assert narrow.rdd.getNumPartitions() == tasks
+    assert batch(spark, OURS, whole).where(where).rdd.getNumPartitions() == 20
+
+
+def test_filters_are_refused_while_spark_hands_on_none(
+    spark: "SparkSession", prokurist_kafka: RealKafka, topic: str
+) -> None:
+    """Its own words name the setting."""
+    pytest.importorskip("pyspark", "4.1", reason="PySpark hands on filters since 4.1")
+    refused = refusal(spark, OURS, options(prokurist_kafka, topic, filterPushdown=True))
+    assert refused is not None
+    assert PUSHING in refused
 
 
 @pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])

@@ -112,6 +112,13 @@ def test_what_would_mislead_is_refused(key: str) -> None:
         Settings.of(LEAST | {f"kafka.{key}": "x"})
 
 
+@pytest.mark.parametrize("name", ["commitGroupId", "kafka.consumer.commit.groupid"])
+def test_a_source_commits_to_no_group(name: str) -> None:
+    """It learns too late what has been completed; who asks is shown who does commit."""
+    with pytest.raises(ConfigException, match=rf"{name} cannot be given here: .*watch\("):
+        Settings.of(LEAST | {name: "billing"})
+
+
 def test_a_key_that_the_client_does_not_know_is_warned_of() -> None:
     """And passed over: options that were written for Java's client bring such along."""
     with pytest.warns(ConfigWarning, match=r"kafka\.some\.reporter"):
@@ -123,6 +130,7 @@ def test_a_key_that_the_client_does_not_know_is_warned_of() -> None:
     ("options", "why"),
     [
         ({"includeHeaders": "yes"}, "includeHeaders is true or false"),
+        ({"filterPushdown": "on"}, "filterPushdown is true or false"),
         ({"driverDeadlineMs": "0"}, "driverDeadlineMs is a number from 1"),
         ({"batchDeadlineMs": "soon"}, "batchDeadlineMs is a number"),
         ({"onBrokerDown": "wait"}, "onBrokerDown is fail or skip"),

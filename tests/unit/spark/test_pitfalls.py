@@ -155,10 +155,14 @@ def test_a_master_with_one_attempt(master: str, verdict: Verdict, said: str) -> 
 
 def test_settings_that_cost_something() -> None:
     """A second for each task; left as they are, there is nothing to tell."""
-    assert list(of_conf(lambda _, default: default)) == []
+    [filters] = of_conf(lambda _, default: default)
+    assert filters.verdict is OK
+    assert "filterPushdown=true would fail" in filters.text
     found = list(of_conf(lambda _key, _default: "false"))
-    assert [each.verdict for each in found] == [WARNING, WARNING]
+    assert [each.verdict for each in found] == [WARNING, WARNING, OK]
     assert "spark.python.worker.reuse=false" in found[0].text
+    [filters] = of_conf(lambda _key, _default: "true")
+    assert "filterPushdown=true reads less" in filters.text
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from prokurist.errors import ConfigException
 from prokurist.spark import source as module
 from prokurist.spark.options import Settings
 from prokurist.spark.source import Source
+from prokurist.spark.where import Where
 
 GIVEN = {"kafka.bootstrap.servers": "b:9092", "subscribe": "orders"}
 
@@ -42,7 +43,7 @@ def test_an_option_that_is_none_is_refused_at_once() -> None:
 def test_a_batch_has_the_columns_of_the_user_s_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     """In his order; what is planned is a task each."""
 
-    def planned(settings: Settings, wanted: tuple[str, ...]) -> list[object]:
+    def planned(settings: Settings, wanted: tuple[str, ...], _: Where) -> list[object]:
         return [settings, wanted]
 
     monkeypatch.setattr(module, "planned", planned)
