@@ -134,6 +134,9 @@ def test_the_second_round_takes_nothing(
     between = owning(members, first, 2)
     second = assignor.assign(topics, between)
     assert not any(given_up(between, second).values())
+    for each in members:
+        back = set(each.owned) & set(second[each.member_id]) - set(first[each.member_id])
+        assert not back, "it was given up for nothing"
     assert assignor.assign(topics, owning(members, second, 3)) == second
     assert squares(second) == squares(balanced(topics, members))
 
