@@ -99,9 +99,8 @@ def in_order(members: Iterable[Member]) -> list[Member]:
 
 def subscribers(topics: Topics, members: Iterable[Member]) -> dict[str, list[Member]]:
     """For each topic that exists, in order of their names, who subscribed to it, in order."""
-    ordered = in_order(members)
-    wanted = {topic for each in ordered for topic in each.topics}
-    return {
-        topic: [each for each in ordered if topic in each.topics]
-        for topic in sorted(wanted & topics.keys())
-    }
+    found = dict[str, list[Member]]()
+    for each in in_order(members):
+        for topic in topics.keys() & set(each.topics):
+            found.setdefault(topic, []).append(each)
+    return dict(sorted(found.items()))

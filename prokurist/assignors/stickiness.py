@@ -1,14 +1,22 @@
 """A balanced assignment that moves as little as it can from the one before.
 
-Balanced comes first: no partition could be moved to a member that may read it and has
-at least two fewer. Then, each member keeps as much of what it had as that allows.
+Balanced comes first: nobody could be given one more partition by somebody with two more,
+neither directly nor along a chain of members each of whom gives one on. Which is to say
+that the sum of the squared loads is as small as it can be. Then comes the fewest moves: no
+assignment that is as balanced takes fewer partitions from members who had them. Where all
+subscribe to the same topics, a member that has no more than its share gives up nothing.
+
+How many partitions that makes is for `levelling` to say; which they are is said here. What
+is given up, and what is given out, is spread over the topics, whose load may differ.
 
 Thread: either.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from prokurist.assignors.assignor import Member, Parts, Topics, subscribers
+from prokurist.assignors.assignor import Member, Parts, Topics, in_order, subscribers
+from prokurist.assignors.levelling import Kind, Place, levelled
 from prokurist.types import TopicPartition
 
 
@@ -19,76 +27,90 @@ def balanced(topics: Topics, members: Sequence[Member]) -> Parts:
         topics: What there is.
         members: With what each had, and in which generation.
     """
-    readers = {
-        TopicPartition(topic, info.partition): [each.member_id for each in who]
-        for topic, who in subscribers(topics, members).items()
-        for info in topics[topic]
+    places = {each.member_id: place for place, each in enumerate(in_order(members))}
+    readers, kind_of = kinds_of(topics, members, places)
+    had: dict[Place, dict[Place, list[TopicPartition]]] = {
+        place: defaultdict(list) for place in places.values()
     }
-    table = Table({each.member_id for each in members}, readers)
-    for tp, owner in owners(members).items():
-        if owner in readers.get(tp, ()):
-            table.give(tp, owner)
-    # Those that fewest may read first: later there might be no room with them.
-    for tp in sorted(table.unread(), key=lambda each: (len(readers[each]), each)):
-        table.give(tp, min(readers[tp], key=lambda each: (table.load(each), each)))
-    table.settle()
-    return table.parts()
+    free = dict[Place, list[TopicPartition]]((kind, []) for kind in readers)
+    owner = {tp: places[member_id] for tp, member_id in owners(members).items()}
+    may_read = {kind: frozenset(some) for kind, some in readers.items()}
+    counts = Counter[Place]()
+    for topic, kind in kind_of.items():
+        counts[kind] += len(topics[topic])
+        for number in sorted(each.partition for each in topics[topic]):
+            tp = TopicPartition(topic, number)
+            place = owner.get(tp, kind)
+            (had[place] if place in may_read[kind] else free)[kind].append(tp)
+    has = levelled(
+        {kind: Kind(counts[kind], some) for kind, some in readers.items()},
+        {
+            place: {kind: len(some) for kind, some in mine.items()}
+            for place, mine in had.items()
+        },
+    )
+    parts: dict[Place, list[TopicPartition]] = {place: [] for place in had}
+    for kind, some in readers.items():
+        wanting = dict[Place, int]()
+        for place in some:
+            number, mine = has[place].get(kind, 0), had[place].get(kind, [])
+            kept, given_up = parted(mine, number)
+            parts[place] += kept
+            free[kind] += given_up
+            wanting[place] = number - len(kept)
+        for place, tp in dealt(sorted(free[kind]), wanting):
+            parts[place].append(tp)
+    return {member_id: sorted(parts[place]) for member_id, place in places.items()}
+
+
+def kinds_of(
+    topics: Topics, members: Iterable[Member], places: Mapping[str, Place]
+) -> tuple[dict[Place, tuple[Place, ...]], dict[str, Place]]:
+    """Put together the topics that the same members read.
+
+    Returns:
+        The readers of each kind, and the kind of each topic.
+    """
+    kinds = dict[tuple[Place, ...], Place]()
+    kind_of = dict[str, Place]()
+    for topic, who in subscribers(topics, members).items():
+        readers = tuple(places[each.member_id] for each in who)
+        kind_of[topic] = kinds.setdefault(readers, -1 - len(kinds))
+    return {kind: readers for readers, kind in kinds.items()}, kind_of
+
+
+def parted(
+    mine: Sequence[TopicPartition], number: int
+) -> tuple[list[TopicPartition], list[TopicPartition]]:
+    """What a member keeps, at most so many, and what it gives up: the last of each topic."""
+    if len(mine) <= number:
+        return list(mine), []
+    before = Counter[str]()
+    ranked = list[tuple[int, TopicPartition]]()
+    for tp in mine:
+        ranked.append((before[tp.topic], tp))
+        before[tp.topic] += 1
+    ranked.sort()
+    return [tp for _, tp in ranked[:number]], [tp for _, tp in ranked[number:]]
+
+
+def dealt(
+    partitions: Iterable[TopicPartition], wanting: Mapping[Place, int]
+) -> Iterator[tuple[Place, TopicPartition]]:
+    """Deal them out like cards, to each as many as it wants."""
+    circle = deque((place, number) for place, number in wanting.items() if number)
+    for tp in partitions:
+        place, number = circle.popleft()
+        yield place, tp
+        if number > 1:
+            circle.append((place, number - 1))
 
 
 def owners(members: Iterable[Member]) -> dict[TopicPartition, str]:
     """Who had what. Of several that say so, the one of the latest generation had it last."""
-    claims = [(tp, -each.generation, each.member_id) for each in members for tp in each.owned]
-    return {tp: member_id for tp, _, member_id in sorted(claims, reverse=True)}
-
-
-class Table:
-    """Who reads what, as it is being changed.
-
-    Args:
-        members: Everybody's id.
-        readers: For each partition, who may read it.
-    """
-
-    def __init__(
-        self, members: Iterable[str], readers: Mapping[TopicPartition, Sequence[str]]
-    ) -> None:
-        self._readers = readers
-        self._reader: dict[TopicPartition, str] = {}
-        self._parts: dict[str, set[TopicPartition]] = {each: set() for each in sorted(members)}
-
-    def give(self, tp: TopicPartition, member_id: str) -> None:
-        """Have a member read a partition, and nobody else."""
-        self.take(tp)
-        self._reader[tp] = member_id
-        self._parts[member_id].add(tp)
-
-    def take(self, tp: TopicPartition) -> None:
-        """Have nobody read a partition."""
-        if tp in self._reader:
-            self._parts[self._reader.pop(tp)].remove(tp)
-
-    def load(self, member_id: str) -> int:
-        """How many partitions a member has."""
-        return len(self._parts[member_id])
-
-    def unread(self) -> list[TopicPartition]:
-        """What nobody reads, and somebody may."""
-        return [tp for tp, who in self._readers.items() if who and tp not in self._reader]
-
-    def settle(self) -> None:
-        """Move partitions to members with fewer, until none is left that would profit.
-
-        Each move makes the sum of the squared loads smaller: it comes to an end.
-        """
-        moved = True
-        while moved:
-            moved = False
-            for tp in sorted(self._reader, reverse=True):
-                best = min(self._readers[tp], key=lambda each: (self.load(each), each))
-                if self.load(self._reader[tp]) - self.load(best) >= 2:
-                    self.give(tp, best)
-                    moved = True
-
-    def parts(self) -> Parts:
-        """What each member reads, in order."""
-        return {member_id: sorted(mine) for member_id, mine in self._parts.items()}
+    by_name = sorted(members, key=lambda each: each.member_id, reverse=True)
+    return {
+        tp: each.member_id
+        for each in sorted(by_name, key=lambda each: each.generation)
+        for tp in each.owned
+    }

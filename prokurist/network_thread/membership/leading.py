@@ -106,10 +106,11 @@ def part_of(assignor: str, part: object, member: Member) -> tuple[TopicPartition
     if not isinstance(part, Iterable) or isinstance(part, str | bytes):
         raise nonsense(assignor, f"gave {member.member_id} {part!r:.100} and no partitions")
     listed = tuple(part)
+    topics = frozenset(member.topics)
     for tp in listed:
         if not isinstance(tp, TopicPartition):
             raise nonsense(assignor, f"gave {member.member_id} {tp!r:.100} and no partition")
-        if tp.topic not in member.topics:
+        if tp.topic not in topics:
             raise nonsense(
                 assignor, f"gave {member.member_id} {tp}, to which it has not subscribed"
             )
