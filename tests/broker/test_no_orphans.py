@@ -77,7 +77,7 @@ def test_a_test_run_that_is_killed_leaves_no_broker(
 def test_a_healthy_run_is_silent_and_leaves_nothing(tmp_path: Path) -> None:
     """Not a line on stderr, no process, no folder; though its test froze the broker."""
     with _nested(tmp_path, frozen=True, seconds=0) as run:
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=180)
     assert "1 passed" in out
     assert err == ""
     broker, guard, folder = json.loads((tmp_path / "told.json").read_text())

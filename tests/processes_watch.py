@@ -1,0 +1,73 @@
+"""How long something takes, and how much of that the machine kept from brokers and from us.
+
+Tests hold what is promised of time against a real clock, on machines that are shared. What
+the promise says nothing about is left out by being measured: the time in which a thread was
+ready to run, and did not.
+
+Thread: any.
+"""
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+Thread = tuple[int, int]
+"""A process and a thread of it, by the system's numbers."""
+
+STEAL: Final = 8
+"""The column of /proc/stat with what the host of a virtual machine gave to others."""
+
+
+def waits() -> dict[Thread, float]:
+    """Seconds that each thread of this process, and of those below it, was kept from running.
+
+    So a broker's, where it was started here. Where no Linux counts it, there is nothing.
+    """
+    found: dict[Thread, float] = {}
+    for process in (os.getpid(), *(each.pid for each in psutil.Process().children(True))):
+        with suppress(OSError):
+            for thread in Path(f"/proc/{process}/task").iterdir():
+                with suppress(OSError, IndexError):
+                    text = (thread / "schedstat").read_text("ascii")
+                    found[process, int(thread.name)] = int(text.split()[1]) / 1e9
+    return found
+
+
+def stolen() -> float:
+    """Seconds that the host kept all processors of this machine from running."""
+    with suppress(OSError, IndexError):
+        line = Path("/proc/stat").read_text("ascii").split("\n", 1)[0]
+        return int(line.split()[STEAL]) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+class ProcessesWatch:
+    """Runs from when it is made.
+
+    Attributes:
+        began: When that was.
+    """
+
+    def __init__(self) -> None:
+        self._waits, self._stolen = waits(), stolen()
+        self.began: float = time.monotonic()
+
+    def elapsed(self) -> float:
+        """How many seconds ago that was."""
+        return time.monotonic() - self.began
+
+    def fair(self) -> float:
+        """The same, without those that the machine gave to others: less than 0 on a busy one.
+
+        What threads waited is added up, whoever waited for whom: so it is no more than what
+        would have been needed, and on a machine that is not shared it is what was.
+        """
+        elapsed, before = self.elapsed(), self._waits
+        waited = sum(
+            max(0.0, seconds - before.get(thread, 0.0)) for thread, seconds in waits().items()
+        )
+        return elapsed - waited - (stolen() - self._stolen)
