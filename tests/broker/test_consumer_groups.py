@@ -294,6 +294,11 @@ def test_the_assignor_of_ones_choice(
         other.poll(60.0)
 
 
+def has_all(consumer: KafkaConsumer) -> bool:
+    """Whether it has come to the end of the hundred records of each partition it has."""
+    return all(consumer.position(tp, 60.0) == 100 for tp in consumer.assignment())
+
+
 def test_the_coordinator_is_restarted(
     prokurist_own_kafka: RealKafka, producer_of: Producing
 ) -> None:
@@ -302,10 +307,12 @@ def test_the_coordinator_is_restarted(
     topic = filled(kafka, producer_of(kafka.bootstrap))
     with group_of(kafka) as join:
         one, two = join(topic), join(topic)
-        got = sum(map(len, share(one, two, shares=[2, 2]).values()))
+        share(one, two, shares=[2, 2])
         until = time.monotonic() + 60.0
-        while got < 400 and time.monotonic() < until:
-            got += len(one.poll(0.1)) + len(two.poll(0.1))
+        while not (has_all(one) and has_all(two)):
+            assert time.monotonic() < until
+            one.poll(0.1)
+            two.poll(0.1)
         one.commit_sync()
         two.commit_sync()
         kafka.kill()
