@@ -22,13 +22,17 @@ STEAL: Final = 8
 """The column of /proc/stat with what the host of a virtual machine gave to others."""
 
 
-def waits() -> dict[Thread, float]:
-    """Seconds that each thread of this process, and of those below it, was kept from running.
+def waits(*, alone: bool) -> dict[Thread, float]:
+    """Seconds that each thread of this process was kept from running.
 
-    So a broker's, where it was started here. Where no Linux counts it, there is nothing.
+    Where no Linux counts it, there is nothing.
+
+    Args:
+        alone: Not those of the processes below it: brokers that were started here, and Spark.
     """
     found: dict[Thread, float] = {}
-    for process in (os.getpid(), *(each.pid for each in psutil.Process().children(True))):
+    below = [] if alone else [each.pid for each in psutil.Process().children(recursive=True)]
+    for process in (os.getpid(), *below):
         with suppress(OSError):
             for thread in Path(f"/proc/{process}/task").iterdir():
                 with suppress(OSError, IndexError):
@@ -48,17 +52,18 @@ def stolen() -> float:
 class ProcessesWatch:
     """Runs from when it is made.
 
-    Attributes:
-        began: When that was.
+    Args:
+        alone: Whether what is measured needs this process alone, and no broker.
     """
 
-    def __init__(self) -> None:
-        self._waits, self._stolen = waits(), stolen()
-        self.began: float = time.monotonic()
+    def __init__(self, *, alone: bool = False) -> None:
+        self._alone = alone
+        self._waits, self._stolen = waits(alone=alone), stolen()
+        self._began = time.monotonic()
 
     def elapsed(self) -> float:
-        """How many seconds ago that was."""
-        return time.monotonic() - self.began
+        """Seconds since then."""
+        return time.monotonic() - self._began
 
     def fair(self) -> float:
         """The same, without those that the machine gave to others: less than 0 on a busy one.
@@ -68,6 +73,7 @@ class ProcessesWatch:
         """
         elapsed, before = self.elapsed(), self._waits
         waited = sum(
-            max(0.0, seconds - before.get(thread, 0.0)) for thread, seconds in waits().items()
+            max(0.0, seconds - before.get(thread, 0.0))
+            for thread, seconds in waits(alone=self._alone).items()
         )
         return elapsed - waited - (stolen() - self._stolen)

@@ -59,7 +59,7 @@ def test_members_come_and_go(
         live(one, two, until=lambda: len(one.read + two.read) == 400)
         assert set((one.read + two.read).values()) == {1}
         two.consumer.close()
-        with Watch(0.0, 0.5 + LATE):
+        with Watch(0.0, 0.5 + LATE, alone=False):
             live(one, until=shared(4, one))
         assert "lost" not in one.said + two.said
 
@@ -92,7 +92,7 @@ def test_what_a_leaver_had_is_read_within_a_heartbeat(
         write(producer, topic, 4, 4)
         live(one, two, until=lambda: len(one.read + two.read) == 4)
         one.read.clear()
-        with Watch(0.0, 0.5 + 0.5 + 2 * LATE):
+        with Watch(0.0, 0.5 + 0.5 + 2 * LATE, alone=False):
             two.consumer.close()
             write(producer, topic, 4, 4)
             live(one, until=lambda: theirs <= {partition for partition, _ in one.read})

@@ -89,7 +89,7 @@ def test_an_endless_timeout_waits_until_the_broker_is_back(
     """B17: infinite is no number that overflows, and no number that is over."""
     consumer = ours()
     orders.freeze()
-    with Watch(0.4), after(0.4, orders.thaw):
+    with Watch(0.4, alone=False), after(0.4, orders.thaw):
         assert consumer.committed(TP, math.inf) == {TP: None}
 
 
@@ -196,7 +196,7 @@ def test_an_idle_client_sleeps_and_a_waiting_one_does_not_spin(
 
 def overshoot(consumer: KafkaConsumer) -> tuple[float, float]:
     """How long after its deadline a call has ended, and how much of that was its own fault."""
-    stopwatch = ProcessesWatch()
+    stopwatch = ProcessesWatch(alone=True)
     with pytest.raises(TimeoutException):
         consumer.committed(TP, timeout=0.01)
     return stopwatch.elapsed() - 0.01, stopwatch.fair() - 0.01

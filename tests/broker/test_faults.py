@@ -42,7 +42,7 @@ def test_each_attempt_ends_at_request_timeout_and_the_next_has_a_new_connection(
     """B7: answers that take longer than an attempt may: several attempts, several connects."""
     consumer = ours(request_timeout_ms=300)
     with orders.proxy().delay(60.0, "to_client"):
-        stopwatch = ProcessesWatch()
+        stopwatch = ProcessesWatch(alone=True)
         with Watch(7.0), pytest.raises(TimeoutException) as caught:
             consumer.list_topics(timeout=7.0)
         kept = stopwatch.elapsed() - stopwatch.fair()
@@ -67,7 +67,7 @@ def test_a_request_timeout_takes_all_in_flight_on_its_connection_along(
     def callback(_: object, error: errors.KafkaException | None) -> None:
         told.append((len(told), None if error is None else error.__cause__))
 
-    stopwatch = ProcessesWatch()
+    stopwatch = ProcessesWatch(alone=True)
     for _ in range(2):
         consumer.commit_async(AT_7, callback)
         time.sleep(1.0)

@@ -90,7 +90,7 @@ def test_the_commit_before_a_revocation_gives_up_with_the_group(
             eventually(lambda: told_to(one.consumer)._steps)
         assert one.said == ["assigned"]
         prokurist_kafka.freeze()
-        stopwatch = ProcessesWatch()
+        stopwatch = ProcessesWatch(alone=True)
         live(one, until=lambda: "revoked" in one.said)
         assert stopwatch.elapsed() > 7.5
         assert stopwatch.fair() < 8.0 + LATE
@@ -250,7 +250,7 @@ def test_a_wakeup_while_the_listener_waits(
         if len(one.said) > 1:
             return
         prokurist_kafka.freeze()
-        began.append(ProcessesWatch())
+        began.append(ProcessesWatch(alone=True))
         with after(0.3, one.consumer.wakeup):
             one.consumer.commit_sync({first: OffsetAndMetadata(0)}, timeout=25)
 

@@ -102,7 +102,8 @@ def test_neither_unsubscribe_nor_close_is_woken(ours: Ours, orders: RealKafka) -
     orders.freeze()
     told: list[object] = []
     consumer.commit_async({TP: OffsetAndMetadata(5)}, lambda _, error: told.append(error))
-    with Watch(0.4), after(0.1, consumer.wakeup), after(0.4, orders.thaw):
+    wake, thaw = after(0.1, consumer.wakeup), after(0.4, orders.thaw)
+    with Watch(0.4, alone=False), wake, thaw:
         consumer.close(20)
     assert told == [None]
     consumer.wakeup()
@@ -119,7 +120,7 @@ def test_an_interrupt_unwinds_every_wait(ours: Ours, orders: RealKafka) -> None:
     orders.thaw()
     assert TP in consumer.committed(TP, timeout=20)
     assert consumer.position(UNKNOWN, timeout=20) == 0
-    with Watch(0.0):
+    with Watch(0.0, alone=False):
         consumer.close()
 
 

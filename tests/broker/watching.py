@@ -22,14 +22,21 @@ given, or a session, that must not be waited for."""
 
 
 class Watch:
-    """Measures one call, and holds it against the time that it was given."""
+    """Measures one call, and holds it against the time that it was given.
 
-    def __init__(self, timeout: float, late: float = LATE) -> None:
+    Args:
+        timeout: Which it lasts at the least.
+        late: How much longer it may last.
+        alone: Whether it ends without a broker's help.
+    """
+
+    def __init__(self, timeout: float, late: float = LATE, *, alone: bool = True) -> None:
         self.timeout = timeout
         self.late = late
+        self.alone = alone
 
     def __enter__(self) -> None:
-        self.stopwatch = ProcessesWatch()
+        self.stopwatch = ProcessesWatch(alone=self.alone)
 
     def __exit__(self, *_: object) -> None:
         elapsed = self.stopwatch.elapsed()
@@ -41,7 +48,7 @@ class Watch:
 
 def soon() -> Watch:
     """Holds one call against what a broker takes that answers."""
-    return Watch(0.0, AT_ONCE)
+    return Watch(0.0, AT_ONCE, alone=False)
 
 
 @contextmanager
