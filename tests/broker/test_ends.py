@@ -57,13 +57,13 @@ def test_polls_commit_and_so_does_the_end(
         def on_commit(self, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
             self.told.append(offsets[tp].offset)
 
-    began = time.monotonic()
     with reading(prokurist_kafka, tp, 200, Recorder()) as consumer:
+        began = time.monotonic()
         eventually(lambda: consumer.poll(1.0) or len(Recorder.told) >= 3)
         assert other.committed(tp, timeout=20) == {tp: OffsetAndMetadata(5)}
         consumer.seek(tp, 9)
     assert other.committed(tp, timeout=20) == {tp: OffsetAndMetadata(9)}
-    # One for each interval, and those of the beginning and of the end.
+    # One for each interval, and those of the beginning and the end.
     assert len(Recorder.told) <= (time.monotonic() - began) / 0.2 + 2
     assert set(Recorder.told[:-1]) == {5}
     assert Recorder.told[-1] == 9
