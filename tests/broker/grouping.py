@@ -51,7 +51,8 @@ class Member:
             "bootstrap.servers": kafka.bootstrap,
             "group.id": group,
             "auto.offset.reset": "earliest",
-            # Nobody is out only because this machine had other things to do.
+            # Nobody is out because this machine had other things to do, and nobody waits for
+            # its end where a heartbeat is enough.
             "session.timeout.ms": 20_000,
             "heartbeat.interval.ms": 500,
             "metadata.max.age.ms": 1000,

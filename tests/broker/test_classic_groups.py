@@ -13,7 +13,7 @@ from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
 from prokurist.types import GroupMembershipOperation
 from tests.broker.conftest import Producing
 from tests.broker.grouping import Member, another, live, shared, until_it_has, write
-from tests.broker.watching import LATE, Watch, soon
+from tests.broker.watching import AT_ONCE, LATE, Watch, soon
 from tests.processes_watch import ProcessesWatch
 
 pytestmark = pytest.mark.kafka
@@ -48,7 +48,7 @@ def group() -> str:
 def test_members_come_and_go(
     kafka: RealKafka, group: str, producer_of: Producing, strategy: str
 ) -> None:
-    """B194, B128: everything is read once; who leaves is followed within a heartbeat."""
+    """B194, B128: everything is read once; who leaves is followed long before its session."""
     topic = kafka.unique_topic(partitions=4)
     write(producer_of(kafka.bootstrap), topic, 200, 4)
     keys = {"partition_assignment_strategy": strategy}
@@ -59,7 +59,7 @@ def test_members_come_and_go(
         live(one, two, until=lambda: len(one.read + two.read) == 400)
         assert set((one.read + two.read).values()) == {1}
         two.consumer.close()
-        with Watch(0.0, 0.5 + LATE, alone=False):
+        with soon():
             live(one, until=shared(4, one))
         assert "lost" not in one.said + two.said
 
@@ -79,10 +79,13 @@ def test_an_application_that_computes_keeps_its_place(kafka: RealKafka, group: s
 
 
 @pytest.mark.parametrize("strategy", ["range", COOPERATIVE])
-def test_what_a_leaver_had_is_read_within_a_heartbeat(
+def test_what_a_leaver_had_is_read_long_before_its_session_ends(
     kafka: RealKafka, group: str, producer_of: Producing, strategy: str
 ) -> None:
-    """B194: from `close` to the first record that another reads of each partition."""
+    """B194: from `close` to the first record that another reads of each partition.
+
+    That it is within a heartbeat is held where brokers never stand still: in virtual time.
+    """
     topic = kafka.unique_topic(partitions=4)
     producer = producer_of(kafka.bootstrap)
     keys = {"partition_assignment_strategy": strategy}
@@ -92,7 +95,7 @@ def test_what_a_leaver_had_is_read_within_a_heartbeat(
         write(producer, topic, 4, 4)
         live(one, two, until=lambda: len(one.read + two.read) == 4)
         one.read.clear()
-        with Watch(0.0, 0.5 + 0.5 + 2 * LATE, alone=False):
+        with soon():
             two.consumer.close()
             write(producer, topic, 4, 4)
             live(one, until=lambda: theirs <= {partition for partition, _ in one.read})
@@ -114,7 +117,7 @@ def test_a_member_that_is_killed_is_missed_after_its_session(
         process.kill()
         # Its session began with its last heartbeat, which a busy machine has put off.
         assert live(mine, until=shared(4, mine)) > 4.0
-        assert stopwatch.fair() < 10.5 + 2 * LATE
+        assert stopwatch.fair() < 10.5 + AT_ONCE
 
 
 def test_a_frozen_member_delays_no_poll_of_another(kafka: RealKafka, group: str) -> None:

@@ -170,7 +170,7 @@ def test_held_while_the_coordinator_is_unknown(orders: RealKafka, *, comes: bool
         consumer.commit_sync({}, timeout=20)
         assert told.errors == [None]
         assert consumer.committed(TP) == at(1)
-    with Watch(0.0, alone=not comes):
+    with soon() if comes else Watch(0.0):
         consumer.close(0.4 if not comes else None)
     if not comes:
         assert type(told.errors[0]) is errors.RetriableCommitFailedException

@@ -9,7 +9,7 @@ import pytest
 from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Asking, Ours
-from tests.broker.watching import LATE, Watch, after, handling, send, waiting, when
+from tests.broker.watching import AT_ONCE, LATE, Watch, after, handling, send, waiting, when
 from tests.every_call import TP, UNKNOWN, WITH_DEADLINE, WITH_TIMEOUT
 from tests.processes_watch import ProcessesWatch
 
@@ -89,7 +89,7 @@ def test_an_endless_timeout_waits_until_the_broker_is_back(
     """B17: infinite is no number that overflows, and no number that is over."""
     consumer = ours()
     orders.freeze()
-    with Watch(0.4, alone=False), after(0.4, orders.thaw):
+    with Watch(0.4, AT_ONCE, alone=False), after(0.4, orders.thaw):
         assert consumer.committed(TP, math.inf) == {TP: None}
 
 

@@ -11,7 +11,17 @@ import pytest
 from prokurist import OffsetAndMetadata, WakeupException, errors
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Asking, Ours
-from tests.broker.watching import Watch, after, handling, interrupt, send, waiting, when
+from tests.broker.watching import (
+    AT_ONCE,
+    Watch,
+    after,
+    handling,
+    interrupt,
+    send,
+    soon,
+    waiting,
+    when,
+)
 from tests.every_call import ALL, TP, UNKNOWN, WAITING
 
 pytestmark = pytest.mark.kafka
@@ -103,7 +113,7 @@ def test_neither_unsubscribe_nor_close_is_woken(ours: Ours, orders: RealKafka) -
     told: list[object] = []
     consumer.commit_async({TP: OffsetAndMetadata(5)}, lambda _, error: told.append(error))
     wake, thaw = after(0.1, consumer.wakeup), after(0.4, orders.thaw)
-    with Watch(0.4, alone=False), wake, thaw:
+    with Watch(0.4, AT_ONCE, alone=False), wake, thaw:
         consumer.close(20)
     assert told == [None]
     consumer.wakeup()
@@ -120,7 +130,7 @@ def test_an_interrupt_unwinds_every_wait(ours: Ours, orders: RealKafka) -> None:
     orders.thaw()
     assert TP in consumer.committed(TP, timeout=20)
     assert consumer.position(UNKNOWN, timeout=20) == 0
-    with Watch(0.0, alone=False):
+    with soon():
         consumer.close()
 
 
