@@ -27,7 +27,7 @@ PAGES = [
 ]
 FENCE = re.compile(r"^```(\w+) ?(.*)\n((?:.*\n)*?)^```$", re.MULTILINE)
 TOPICS = {"orders": 3, "payments": 1}
-PATIENCE = 60.0
+PATIENCE = 180.0
 """For an interpreter, its imports, and what the block does, on a machine that is shared."""
 
 PATIENT = """\

@@ -4,7 +4,8 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import confluent_kafka
 import pytest
@@ -24,10 +25,22 @@ from prokurist.testing.kafka.java import find_java
 from prokurist.testing.kafka.ladder import ask_docker
 from tests.every_call import ready
 
+HERE: Final = Path(__file__).parent
+AT_THE_LATEST: Final = 240
+"""Seconds after which a test of a real Kafka is hung. What it waits for has limits of its own:
+a broker on a busy machine may stand still for longer than other tests last."""
+
 Asking = Callable[[Callable[[], Any]], Any]
 Ours = Callable[..., KafkaConsumer]
 Producing = Callable[..., confluent_kafka.Producer]
 Consuming = Callable[..., confluent_kafka.Consumer]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Allow the tests of this folder that time, unless they say themselves how much."""
+    for each in items:
+        if each.path.parent == HERE and each.get_closest_marker("timeout") is None:
+            each.add_marker(pytest.mark.timeout(AT_THE_LATEST))
 
 
 @pytest.fixture
@@ -40,7 +53,7 @@ def clock() -> Clock:
 def eventually(clock: Clock) -> Asking:
     """Ask until the answer is true, for as long as a slow machine may need."""
 
-    def ask(question: Callable[[], Any], within: float = 25.0) -> Any:
+    def ask(question: Callable[[], Any], within: float = 60.0) -> Any:
         deadline = Deadline.after(clock.now(), within)
         while not (answer := question()):
             assert not deadline.expired(clock.now()), f"never true: {question}"

@@ -17,7 +17,7 @@ from prokurist.testing.kafka import RealKafka
 from prokurist.testing.kafka.ports import Address
 from prokurist.testing.kafka.wire import BrokerConnection
 
-SECONDS: Final = 20.0
+SECONDS: Final = 60.0
 MOST: Final = i32(16 * 1024 * 1024)
 
 

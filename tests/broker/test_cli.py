@@ -110,7 +110,7 @@ def test_a_frozen_kafka_is_told_of_in_time(
     for line in ("topics", "offsets -G frozen", f"consume -t {filled}"):
         code, rows, err = run(*line.split(), "--timeout", 1)
         assert (code, rows, err.count("\n")) == (FAILURE, [], 1)
-    code, steps, _ = run("doctor", "-G", "frozen", "--timeout", 1)
+    code, steps, _ = run("doctor", "-G", "frozen", "--timeout", 8)
     (failed,) = [each for each in steps if each["verdict"] == "failed"]
     assert (code, failed["step"]) == (FAILURE, "ApiVersions")
     assert "accepts and says nothing" in failed["advice"]
@@ -123,7 +123,7 @@ def test_the_console_script_is_there(filled: str, prokurist_kafka: RealKafka) ->
         script,
         env={"PROKURIST_BOOTSTRAP": prokurist_kafka.bootstrap},
         capture_output=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (DONE, b"a\nb\nc\n", b"")

@@ -4,7 +4,6 @@ import gc
 import math
 import os
 import threading
-import time
 
 import psutil
 import pytest
@@ -51,7 +50,7 @@ def test_leaving_a_with_block_closes_it(orders: RealKafka) -> None:
 @pytest.mark.parametrize("fault", ["frozen", "refused"])
 @pytest.mark.parametrize("timeout", [0, 0.4, math.inf, None])
 def test_close_ends_in_time_with_the_broker_gone(
-    ours: Ours, orders: RealKafka, fault: str, timeout: float | None
+    ours: Ours, orders: RealKafka, eventually: Asking, fault: str, timeout: float | None
 ) -> None:
     """B179, B181, B182, B184: by the timeout, by `request.timeout.ms` at the latest."""
     consumer = ours(request_timeout_ms=600)
@@ -62,11 +61,11 @@ def test_close_ends_in_time_with_the_broker_gone(
         orders.proxy().reset()
     told: list[object] = []
     consumer.commit_async(AT_5, lambda _, error: told.append(error))
-    began = time.monotonic()
-    consumer.close(timeout)
-    assert time.monotonic() - began < min(30 if timeout is None else timeout, 0.6) + LATE
+    with Watch(0.0, min(30 if timeout is None else timeout, 0.6) + LATE):
+        consumer.close(timeout)
     assert [type(error) for error in told] == [errors.RetriableCommitFailedException]
-    assert not consumer.health().alive
+    # Who closes waits for the thread no longer than he may.
+    eventually(lambda: not consumer.health().alive)
 
 
 def work_and_close(kafka: RealKafka, group: str) -> None:
@@ -81,7 +80,7 @@ def test_nothing_is_left(orders: RealKafka, eventually: Asking) -> None:
     threads, files = set(threading.enumerate()), descriptors()
     for number in range(10):
         work_and_close(orders, f"left-{number}")
-    assert set(threading.enumerate()) == threads
+    assert set(threading.enumerate()) <= threads
     # The proxy's ends are this process's too, and close when it hears of ours.
     eventually(lambda: descriptors() <= files)
 
@@ -109,7 +108,7 @@ def test_a_constructor_that_fails_leaves_nothing(
             patch.setattr(os, "pipe", no_pipe)
             with pytest.raises(OSError, match="Too many open files"):
                 KafkaConsumer(bootstrap_servers=orders.bootstrap, group_id="g")
-    assert set(threading.enumerate()) == threads
+    assert set(threading.enumerate()) <= threads
     eventually(lambda: descriptors() <= files)
 
 

@@ -49,12 +49,12 @@ def test_it_says_where_it_listens_and_stops_without_a_traceback(
             assert producer_of(f"127.0.0.1:{port}").list_topics(timeout=10).brokers
             below = psutil.Process(kafka.pid).children(recursive=True)
             kafka.send_signal(number)
-            out, err = kafka.communicate(timeout=20)
+            out, err = kafka.communicate(timeout=60)
         finally:
             kafka.kill()
     assert (kafka.returncode, out, err) == (0, "stopped\n", "")
     assert below
-    assert not [process for process in below if process.is_running()]
+    assert not psutil.wait_procs(below, 60)[1]
 
 
 @pytest.mark.usefixtures("startable")
@@ -65,7 +65,7 @@ def test_ctrl_c_while_it_starts_stops_it_as_well() -> None:
         try:
             assert "starting" in kafka.stdout.readline()
             kafka.send_signal(signal.SIGINT)
-            out, err = kafka.communicate(timeout=20)
+            out, err = kafka.communicate(timeout=60)
         finally:
             kafka.kill()
     assert (kafka.returncode, out, err) == (0, "stopped\n", "")
@@ -77,7 +77,7 @@ def test_a_taken_port_is_one_line_and_exit_code_1() -> None:
     with socket.create_server(("127.0.0.1", 0)) as holder:
         port = holder.getsockname()[1]
         with _begin("--port", str(port)) as kafka:
-            _, err = kafka.communicate(timeout=20)
+            _, err = kafka.communicate(timeout=60)
     assert kafka.returncode == 1
     assert err.count("\n") == 1
     assert f"port {port} is taken; end whoever listens there" in err
@@ -91,6 +91,6 @@ def test_a_taken_port_is_one_line_and_exit_code_1() -> None:
 def test_a_wrong_call_is_exit_code_2(arguments: list[str]) -> None:
     """With the usage."""
     with _begin(*arguments) as kafka:
-        _, err = kafka.communicate(timeout=20)
+        _, err = kafka.communicate(timeout=60)
     assert kafka.returncode == 2
     assert err.startswith("usage: python -m prokurist.testing.kafka")

@@ -12,7 +12,7 @@ from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicP
 from prokurist.testing.kafka import RealKafka
 from prokurist.timeline import record
 from tests.broker.conftest import Asking, Consuming, Ours
-from tests.broker.watching import LATE, Watch, after
+from tests.broker.watching import Watch, after, soon
 from tests.every_call import TP, UNKNOWN
 
 pytestmark = pytest.mark.kafka
@@ -81,7 +81,9 @@ def test_callbacks_run_on_the_callers_thread(ours: Ours, run: str) -> None:
     assert told.threads == {threading.get_ident()}
 
 
-def test_a_passing_failure_is_told_and_not_tried_again(ours: Ours, orders: RealKafka) -> None:
+def test_a_passing_failure_is_told_and_not_tried_again(
+    ours: Ours, orders: RealKafka, eventually: Asking
+) -> None:
     """B36: a topic that is not there is one that may come; RetriableCommitFailed says so."""
     consumer, told = ours(), Told()
     consumer.commit_async({MISSING: OffsetAndMetadata(3)}, told)
@@ -90,9 +92,11 @@ def test_a_passing_failure_is_told_and_not_tried_again(ours: Ours, orders: RealK
     assert type(error) is errors.RetriableCommitFailedException
     assert type(error.__cause__) is errors.UnknownTopicOrPartitionException
     orders.freeze()
+    written = requests(consumer, "OffsetCommit")
     consumer.commit_async(at(4), told)
-    with after(0.2, lambda: orders.proxy().reset()):
-        consumer.commit_sync({}, timeout=20)
+    eventually(lambda: requests(consumer, "OffsetCommit") > written)
+    orders.proxy().reset()
+    consumer.commit_sync({}, timeout=20)
     assert type(told.errors[1]) is errors.RetriableCommitFailedException
     orders.heal()
 
@@ -166,7 +170,7 @@ def test_held_while_the_coordinator_is_unknown(orders: RealKafka, *, comes: bool
         consumer.commit_sync({}, timeout=20)
         assert told.errors == [None]
         assert consumer.committed(TP) == at(1)
-    with Watch(0.0):
+    with soon() if comes else Watch(0.0):
         consumer.close(0.4 if not comes else None)
     if not comes:
         assert type(told.errors[0]) is errors.RetriableCommitFailedException
@@ -175,14 +179,17 @@ def test_held_while_the_coordinator_is_unknown(orders: RealKafka, *, comes: bool
 def test_errors_until_the_end_are_counted(ours: Ours) -> None:
     """B5: a topic that never comes: attempts, the last error as cause, the pauses (B29)."""
     consumer = ours()
-    with Watch(1.0), pytest.raises(TimeoutException, match="backoff") as caught:
-        consumer.commit_sync({MISSING: OffsetAndMetadata(3)}, timeout=1.0)
+    with Watch(5.0), pytest.raises(TimeoutException, match="backoff") as caught:
+        consumer.commit_sync({MISSING: OffsetAndMetadata(3)}, timeout=5.0)
     assert type(caught.value.__cause__) is errors.UnknownTopicOrPartitionException
     attempts = caught.value.attempts
     assert [each.request for each in attempts] == ["OffsetCommit"] * len(attempts)
-    # After pauses of 0.1, 0.2 and 0.4 s.
-    assert 3 <= len(attempts) <= 5
-    assert not caught.value.may_have_happened
+    assert len(attempts) >= 3
+    # Pauses of 0.1, 0.2 and 0.4 s and so on, each by a fifth more or less.
+    for nth, (earlier, later) in enumerate(pairwise(attempts)):
+        assert later.started - earlier.started >= min(0.08 * 2**nth, 0.8)
+    # Only if the last of them is in the hands of a broker that is slow just then.
+    assert caught.value.may_have_happened == (attempts[-1].ended is None)
 
 
 class Answering:
@@ -230,15 +237,19 @@ def test_a_success_begins_the_pauses_anew(ours: Ours, orders: RealKafka) -> None
     consumer = ours()
     consumer.commit_sync(at(1), timeout=20)
     pauses: list[list[float]] = []
-    for nth in range(4):
+
+    def shortest(nth: int) -> float:
+        return min(each[nth] for each in pauses)
+
+    # 0.1 and 0.4 s, each by a fifth more or less; the machine may add to either, and does not
+    # always do so.
+    while len(pauses) < 4 or (shortest(0) >= 0.2 and len(pauses) < 60):
         with orders.proxy().change(Answering(14, times=3)), record(consumer) as recording:
-            consumer.commit_sync(at(nth), timeout=20)
+            consumer.commit_sync(at(len(pauses)), timeout=20)
         tries = [each.at for each in recording.entries if each.event == "attempt_began"]
         pauses.append([later - earlier for earlier, later in pairwise(tries)])
-    first, _, third = (min(each) for each in zip(*pauses, strict=True))
-    # 0.1 and 0.4 s, each by a fifth more or less; the machine may add to either.
-    assert 0.08 <= first < 0.2
-    assert third >= 0.32
+    assert 0.08 <= shortest(0) < 0.2
+    assert shortest(2) >= 0.32
 
 
 def requests(consumer: KafkaConsumer, api: str) -> float:
@@ -259,10 +270,8 @@ def test_a_topic_that_comes_within_the_time(ours: Ours, orders: RealKafka) -> No
 def test_what_no_patience_mends_is_raised_at_once(ours: Ours) -> None:
     """B6, B50: the error itself, and not the deadline."""
     consumer = ours()
-    began = time.monotonic()
-    with pytest.raises(errors.OffsetMetadataTooLarge):
+    with soon(), pytest.raises(errors.OffsetMetadataTooLarge):
         consumer.commit_sync({TP: TOO_LONG}, timeout=60)
-    assert time.monotonic() - began < LATE
 
 
 def test_the_group_belongs_to_somebody_else(
@@ -274,10 +283,8 @@ def test_the_group_belongs_to_somebody_else(
     member.subscribe(["orders"])
     eventually(lambda: member.poll(0.1) or member.assignment())
     with KafkaConsumer(bootstrap_servers=orders.bootstrap, group_id=group) as consumer:
-        began = time.monotonic()
-        with pytest.raises(errors.CommitFailedException, match="committed") as caught:
+        with soon(), pytest.raises(errors.CommitFailedException, match="committed") as caught:
             consumer.commit_sync(at(1), timeout=60)
-        assert time.monotonic() - began < LATE
         assert type(caught.value.__cause__) is errors.UnknownMemberIdException
 
 

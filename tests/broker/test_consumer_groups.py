@@ -14,14 +14,18 @@ import pytest
 from prokurist import KafkaConsumer, SubscriptionPattern, TopicPartition, errors
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Producing
+from tests.broker.watching import Watch
+from tests.processes_watch import ProcessesWatch
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(150)]
+pytestmark = pytest.mark.kafka
 
 LATE = 0.25
-"""Far above anything measured on a machine of its own: these are shared."""
+"""Far above anything measured, what the machine gave to others not counted."""
 
-HEARTBEAT = 1.0
-"""The brokers' `group.consumer.heartbeat.interval.ms` (testing/kafka/properties.py)."""
+LEFT = 8.0
+"""Seconds in which the others know of who has left, whatever a broker does meanwhile; the
+brokers' `group.consumer.session.timeout.ms` (testing/kafka/properties.py) would take 9 at the
+least. That a heartbeat is enough is held where no broker stands still: in virtual time."""
 
 Joining = Callable[..., KafkaConsumer]
 
@@ -75,7 +79,7 @@ def join(prokurist_kafka: RealKafka) -> Iterator[Joining]:
 
 
 def share(
-    *consumers: KafkaConsumer, shares: list[int], within: float = 60.0
+    *consumers: KafkaConsumer, shares: list[int], within: float = 90.0
 ) -> dict[TopicPartition, set[int]]:
     """Poll in turn until each has so many partitions: the offsets that came meanwhile."""
     until = time.monotonic() + within
@@ -93,7 +97,7 @@ def share(
 def test_two_members_join_read_and_leave(
     prokurist_kafka: RealKafka, topic: str, join: Joining
 ) -> None:
-    """B146, B160, B194: they share, and who stays has everything a heartbeat later."""
+    """B146, B160, B194: they share, and who stays has everything soon after."""
     one = join(topic)
     share(one, shares=[4])
     two = join(topic)
@@ -105,10 +109,9 @@ def test_two_members_join_read_and_leave(
         one.group_metadata().member_id,
         two.group_metadata().member_id,
     }
-    began = time.monotonic()
-    two.close()
-    share(one, shares=[4])
-    assert time.monotonic() - began < 15.0
+    with Watch(0.0, LEFT, alone=False):
+        two.close()
+        share(one, shares=[4])
 
 
 def test_nothing_is_lost_or_read_twice_over_a_handover(topic: str, join: Joining) -> None:
@@ -116,7 +119,7 @@ def test_nothing_is_lost_or_read_twice_over_a_handover(topic: str, join: Joining
     one = join(topic, enable_auto_commit=True, max_poll_records=7)
     seen: list[tuple[int, int]] = []
     two: KafkaConsumer | None = None
-    until = time.monotonic() + 60.0
+    until = time.monotonic() + 120.0
     while len(seen) < 400:
         assert time.monotonic() < until, len(seen)
         for each in (one,) if two is None else (one, two):
@@ -141,7 +144,7 @@ while True:
 
 
 def test_a_member_that_crashes(topic: str, join: Joining) -> None:
-    """A SIGKILL: its session ends, and the other has everything."""
+    """A SIGKILL: its session of 10 s ends, and the other has everything."""
     one = join(topic)
     share(one, shares=[4])
     metadata = one.group_metadata()
@@ -155,7 +158,8 @@ def test_a_member_that_crashes(topic: str, join: Joining) -> None:
         other.send_signal(signal.SIGKILL)
     began = time.monotonic()
     share(one, shares=[4], within=90.0)
-    assert time.monotonic() - began > 5.0, "it did not say that it went"
+    # Its session began with its last heartbeat, which a busy machine has put off.
+    assert time.monotonic() - began > 3.0, "it did not say that it went"
 
 
 def prokurist_bootstrap(consumer: KafkaConsumer) -> str:
@@ -168,14 +172,11 @@ def test_one_is_frozen_while_another_joins(topic: str, join: Joining) -> None:
     frozen = join(topic, listener=Heard())
     share(frozen, shares=[4])
     joining = join(topic)
-    longest = 0.0
     until = time.monotonic() + 8.0
     while time.monotonic() < until:
-        began = time.monotonic()
-        joining.poll(0.2)
-        longest = max(longest, time.monotonic() - began)
+        with Watch(0.0, 0.2 + LATE):
+            joining.poll(0.2)
     assert not joining.assignment()
-    assert longest < 0.2 + LATE
     share(frozen, joining, shares=[2, 2])
 
 
@@ -194,24 +195,27 @@ class Heard:
         self.heard.append(f"assigned {len(partitions)}")
 
 
+def beats(consumer: KafkaConsumer) -> float:
+    """How many heartbeats it has sent."""
+    return consumer.metrics().get('prokurist_requests_total{api="ConsumerGroupHeartbeat"}', 0)
+
+
 def test_an_application_that_does_not_poll_keeps_its_place(topic: str, join: Joining) -> None:
     """B120, B271: heartbeats go on while the application computes and holds the GIL."""
     one = join(topic)
     share(one, shares=[4])
-    before = one.group_metadata()
-    until = time.monotonic() + 5.0
+    before, said = one.group_metadata(), beats(one)
+    began = time.monotonic()
     total = 0
-    while time.monotonic() < until:
-        total += sum(range(1000))
-    membership = one.health().membership
-    assert membership is not None
-    assert membership.heartbeat_age is not None
-    assert membership.heartbeat_age < HEARTBEAT + 2.0
+    # For five heartbeats, whatever else this machine does meanwhile, and five seconds.
+    while beats(one) < said + 5 or time.monotonic() < began + 5.0:
+        assert time.monotonic() < began + 90.0, beats(one) - said
+        total += sum(range(1_000_000))
     one.poll(0.1)
     assert one.group_metadata() == before
 
 
-def test_what_a_leaver_had_is_read_within_a_heartbeat(
+def test_what_a_leaver_had_is_read_before_its_session_ends(
     prokurist_kafka: RealKafka, topic: str, join: Joining, producer_of: Producing
 ) -> None:
     """B194: from `close` to the first record that another reads of each partition."""
@@ -221,18 +225,20 @@ def test_what_a_leaver_had_is_read_within_a_heartbeat(
     one.seek_to_end()
     for each in theirs:
         two.seek_to_end(each)
-        two.position(each, 10.0)
+        two.position(each, 60.0)
     two.commit_sync()
-    began = time.monotonic()
+    stopwatch = ProcessesWatch()
     two.close()
     producer = producer_of(prokurist_kafka.bootstrap)
     for partition in range(4):
         producer.produce(topic, b"new", partition=partition)
-    producer.flush(20)
+    producer.flush(60)
     read: set[TopicPartition] = set()
+    until = time.monotonic() + 60.0
     while not theirs <= read:
-        assert time.monotonic() - began < HEARTBEAT + 0.5 + 2 * LATE
+        assert time.monotonic() < until
         read |= {TopicPartition(each.topic, each.partition) for each in one.poll(0.1)}
+    assert stopwatch.fair() < LEFT
 
 
 def test_who_misses_the_poll_interval_is_out_and_comes_back(topic: str, join: Joining) -> None:
@@ -257,7 +263,7 @@ def test_a_pattern_that_the_broker_cannot_read(join: Joining) -> None:
     """B155: fatal, and it is still to be closed."""
     consumer = join(SubscriptionPattern("("))
     with pytest.raises(errors.InvalidRegularExpression):
-        consumer.poll(10.0)
+        consumer.poll(60.0)
 
 
 def test_a_static_member_that_comes_back_keeps_its_partitions(
@@ -287,7 +293,12 @@ def test_the_assignor_of_ones_choice(
     assert prokurist_kafka.describe_group(group).assignor == "range"
     other = join(topic, group_remote_assignor="nobodys")
     with pytest.raises(errors.UnsupportedAssignorException):
-        other.poll(10.0)
+        other.poll(60.0)
+
+
+def has_all(consumer: KafkaConsumer) -> bool:
+    """Whether it has come to the end of the hundred records of each partition it has."""
+    return all(consumer.position(tp, 60.0) == 100 for tp in consumer.assignment())
 
 
 def test_the_coordinator_is_restarted(
@@ -299,17 +310,17 @@ def test_the_coordinator_is_restarted(
     with group_of(kafka) as join:
         one, two = join(topic), join(topic)
         share(one, two, shares=[2, 2])
-        got = 0
-        until = time.monotonic() + 30.0
-        while got < 400 and time.monotonic() < until:
-            got += len(one.poll(0.1)) + len(two.poll(0.1))
+        until = time.monotonic() + 60.0
+        while not (has_all(one) and has_all(two)):
+            assert time.monotonic() < until
+            one.poll(0.1)
+            two.poll(0.1)
         one.commit_sync()
         two.commit_sync()
         kafka.kill()
         for _ in range(10):
-            began = time.monotonic()
-            assert not one.poll(0.2)
-            assert time.monotonic() - began < 0.2 + LATE
+            with Watch(0.2, LATE):
+                assert not one.poll(0.2)
         kafka.restart()
         share(one, two, shares=[2, 2])
         producer = producer_of(kafka.bootstrap)

@@ -8,6 +8,7 @@ import pytest
 
 from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicPartition, errors
 from prokurist.testing.kafka import RealKafka
+from tests.broker.watching import Watch
 
 pytestmark = pytest.mark.kafka
 
@@ -87,7 +88,7 @@ def test_a_leader_that_dies_is_followed(
     partitions = [TopicPartition(topic, number) for number in range(6)]
     assert consumer.end_offsets(partitions)[partitions[0]] == RECORDS
     prokurist_cluster.kill(1)
-    assert consumer.end_offsets(partitions, timeout=28)[partitions[0]] == RECORDS
+    assert consumer.end_offsets(partitions, timeout=60)[partitions[0]] == RECORDS
 
 
 def test_all_frozen_ends_in_time(
@@ -103,10 +104,7 @@ def test_all_frozen_ends_in_time(
         lambda: consumer.list_topics(timeout=0.4),
         lambda: consumer.position(tp, timeout=0.4),
     ):
-        began = time.monotonic()
-        with pytest.raises(TimeoutException):
+        with Watch(0.4), pytest.raises(TimeoutException):
             call()
-        assert 0.39 <= time.monotonic() - began < 1.4
-    began = time.monotonic()
-    assert not consumer.poll(0.4)
-    assert 0.39 <= time.monotonic() - began < 1.4
+    with Watch(0.4):
+        assert not consumer.poll(0.4)

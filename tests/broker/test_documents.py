@@ -6,7 +6,7 @@ import pytest
 
 from tests.documents import Block, blocks, run
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.kafka
 
 WANTING = [each for each in blocks() if each.language == "python" and each.wants_kafka]
 

@@ -10,11 +10,9 @@ import pytest
 from prokurist import ConsumerRecord, KafkaConsumer, TopicPartition, errors
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Producing
+from tests.broker.watching import Watch, soon
 
 pytestmark = pytest.mark.kafka
-
-LATE = 1.0
-"""Far above anything measured: these machines are shared."""
 
 
 @pytest.fixture
@@ -31,7 +29,7 @@ def reader(kafka: RealKafka, tp: TopicPartition, **keys: Any) -> KafkaConsumer:
     return consumer
 
 
-def taken(consumer: KafkaConsumer, count: int, within: float = 20.0) -> list[ConsumerRecord]:
+def taken(consumer: KafkaConsumer, count: int, within: float = 60.0) -> list[ConsumerRecord]:
     """Poll until there are so many records."""
     until = time.monotonic() + within
     records: list[ConsumerRecord] = []
@@ -45,7 +43,7 @@ def write(producer: confluent_kafka.Producer, tp: TopicPartition, *values: bytes
     """Have values written, in order."""
     for value in values:
         producer.produce(tp.topic, value, partition=tp.partition)
-    producer.flush(20)
+    assert producer.flush(60) == 0
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
@@ -89,7 +87,7 @@ def test_transactions(
             producer.commit_transaction(20)
     with reader(prokurist_kafka, tp, isolation_level="read_committed") as consumer:
         assert [each.value for each in taken(consumer, 10)] == [b"0"] * 5 + [b"2"] * 5
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while consumer.position(tp) < 24:
             assert not consumer.poll(0.5)
             assert time.monotonic() < until
@@ -102,17 +100,16 @@ def test_what_is_written_while_a_poll_waits(
 ) -> None:
     """B112, B113: it comes at once; a parked fetch delays neither calls nor the end."""
     producer = producer_of(prokurist_kafka.bootstrap)
-    consumer = reader(prokurist_kafka, tp, fetch_max_wait_ms=10_000)
+    consumer = reader(prokurist_kafka, tp, fetch_max_wait_ms=29_000)
     write(producer, tp, b"one")
     assert [each.value for each in taken(consumer, 1)] == [b"one"]
     assert not consumer.poll(0.5)
-    began = time.monotonic()
-    assert consumer.end_offsets(tp, timeout=1.0) == {tp: 1}
-    producer.produce(tp.topic, b"two", partition=tp.partition)
-    producer.poll(0)
-    assert [each.value for each in consumer.poll(10.0)] == [b"two"]
-    consumer.close()
-    assert time.monotonic() - began < LATE
+    with soon():
+        assert consumer.end_offsets(tp, timeout=60) == {tp: 1}
+        producer.produce(tp.topic, b"two", partition=tp.partition)
+        producer.poll(0)
+        assert [each.value for each in consumer.poll(60)] == [b"two"]
+        consumer.close()
 
 
 def test_calls_beside_a_parked_fetch(
@@ -124,21 +121,17 @@ def test_calls_beside_a_parked_fetch(
     assert len(taken(consumer, 1)) == 1
     consumer.commit_sync(timeout=20)
     assert not consumer.poll(0.3)
-    began = time.monotonic()
-    consumer.commit_sync(timeout=1.0)
-    assert consumer.end_offsets(tp, timeout=1.0) == {tp: 1}
-    assert consumer.committed(tp, timeout=1.0)[tp].offset == 1  # type: ignore[union-attr]
-    assert time.monotonic() - began < LATE
+    with soon():
+        consumer.commit_sync(timeout=60)
+        assert consumer.end_offsets(tp, timeout=60) == {tp: 1}
+        assert consumer.committed(tp, timeout=60)[tp].offset == 1  # type: ignore[union-attr]
     prokurist_kafka.freeze()
-    began = time.monotonic()
-    with pytest.raises(errors.TimeoutException):
+    with Watch(0.3), pytest.raises(errors.TimeoutException):
         consumer.committed(tp, timeout=0.3)
-    assert 0.3 <= time.monotonic() - began < 0.3 + LATE
     prokurist_kafka.thaw()
     consumer.poll(0.3)
-    began = time.monotonic()
-    consumer.close()
-    assert time.monotonic() - began < LATE
+    with soon():
+        consumer.close()
 
 
 def test_polls_on_what_is_buffered_wake_nobody(
@@ -148,11 +141,16 @@ def test_polls_on_what_is_buffered_wake_nobody(
     write(producer_of(prokurist_kafka.bootstrap), tp, *(b"%d" % nth for nth in range(200)))
     with reader(prokurist_kafka, tp, max_poll_records=1, fetch_max_wait_ms=20_000) as consumer:
         records = taken(consumer, 1)
-        time.sleep(0.5)  # Until all is fetched, and the next fetch is parked.
-        turns = consumer.health().turns
-        records += [each for _ in range(150) for each in consumer.poll(1.0)]
-        assert consumer.health().turns == turns
-        assert [each.offset for each in records] == list(range(151))
+
+        def woke_nobody() -> bool:
+            before = consumer.health().turns
+            records.extend(each for _ in range(30) for each in consumer.poll(1.0))
+            time.sleep(0.2)  # For whoever was woken to come.
+            return consumer.health().turns == before
+
+        # When all is fetched, and the next fetch is parked.
+        assert any(woke_nobody() for _ in range(6))
+        assert [each.offset for each in records] == list(range(len(records)))
 
 
 def test_deleted_records(
@@ -171,7 +169,7 @@ def test_deleted_records(
     with reader(prokurist_kafka, tp, auto_offset_reset="none") as consumer:
         consumer.seek(tp, 2)
         with pytest.raises(errors.OffsetOutOfRangeException) as caught:
-            consumer.poll(10.0)
+            consumer.poll(60)
         assert caught.value.offsets == {tp: 2}
 
 
@@ -181,7 +179,7 @@ def test_an_iteration(
     """Every record once, in order, and an end when nothing comes."""
     write(producer_of(prokurist_kafka.bootstrap), tp, *(b"%d" % nth for nth in range(2000)))
     with reader(prokurist_kafka, tp, value_deserializer=int) as consumer:
-        values = [each.value for each in consumer.records(idle_timeout=2.0)]
+        values = [each.value for each in consumer.records(idle_timeout=6.0)]
     assert values == list(range(2000))
 
 

@@ -12,13 +12,15 @@ import pytest
 from prokurist import ConsumerRecord, KafkaConsumer, TopicPartition
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Producing
+from tests.broker.watching import LATE, Watch
+from tests.processes_watch import ProcessesWatch
 
 pytestmark = pytest.mark.kafka
 
 Eventually = Callable[..., Any]
 
 HASTE = 0.1
-"""Ten times what a commit may wait behind fetches: these machines are shared."""
+"""Ten times what a commit may wait behind fetches, without what the machine gave to others."""
 
 
 def reader(kafka: RealKafka, tp: TopicPartition, **keys: Any) -> KafkaConsumer:
@@ -32,7 +34,7 @@ def reader(kafka: RealKafka, tp: TopicPartition, **keys: Any) -> KafkaConsumer:
 def read_to(consumer: KafkaConsumer, tp: TopicPartition, end: int) -> list[ConsumerRecord]:
     """Poll until the position is there."""
     records: list[ConsumerRecord] = []
-    until = time.monotonic() + 25
+    until = time.monotonic() + 90
     while (at := consumer.position(tp, timeout=10)) < end:
         assert time.monotonic() < until, f"at {at} of {end}, with {len(records)} records"
         records += consumer.poll(0.5)
@@ -43,7 +45,7 @@ def write(producer: confluent_kafka.Producer, tp: TopicPartition, *values: bytes
     """Have values written, in order, each with its last digit for a key."""
     for value in values:
         producer.produce(tp.topic, value, value[-1:], partition=tp.partition)
-    assert producer.flush(20) == 0
+    assert producer.flush(60) == 0
 
 
 def delete_below(kafka: RealKafka, tp: TopicPartition, offset: int) -> None:
@@ -54,7 +56,6 @@ def delete_below(kafka: RealKafka, tp: TopicPartition, offset: int) -> None:
         each.result(20)
 
 
-@pytest.mark.timeout(120)
 def test_a_compacted_topic(
     prokurist_kafka: RealKafka, producer_of: Producing, eventually: Eventually
 ) -> None:
@@ -130,7 +131,6 @@ def test_records_deleted_under_a_reader(
     assert all(int(each.value) == each.offset for each in records)
 
 
-@pytest.mark.timeout(120)
 def test_a_broker_that_is_killed_and_restarted(
     prokurist_own_kafka: RealKafka, producer_of: Producing
 ) -> None:
@@ -144,16 +144,23 @@ def test_a_broker_that_is_killed_and_restarted(
         kafka.kill()
         until = time.monotonic() + 3
         while time.monotonic() < until:
-            began = time.monotonic()
-            records += consumer.poll(0.2)
-            assert time.monotonic() - began < 1.2
+            with Watch(0.0, 0.2 + LATE):
+                records += consumer.poll(0.2)
         kafka.restart()
         records += read_to(consumer, tp, 20_000)
     assert [each.offset for each in records] == list(range(20_000))
 
 
-@pytest.mark.timeout(90)
-def test_the_nearer_replica(prokurist_cluster: RealKafka, producer_of: Producing) -> None:
+def is_led_elsewhere(consumer: KafkaConsumer, tp: TopicPartition) -> bool:
+    """Whether its leader has named a replica that is nearer."""
+    machinery = consumer._machinery
+    assert machinery is not None
+    return tp in machinery.fetches._replicas._preferred
+
+
+def test_the_nearer_replica(
+    prokurist_cluster: RealKafka, producer_of: Producing, eventually: Eventually
+) -> None:
     """B110: records come from the rack's own node, whose leader may be deaf meanwhile."""
     kafka = prokurist_cluster
     tp = TopicPartition(kafka.unique_topic(replication_factor=3), 0)
@@ -163,14 +170,13 @@ def test_the_nearer_replica(prokurist_cluster: RealKafka, producer_of: Producing
     write(producer, tp, b"0", b"1")
     with reader(kafka, tp, client_rack=f"rack-{near}", request_timeout_ms=60_000) as consumer:
         assert [each.offset for each in read_to(consumer, tp, 2)] == [0, 1]
-        consumer.poll(1.0)
+        eventually(lambda: (consumer.poll(0.2), is_led_elsewhere(consumer, tp))[1])
         with kafka.proxy(leader).swallow("to_client"):
             write(producer, tp, b"2", b"3")
             assert [each.offset for each in read_to(consumer, tp, 4)] == [2, 3]
     kafka.heal()
 
 
-@pytest.mark.timeout(90)
 def test_commits_while_consuming_flat_out(
     prokurist_kafka: RealKafka, prokurist_topic: str, producer_of: Producing
 ) -> None:
@@ -181,8 +187,8 @@ def test_commits_while_consuming_flat_out(
         producer.produce(tp.topic, bytes(200), partition=0)
         producer.poll(0)
         if len(producer) > 50_000:
-            producer.flush(20)
-    assert producer.flush(20) == 0
+            producer.flush(60)
+    assert producer.flush(60) == 0
     with reader(
         prokurist_kafka, tp, group_id=prokurist_topic, enable_auto_commit=False
     ) as consumer:
@@ -190,9 +196,9 @@ def test_commits_while_consuming_flat_out(
         busy: list[float] = []
 
         def commit(took: list[float]) -> None:
-            began = time.monotonic()
-            consumer.commit_sync(timeout=5.0)
-            took.append(time.monotonic() - began)
+            stopwatch = ProcessesWatch()
+            consumer.commit_sync(timeout=60)
+            took.append(max(0.0, stopwatch.fair()))
 
         consumer.pause(tp)
         consumer.position(tp, timeout=10)

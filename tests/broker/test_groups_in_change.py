@@ -14,7 +14,7 @@ from tests.broker.grouping import Member, live, shared
 from tests.broker.watching import LATE
 from tests.soak.writing import Writer
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 
 PARTITIONS: Final = 6
 
@@ -76,18 +76,18 @@ def test_a_rolling_restart_under_load(prokurist_own_cluster: RealKafka, protocol
         members = [
             stack.enter_context(Member(kafka, group, topic, **KEYS[protocol])) for _ in "abc"
         ]
-        live(*members, until=shared(PARTITIONS, *members), within=60)
+        live(*members, until=shared(PARTITIONS, *members), within=120)
         before = len(read_by(members))
         rolling = threading.Thread(target=roll, daemon=True)
         rolling.start()
-        live(*members, until=lambda: not rolling.is_alive(), within=200)
+        live(*members, until=lambda: not rolling.is_alive(), within=400)
         assert not failed
         assert len(read_by(members)) > before
-        live(*members, until=shared(PARTITIONS, *members), within=60)
+        live(*members, until=shared(PARTITIONS, *members), within=120)
         writer.stop(60.0)
         assert not writer.failures
         wanted = everything(writer)
-        live(*members, until=lambda: read_by(members).keys() >= wanted, within=60)
+        live(*members, until=lambda: read_by(members).keys() >= wanted, within=120)
     assert read_by(members).keys() == wanted
     assert max(each.slowest for each in members) < LATE
 
@@ -112,7 +112,7 @@ def test_a_group_upgraded_member_by_member_and_back(
         return everybody[-1]
 
     def settled(*members: Member) -> None:
-        live(*members, until=shared(PARTITIONS, *members), within=60)
+        live(*members, until=shared(PARTITIONS, *members), within=120)
 
     with ExitStack() as stack:
         stack.callback(lambda: [each.consumer.close() for each in everybody])
@@ -128,7 +128,7 @@ def test_a_group_upgraded_member_by_member_and_back(
         writer.stop(60.0)
         assert not writer.failures
         wanted = everything(writer)
-        live(*members, until=lambda: read_by(everybody).keys() >= wanted, within=60)
+        live(*members, until=lambda: read_by(everybody).keys() >= wanted, within=120)
     assert read_by(everybody) == dict.fromkeys(wanted, 1)
     assert not any("lost" in each.said for each in everybody)
     assert max(each.slowest for each in everybody) < LATE

@@ -84,7 +84,7 @@ def shared_by(total: int, *members: Any) -> Callable[[], bool]:
     return holds
 
 
-def live(*members: Any, until: Callable[[], bool], turns: int = 250) -> None:
+def live(*members: Any, until: Callable[[], bool], turns: int = 500) -> None:
     """Have all of them poll in turn until something holds."""
     for _ in range(turns):
         if until():

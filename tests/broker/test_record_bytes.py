@@ -170,7 +170,6 @@ def test_transactions(
     ]
 
 
-@pytest.mark.timeout(90)
 def test_a_compacted_topic(prokurist_kafka: RealKafka, eventually: Callable[..., Any]) -> None:
     """B115: gaps within batches and between them, under each compression."""
     topic = prokurist_kafka.unique_topic(
@@ -240,7 +239,7 @@ def test_what_the_java_client_wrote(
         *("--reader-property", "parse.key=true"),
     ]
     done = subprocess.run(
-        argv, input="\n".join(lines).encode(), capture_output=True, timeout=25, check=False
+        argv, input="\n".join(lines).encode(), capture_output=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr.decode()
     for name in ("python", "native"):

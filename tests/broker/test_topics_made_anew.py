@@ -11,7 +11,7 @@ from prokurist.testing.kafka import AdminFailed, RealKafka
 from tests.broker.conftest import Producing
 from tests.broker.grouping import Member, live, write
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.kafka
 
 KEYS: Final[dict[str, dict[str, Any]]] = {
     "classic": {"group_protocol": "classic"},
@@ -62,7 +62,7 @@ def test_the_new_one_is_read_from_its_beginning(
         make_anew(kafka, topic, pause)
         write(producer_of(kafka.bootstrap), topic, NEW, 1)
         one.read.clear()
-        live(one, until=lambda: len(one.read) >= NEW, within=60)
+        live(one, until=lambda: len(one.read) >= NEW, within=120)
         assert offsets(one) == list(range(NEW))
     with Member(kafka, group, topic, **keys) as other:
         live(other, until=lambda: other.has)

@@ -2,29 +2,73 @@
 
 import os
 import signal
+import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+from prokurist.events.gate import Gate
+from tests.processes_watch import ProcessesWatch
+
 LATE: Final = 1.0
-"""Far above anything measured, far below any timeout of Kafka's: these machines are shared."""
+"""Seconds behind a deadline of ours, what the machine gave to others not counted: far above
+anything measured, far below any timeout of Kafka's."""
+
+AT_ONCE: Final = 10.0
+"""Seconds, likewise, in which a slow machine's broker has answered: far below what a call is
+given, or a session, that must not be waited for."""
 
 
 class Watch:
-    """Measures one call, and holds it against the time that it was given."""
+    """Measures one call, and holds it against the time that it was given.
 
-    def __init__(self, timeout: float) -> None:
+    Args:
+        timeout: Which it lasts at the least.
+        late: How much longer it may last.
+        alone: Whether it ends without a broker's help.
+    """
+
+    def __init__(self, timeout: float, late: float = LATE, *, alone: bool = True) -> None:
         self.timeout = timeout
+        self.late = late
+        self.alone = alone
 
     def __enter__(self) -> None:
-        self.began = time.monotonic()
+        self.stopwatch = ProcessesWatch(alone=self.alone)
 
     def __exit__(self, *_: object) -> None:
-        elapsed = time.monotonic() - self.began
-        assert self.timeout - 0.01 <= elapsed < self.timeout + LATE, elapsed
+        elapsed = self.stopwatch.elapsed()
+        assert elapsed >= self.timeout - 0.01
+        # To look what the machine took costs more than the calls that end at once.
+        if elapsed >= self.timeout + self.late:
+            assert self.stopwatch.fair() < self.timeout + self.late, elapsed
+
+
+def soon() -> Watch:
+    """Holds one call against what a broker takes that answers."""
+    return Watch(0.0, AT_ONCE, alone=False)
+
+
+@contextmanager
+def when(question: Callable[[], object], action: Callable[[], object]) -> Iterator[None]:
+    """Have another thread do something as soon as something holds, if it ever does."""
+    over = threading.Event()
+
+    def ask() -> None:
+        while not question():
+            if over.wait(0.01):
+                return
+        action()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 @contextmanager
@@ -39,20 +83,30 @@ def after(seconds: float, action: Callable[[], object]) -> Iterator[None]:
 
 
 @contextmanager
-def signalled(seconds: float, handler: Callable[[], object]) -> Iterator[None]:
-    """Have a signal interrupt this thread a little later, and its handler do something."""
+def handling(handler: Callable[[], object]) -> Iterator[None]:
+    """Have a signal's handler do something; see `send`."""
 
     def handle(_number: int, _frame: FrameType | None) -> None:
         handler()
 
     before = signal.signal(signal.SIGUSR1, handle)
     try:
-        with after(seconds, lambda: os.kill(os.getpid(), signal.SIGUSR1)):
-            yield
+        yield
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+def send() -> None:
+    """Have that signal interrupt the main thread."""
+    os.kill(os.getpid(), signal.SIGUSR1)
 
 
 def interrupt() -> None:
     """What Ctrl-C does to this process."""
     os.kill(os.getpid(), signal.SIGINT)
+
+
+def waiting() -> bool:
+    """Whether a call of the main thread's waits, as another thread sees it."""
+    main = threading.main_thread().ident
+    return sys._current_frames()[main or 0].f_code is Gate.wait.__code__

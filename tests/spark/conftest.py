@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import confluent_kafka
 import pytest
@@ -25,6 +25,11 @@ from tests.spark.interpreter import environment
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+HERE: Final = Path(__file__).parent
+AT_THE_LATEST: Final = 900
+"""Seconds after which a test is hung. To end one that only waits is worse than to let it: what
+the JVM then answers would be taken for the answer to the next test's first question."""
+
 CONNECTOR = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
@@ -32,6 +37,13 @@ CONNECTOR = (
     "org.apache.commons:commons-pool2:2.12.1",
 )
 """The connector and what it stands on, one by one: asked for as a whole, it cannot be had."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Allow the tests of this folder that time."""
+    for each in items:
+        if each.path.parent == HERE:
+            each.add_marker(pytest.mark.timeout(AT_THE_LATEST))
 
 
 def missing(reason: str) -> NoReturn:
@@ -117,7 +129,7 @@ def spark() -> "Iterator[SparkSession]":
     if gateway is not None:
         gateway.shutdown()
         gateway.proc.stdin.close()
-        gateway.proc.wait(30)
+        gateway.proc.wait(120)
 
 
 @pytest.fixture
@@ -125,7 +137,7 @@ def eventually() -> Callable[..., Any]:
     """Ask until the answer is true, for as long as a slow machine may need."""
     clock = MonotonicClock()
 
-    def ask(question: Callable[[], Any], within: float = 25.0) -> Any:
+    def ask(question: Callable[[], Any], within: float = 120.0) -> Any:
         deadline = Deadline.after(clock.now(), within)
         while not (answer := question()):
             assert not deadline.expired(clock.now()), f"never true: {question}"
@@ -145,6 +157,6 @@ def write(prokurist_kafka: RealKafka) -> Callable[[str, int], None]:
         )
         for number in range(count):
             producer.produce(topic, b"%d" % number, partition=number % 2)
-        assert producer.flush(30) == 0
+        assert producer.flush(60) == 0
 
     return written

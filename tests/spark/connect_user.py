@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from prokurist.spark import register, watch
 from tests.spark.interpreter import environment
 
-WITHIN = 60
+WITHIN = 240
 
 
 def main() -> None:

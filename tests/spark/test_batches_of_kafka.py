@@ -27,8 +27,6 @@ from tests.spark.jobs import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.timeout(180)
-
 BEGAN = int(time.time() - 7200) * 1000
 """When the first record was stamped: not long ago, or retention would take it."""
 PUSHING = "spark.sql.python.filterPushdown.enabled"

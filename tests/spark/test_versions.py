@@ -8,11 +8,12 @@ import pytest
 
 from prokurist.spark import OffsetManager
 from prokurist.testing.kafka import RealKafka
+from tests.spark.jobs import DONE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.kafka
 
 ROWS = 1000
 ALL = [(partition, offset) for partition in (0, 1) for offset in range(ROWS // 2)]
@@ -61,16 +62,16 @@ def test_a_stream_has_every_record_or_is_refused(
     )
     if tuple(map(int, spark.version.split(".")[:2])) < (4, 2):
         with pytest.raises(Exception, match=r"need pyspark 4\.2 or later: older"):
-            query.start().awaitTermination(120)
+            query.start().awaitTermination(DONE)
     else:
-        assert query.start().awaitTermination(120)
+        assert query.start().awaitTermination(DONE)
         assert places(spark.read.parquet(str(tmp_path / "rows"))) == ALL
 
 
 def test_a_manager_plans_and_commits(spark: "SparkSession", given: dict[str, str]) -> None:
     """What was read is not planned again."""
     topic, bootstrap = given["subscribe"], given["kafka.bootstrap.servers"]
-    offsets = OffsetManager(bootstrap, f"of-{topic}", timeout=30.0)
+    offsets = OffsetManager(bootstrap, f"of-{topic}", timeout=120.0)
     plan = offsets.plan(topic, start_missing="earliest")
     assert places(spark.read.format("prokurist").options(**plan.options()).load()) == ALL
     offsets.commit(plan)

@@ -240,7 +240,7 @@ class RealKafka:
         nodes.kill(node)
         self._frozen.discard(node)
 
-    def restart(self, *nodes: int, timeout: float = 60.0) -> None:
+    def restart(self, *nodes: int, timeout: float = 180.0) -> None:
         """Start nodes again with their data and their ports; ends them first if need be.
 
         Args:
