@@ -156,10 +156,9 @@ class Stream:
         """Where the logs begin and end, of all that is there; what is gone is noticed."""
         partitions = self._there(begun)
         logs = self._asked(partitions)
-        if self._behind(begun, logs.last):
-            logs = self._asked(
-                partitions
-            )  # A new leader may have said so, just after its election.
+        if any(tp in logs.last and logs.last[tp] < at for tp, at in begun.items()):
+            # A new leader may have said so, just after its election.
+            logs = self._asked(partitions)
         self._notice(begun, logs)
         return logs
 
@@ -180,9 +179,6 @@ class Stream:
             if self._settings.fail_on_data_loss:
                 raise
             return []
-
-    def _behind(self, begun: Offsets, last: Offsets) -> Offsets:
-        return {tp: at for tp, at in begun.items() if tp in last and last[tp] < at}
 
     def _notice(self, begun: Offsets, logs: Logs) -> None:
         """Say what is gone, or raise it.
