@@ -112,15 +112,14 @@ def test_who_has_little_waits_for_one_full_poll() -> None:
 def test_who_has_much_has_every_other_poll() -> None:
     """Whatever comes of the others meanwhile, and however short that is."""
     world = written(100)
-    with reader(world, A, B, C, max_poll_records=10) as consumer:
+    with reader(world, A, B, max_poll_records=1) as consumer:
         consumer.poll(1.0)
         turns = []
         for _ in range(8):
-            for _ in range(10):
-                world.control.append(B, b"x")
+            world.control.append(B, b"x")
             world.clock.sleep(1.0)
             turns.append(A in consumer.poll(0).partitions())
-        assert sum(turns) >= 4
+        assert 4 <= sum(turns) < 8
 
 
 def test_another_assignment_is_read_at_once() -> None:
