@@ -7,6 +7,11 @@ partition's position moves in the moment in which its records are taken, and onl
 nobody has moved it elsewhere meanwhile. An error waits until everything before it
 has been returned; it is raised by a poll that has nothing else to return.
 
+Partitions take turns, and a turn may last for many polls: as long as the chunk of somebody
+who is far behind. So where a full poll has passed others over, the next one begins with
+those that have least, and the one after that goes by turns again: who is not behind waits
+for one poll, and who is has at least every other one.
+
 In an iteration a chunk's records are lent: one counts as returned when the next one
 is asked for, or the next poll. Until then the chunk remembers where that is, and
 whoever collects first takes back what was lent and not asked for.
@@ -115,6 +120,7 @@ class Collector:
         self._cap = max(memory, LARGEST_BATCH)
         self.lent: Lent | None = None
         self._begun: dict[TopicPartition, tuple[int, int]] = {}
+        self._shortest_first = False
         self.topics: Family[Consumed] = Family(Consumed, MOST_TOPICS)
 
     # --- for a poll ------------------------------------------------------------------
@@ -150,7 +156,7 @@ class Collector:
         self.recall()
         runs: dict[TopicPartition, list[Run]] = {}
         after: dict[TopicPartition, OffsetAndMetadata] = {}
-        line = deque(self._buffer.heads())
+        line = self._line()
         while line and left > 0 and len(after) < chunks:
             entry = self._usable(line.popleft())
             if entry is None:
@@ -176,6 +182,7 @@ class Collector:
                 left -= returned
             if (following := self._follows(chunk)) is not None:
                 line.append(following)  # The others come first.
+        self._shortest_first = left <= 0 and bool(line) and not self._shortest_first
         return ConsumerRecords(runs, after) if after else None
 
     def take_back(self) -> None:
@@ -247,6 +254,13 @@ class Collector:
         self._buffer.purge(lambda _partition, _ticket: True)
 
     # --- one entry -------------------------------------------------------------------
+
+    def _line(self) -> deque[Entry[PartitionReader]]:
+        """The first entry of each partition, in the order that this poll takes them."""
+        heads = self._buffer.heads()
+        if self._shortest_first:
+            heads.sort(key=length)
+        return deque(heads)
 
     def _usable(self, entry: Entry[PartitionReader] | None) -> Entry[PartitionReader] | None:
         """The first entry of a partition that is good for something; None to leave it."""
@@ -371,6 +385,11 @@ class Collector:
 
     def __repr__(self) -> str:
         return f"Collector({self._buffer})"
+
+
+def length(entry: Entry[PartitionReader]) -> int:
+    """How many bytes of records an entry came with; what went wrong waits for all of them."""
+    return len(entry.records) if isinstance(entry, Chunk) else sys.maxsize
 
 
 def after_last(run: Run) -> Position:
