@@ -23,7 +23,8 @@ with KafkaConsumer(
     consumer.subscribe(["orders"])
     while not consumer.assignment():
         consumer.poll(1.0)
-    consumer.poll(0.2)
+    for tp in consumer.assignment():
+        consumer.position(tp, timeout=10.0)
     consumer.commit_sync(timeout=10.0)
 """
 

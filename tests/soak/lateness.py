@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -64,13 +64,14 @@ def ranks(late: Mapping[float, int]) -> dict[str, float]:
     return found
 
 
-def starved() -> float:
-    """Seconds that this process's threads were ready to run, and the machine ran others.
+def starved(threads: Iterable[threading.Thread] | None = None) -> float:
+    """Seconds that threads of this process were ready to run, and the machine ran others.
 
-    The sum of all of them, of Python's threads that live now; where no Linux counts it, 0.
+    The sum of all of them; without a list, of Python's threads that live now. Where no Linux
+    counts it, 0.
     """
     total = 0
-    for thread in threading.enumerate():
+    for thread in threading.enumerate() if threads is None else threads:
         with suppress(OSError, IndexError):
             text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text("ascii")
             total += int(text.split()[1])

@@ -118,8 +118,9 @@ def test_who_waits_is_told_of_a_refusal_at_once() -> None:
     assert left is not None
     assert str(left.failure) == "earlier"
     refusing = threading.Timer(0.05, box.failed, (BILLS, ValueError("no")), {"refused": True})
+    asked_at = MonotonicClock().now()
     refusing.start()
-    refused = settled(box, 1)
+    refused = box.await_settled(BILLS.run_id, 1, soon(), asked_at=asked_at)
     refusing.join()
     assert refused is not None
     assert str(refused.failure) == "no"

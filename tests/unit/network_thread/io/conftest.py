@@ -135,6 +135,14 @@ def peer() -> Iterator[Peer]:
         yield made
 
 
+@pytest.fixture
+def nobody() -> Iterator[SocketAddress]:
+    """Where nobody listens: the port is taken, so that no other process begins to meanwhile."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield SocketAddress(*bound.getsockname())
+
+
 @pytest.fixture(params=MODULES)
 def make_watch(request: pytest.FixtureRequest) -> MakeWatch:
     """Each twin of the watch, where it was built."""

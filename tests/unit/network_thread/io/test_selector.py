@@ -76,13 +76,12 @@ def test_sockets_are_set_up_for_small_answers_and_idle_hours(peer: "Peer") -> No
             assert left_alone.getsockopt(socket.SOL_SOCKET, option) == systems
 
 
-def test_refused_is_lost(driver: "Driver", peer: "Peer") -> None:
+def test_refused_is_lost(driver: "Driver", nobody: SocketAddress) -> None:
     """B204: nobody listens; `connect` does not raise, the next poll tells."""
-    peer.listener.close()
-    driver.network.connect(1, peer.address)
+    driver.network.connect(1, nobody)
     error = driver.lost(1).error
     assert isinstance(error, NetworkException)
-    assert str(error) == f"no connection to {peer.address}: Connection refused (ECONNREFUSED)"
+    assert str(error) == f"no connection to {nobody}: Connection refused (ECONNREFUSED)"
     assert isinstance(error.__cause__, ConnectionRefusedError)
     assert error.retriable
     assert not driver.network.writable(1)
@@ -295,13 +294,12 @@ def test_a_number_belongs_to_one_connection_at_a_time(driver: "Driver", peer: "P
 
 
 def test_thousands_of_connects_to_nothing_leak_nothing(
-    driver: "Driver", peer: "Peer", descriptors: Callable[[], int]
+    driver: "Driver", nobody: SocketAddress, descriptors: Callable[[], int]
 ) -> None:
     """B204: each is told as lost, and no descriptor stays behind."""
-    peer.listener.close()
     before = descriptors()
     for number in range(3000):
-        driver.network.connect(number, peer.address)
+        driver.network.connect(number, nobody)
         happened = driver.network.poll(5)
         assert [type(each) for each in happened] == [Lost]
     assert driver.network._connections == {}
