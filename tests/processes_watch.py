@@ -1,8 +1,8 @@
-"""How long something takes, and how much of that the machine kept from brokers and from us.
+"""How long something takes that others have a part in, without what the machine kept from all.
 
-Tests hold what is promised of time against a real clock, on machines that are shared. What
-the promise says nothing about is left out by being measured: the time in which a thread was
-ready to run, and did not.
+For what a broker answers, or Spark does: `tests.stopwatch` is for what this process does alone,
+and sees more of that. Here it is seen how long threads were ready to run and did not, be they
+ours, a broker's or Spark's.
 
 Thread: any.
 """
@@ -22,17 +22,13 @@ STEAL: Final = 8
 """The column of /proc/stat with what the host of a virtual machine gave to others."""
 
 
-def waits(*, alone: bool) -> dict[Thread, float]:
-    """Seconds that each thread of this process was kept from running.
+def waits() -> dict[Thread, float]:
+    """Seconds that each thread of this process, and of those below it, was kept from running.
 
-    Where no Linux counts it, there is nothing.
-
-    Args:
-        alone: Not those of the processes below it: brokers that were started here, and Spark.
+    So a broker's that was started here, and Spark's. Where no Linux counts it, nothing.
     """
     found: dict[Thread, float] = {}
-    below = [] if alone else [each.pid for each in psutil.Process().children(recursive=True)]
-    for process in (os.getpid(), *below):
+    for process in (os.getpid(), *(each.pid for each in psutil.Process().children(True))):
         with suppress(OSError):
             for thread in Path(f"/proc/{process}/task").iterdir():
                 with suppress(OSError, IndexError):
@@ -50,15 +46,10 @@ def stolen() -> float:
 
 
 class ProcessesWatch:
-    """Runs from when it is made.
+    """Runs from when it is made."""
 
-    Args:
-        alone: Whether what is measured needs this process alone, and no broker.
-    """
-
-    def __init__(self, *, alone: bool = False) -> None:
-        self._alone = alone
-        self._waits, self._stolen = waits(alone=alone), stolen()
+    def __init__(self) -> None:
+        self._waits, self._stolen = waits(), stolen()
         self._began = time.monotonic()
 
     def elapsed(self) -> float:
@@ -73,7 +64,6 @@ class ProcessesWatch:
         """
         elapsed, before = self.elapsed(), self._waits
         waited = sum(
-            max(0.0, seconds - before.get(thread, 0.0))
-            for thread, seconds in waits(alone=self._alone).items()
+            max(0.0, seconds - before.get(thread, 0.0)) for thread, seconds in waits().items()
         )
         return elapsed - waited - (stolen() - self._stolen)

@@ -14,7 +14,7 @@ import pytest
 from prokurist import KafkaConsumer, SubscriptionPattern, TopicPartition, errors
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Producing
-from tests.broker.watching import Watch
+from tests.broker.watching import Watch, soon
 from tests.processes_watch import ProcessesWatch
 
 pytestmark = pytest.mark.kafka
@@ -109,7 +109,7 @@ def test_two_members_join_read_and_leave(
         one.group_metadata().member_id,
         two.group_metadata().member_id,
     }
-    with Watch(0.0, LEFT, alone=False):
+    with soon(LEFT):
         two.close()
         share(one, shares=[4])
 

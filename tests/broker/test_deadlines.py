@@ -11,7 +11,7 @@ from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Asking, Ours
 from tests.broker.watching import AT_ONCE, LATE, Watch, after, handling, send, waiting, when
 from tests.every_call import TP, UNKNOWN, WITH_DEADLINE, WITH_TIMEOUT
-from tests.processes_watch import ProcessesWatch
+from tests.stopwatch import Stopwatch
 
 pytestmark = pytest.mark.kafka
 
@@ -89,7 +89,7 @@ def test_an_endless_timeout_waits_until_the_broker_is_back(
     """B17: infinite is no number that overflows, and no number that is over."""
     consumer = ours()
     orders.freeze()
-    with Watch(0.4, AT_ONCE, alone=False), after(0.4, orders.thaw):
+    with Watch(0.4, AT_ONCE), after(0.4, orders.thaw):
         assert consumer.committed(TP, math.inf) == {TP: None}
 
 
@@ -196,10 +196,9 @@ def test_an_idle_client_sleeps_and_a_waiting_one_does_not_spin(
 
 def overshoot(consumer: KafkaConsumer) -> tuple[float, float]:
     """How long after its deadline a call has ended, and how much of that was its own fault."""
-    stopwatch = ProcessesWatch(alone=True)
-    with pytest.raises(TimeoutException):
+    with Stopwatch() as took, pytest.raises(TimeoutException):
         consumer.committed(TP, timeout=0.01)
-    return stopwatch.elapsed() - 0.01, stopwatch.fair() - 0.01
+    return took.seconds - 0.01, took.own - 0.01
 
 
 def test_how_late_calls_end(ours: Ours, orders: RealKafka) -> None:
@@ -212,6 +211,6 @@ def test_how_late_calls_end(ours: Ours, orders: RealKafka) -> None:
         ended += [overshoot(consumer) for _ in range(30)]
     assert min(elapsed for elapsed, _ in ended) > -0.001
     # The machine is shared: the median says that nobody waits for a pause or a turn.
-    lateness = sorted(fair for _, fair in ended)
+    lateness = sorted(own for _, own in ended)
     assert lateness[len(lateness) // 2] < 0.05
     assert lateness[-1] < LATE

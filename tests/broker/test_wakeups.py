@@ -113,7 +113,7 @@ def test_neither_unsubscribe_nor_close_is_woken(ours: Ours, orders: RealKafka) -
     told: list[object] = []
     consumer.commit_async({TP: OffsetAndMetadata(5)}, lambda _, error: told.append(error))
     wake, thaw = after(0.1, consumer.wakeup), after(0.4, orders.thaw)
-    with Watch(0.4, AT_ONCE, alone=False), wake, thaw:
+    with Watch(0.4, AT_ONCE), wake, thaw:
         consumer.close(20)
     assert told == [None]
     consumer.wakeup()

@@ -6,11 +6,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Final
 
 from prokurist.events.gate import Gate
 from tests.processes_watch import ProcessesWatch
+from tests.stopwatch import Stopwatch
 
 LATE: Final = 1.0
 """Seconds behind a deadline of ours, what the machine gave to others not counted: far above
@@ -21,34 +22,36 @@ AT_ONCE: Final = 10.0
 given, or a session, that must not be waited for."""
 
 
-class Watch:
+class Watch(Stopwatch):
     """Measures one call, and holds it against the time that it was given.
 
     Args:
         timeout: Which it lasts at the least.
         late: How much longer it may last.
-        alone: Whether it ends without a broker's help.
     """
 
-    def __init__(self, timeout: float, late: float = LATE, *, alone: bool = True) -> None:
-        self.timeout = timeout
-        self.late = late
-        self.alone = alone
+    def __init__(self, timeout: float, late: float = LATE) -> None:
+        super().__init__()
+        self._timeout = timeout
+        self._late = late
 
-    def __enter__(self) -> None:
-        self.stopwatch = ProcessesWatch(alone=self.alone)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, traceback)
+        assert self.seconds >= self._timeout - 0.01
+        assert self.own < self._timeout + self._late, self.seconds
 
-    def __exit__(self, *_: object) -> None:
-        elapsed = self.stopwatch.elapsed()
-        assert elapsed >= self.timeout - 0.01
-        # To look what the machine took costs more than the calls that end at once.
-        if elapsed >= self.timeout + self.late:
-            assert self.stopwatch.fair() < self.timeout + self.late, elapsed
 
-
-def soon() -> Watch:
-    """Holds one call against what a broker takes that answers."""
-    return Watch(0.0, AT_ONCE, alone=False)
+@contextmanager
+def soon(within: float = AT_ONCE) -> Iterator[None]:
+    """Hold what is done against what a broker takes that answers."""
+    watch = ProcessesWatch()
+    yield
+    assert watch.fair() < within, watch.elapsed()
 
 
 @contextmanager

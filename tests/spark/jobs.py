@@ -92,11 +92,11 @@ def gated(frame: "DataFrame", folder: Path) -> "DataFrame":
     """The same rows; but none comes before somebody opens the gate in a folder.
 
     So the tasks that have begun have what they had read when it was reached, and the others
-    have not begun.
+    have not begun. If their values are large, they have not read all of them.
     """
     reached, is_open = folder / "reached", folder / "open"
 
-    def passed(offset: int) -> int:
+    def passed(offset: int, _value: bytes) -> int:
         reached.touch()
         while not is_open.exists():
             time.sleep(0.02)
@@ -104,7 +104,7 @@ def gated(frame: "DataFrame", folder: Path) -> "DataFrame":
 
     # An Arrow one would want pandas.
     gate = import_module("pyspark.sql.functions").udf(passed, "bigint", useArrow=False)
-    return frame.withColumn("offset", gate("offset"))
+    return frame.withColumn("offset", gate("offset", "value"))
 
 
 def finish(query: "StreamingQuery") -> None:

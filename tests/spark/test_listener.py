@@ -18,6 +18,7 @@ from prokurist.spark import GroupInUseException
 from prokurist.testing.kafka import RealKafka
 from tests.processes_watch import ProcessesWatch
 from tests.spark.jobs import DONE, OURS, options
+from tests.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -294,13 +295,11 @@ def test_a_silent_broker_costs_the_query_nothing_and_flush_its_time(
     for _ in range(3):
         write(topic, 50)
         query.processAllAvailable()
-    stopwatch = ProcessesWatch(alone=True)
-    with pytest.raises(
-        TimeoutException, match=rf"flush of {name} .* batch \d+; the last"
-    ) as late:
+    told = rf"flush of {name} .* batch \d+; the last"
+    with Stopwatch() as took, pytest.raises(TimeoutException, match=told) as late:
         listener.flush(query, timeout=6.0)
-    assert stopwatch.elapsed() >= 6.0
-    assert stopwatch.fair() < 6.0 + 2.0
+    assert took.seconds >= 6.0
+    assert took.own < 6.0 + 2.0
     assert late.value.operation == "flush"
     assert group_has(f"spark.{name}", topic) == [100, 100]
     prokurist_kafka.heal()
