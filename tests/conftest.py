@@ -19,7 +19,7 @@ from prokurist.events.clock import Clock, Deadline, MonotonicClock
 from prokurist.records.implementation import CHOICE
 from prokurist.testing.kafka import survey
 
-GRACE = 3.0
+GRACE = 10.0
 """Seconds for threads and sockets that are ending to end."""
 
 

@@ -208,12 +208,12 @@ def test_end():
 def test_our_own_runs_fail_leaks_and_count_skips(run: Running) -> None:
     """A thread, a socket, a process; what ends by itself in a moment is no leak."""
     conftest = (ROOT / "tests" / "conftest.py").read_text("utf-8")
-    assert "GRACE = 3.0" in conftest
+    assert "GRACE = 10.0" in conftest
     ran = run(
         "-q",
         "-p",
         "no:cacheprovider",
-        conftest=conftest.replace("GRACE = 3.0", "GRACE = 0.6"),
+        conftest=conftest.replace("GRACE = 10.0", "GRACE = 2.0"),
         test_it=LEAKING,
     )
     assert "real Kafka: " in run("--co", test_it=LEAKING).stdout
