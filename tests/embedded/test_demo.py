@@ -9,8 +9,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from tests.stopwatch import MUCH
+
 ROOT = Path(__file__).parents[2]
 LATE = 1.0
+LATE_ANSWER = "prokurist_late_answers_total: 0 -> 1\n"
 WATCHED = """
 import runpy, sys
 from tests.stopwatch import Stopwatch
@@ -45,13 +48,18 @@ def run(script: str, where: Path) -> tuple[str, float]:
 
 def test_the_demonstration_shows_what_it_says(tmp_path: Path) -> None:
     """Every step comes, what is promised on time is on time, and nothing is on stderr."""
-    out, kept = run("demo.py", tmp_path)
+    for _ in range(3):
+        out, kept = run("demo.py", tmp_path)
+        if LATE_ANSWER in out or kept < MUCH:
+            break
+        # Its network thread had no processor from the deadline to the thaw: not too late,
+        # as far as that could see.
+    assert LATE_ANSWER in out
     late = re.search(r"TimeoutException after (\d+\.\d+) s", out)
     assert late is not None
     assert 2.0 <= float(late[1]) < 2.0 + LATE + kept
     assert "commit_sync for orders-0, orders-1, orders-2 was given 2 s" in out
     assert 'prokurist_calls_timed_out_total{call="commit_sync"}: 0 -> 1\n' in out
-    assert "prokurist_late_answers_total: 0 -> 1\n" in out
     closed = re.search(r"close\(1\.0\) took (\d+\.\d+) s", out)
     assert closed is not None
     assert float(closed[1]) < 1.0 + LATE + kept

@@ -94,5 +94,5 @@ def test_a_frozen_broker_makes_a_call_wait_until_it_thaws(
         caller.start()
         caller.join(0.3)
         assert caller.is_alive()
-    caller.join(5)
+    caller.join(20)
     assert answers == [{ORDERS: 0}]

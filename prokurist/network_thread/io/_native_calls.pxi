@@ -28,10 +28,15 @@ cdef extern from *:
         return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     }
 
-    /* Where there is no wait in nanoseconds, rather a little too long than a spin. */
+    /* May end a little before its time, and is asked again then. Where there is no wait in
+       nanoseconds, rather a little too long than a spin. */
     static int prokurist_wait(struct pollfd *all, int count, int64_t nanoseconds) {
     #ifdef __linux__
-        struct timespec left = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+        /* A process that is stopped in a `poll` and goes on waits until the moment that was
+           meant; in a `ppoll`, for as long again as was left when it was stopped. */
+        if (nanoseconds >= 1000000)
+            return poll(all, (nfds_t)count, (int)(nanoseconds / 1000000));
+        struct timespec left = {0, nanoseconds};
         return ppoll(all, (nfds_t)count, nanoseconds < 0 ? NULL : &left, NULL);
     #else
         return poll(all, (nfds_t)count,

@@ -79,6 +79,7 @@ def test_every_alert_says_what_it_means_and_waits_a_little() -> None:
     assert all(f'alertname="{alert.split()[0]}"' in tested for alert in alerts)
 
 
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "words", ["check rules prokurist.rules.yml", "test rules prokurist.test.yml"]
 )

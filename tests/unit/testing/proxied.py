@@ -113,3 +113,12 @@ def until(true: Callable[[], bool]) -> None:
     while not true():
         assert not deadline.expired(clock.now())
         clock.sleep(0.005)
+
+
+def until_held(proxy: FaultProxy, count: int) -> None:
+    """Wait until the proxy holds so many bytes back: from then on they age."""
+    until(
+        lambda: (
+            sum(pipe.held for link in proxy._links for pipe in link._pipes.values()) == count
+        )
+    )

@@ -213,7 +213,7 @@ def test_our_own_runs_fail_leaks_and_count_skips(run: Running) -> None:
         "-q",
         "-p",
         "no:cacheprovider",
-        conftest=conftest.replace("GRACE = 20.0", "GRACE = 0.6"),
+        conftest=conftest.replace("GRACE = 20.0", "GRACE = 2.0"),
         test_it=LEAKING,
     )
     assert "real Kafka: " in run("--co", test_it=LEAKING).stdout

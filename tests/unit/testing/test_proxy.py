@@ -15,6 +15,7 @@ from tests.unit.testing.proxied import (
     read,
     reset_on,
     until,
+    until_held,
 )
 
 
@@ -74,6 +75,7 @@ def test_a_delay_holds_bytes_until_their_time(
         client.sendall(b"question")
         assert read(server, 8) == b"question"
         server.sendall(b"answer")
+        until_held(proxy, 6)
         assert is_silent(client)
         hand.time += 4.9
         assert proxy.connections() == 1  # a command wakes the proxy
@@ -100,9 +102,11 @@ def test_delays_add_up_and_healing_lets_go(
     first = proxy.delay(3)
     with proxy.delay(4):
         client.sendall(b"one")
+        until_held(proxy, 3)
         assert is_silent(server)
         hand.time += 5
         client.sendall(b"two")
+        until_held(proxy, 6)
         assert is_silent(server)
     assert read(server, 3) == b"one"
     assert is_silent(server)
@@ -186,6 +190,7 @@ def test_a_throttle_lets_a_trickle_through(
     got = b""
     with proxy.throttle(1000, "to_broker"):
         client.sendall(bytes(range(250)) * 4)
+        got += server.recv(65536)
         for _ in range(4):
             while not is_silent(server):
                 got += server.recv(65536)

@@ -57,7 +57,7 @@ def serve() -> Iterator[Serving]:
             thread.join(5)
 
 
-def soon(seconds: float = 5.0) -> Deadline:
+def soon(seconds: float = 20.0) -> Deadline:
     """A deadline for something quick."""
     return Deadline.after(CLOCK.now(), seconds)
 
