@@ -75,6 +75,7 @@ def test_a_request_timeout_takes_all_in_flight_on_its_connection_along(
         begun = time.monotonic() - began
         with Watch(10.0), pytest.raises(TimeoutException) as caught:
             consumer.commit_sync(AT_7, timeout=10.0)
+        ended = time.monotonic() - began
     assert [(number, type(cause)) for number, cause in told] == [
         (0, errors.DisconnectException),
         (1, errors.DisconnectException),
@@ -83,7 +84,10 @@ def test_a_request_timeout_takes_all_in_flight_on_its_connection_along(
     assert first.outcome == "disconnected"
     # It was written 2 s after the first, which is the one whose time was over.
     assert first.ended is not None
-    assert 8.0 - 0.01 <= begun + first.ended < 8.0 + LATE + took.kept
+    assert caught.value.elapsed is not None
+    # Between the two lies when the call began.
+    assert ended - caught.value.elapsed + first.ended >= 8.0 - 0.01
+    assert begun + first.ended < 8.0 + LATE + took.kept
     orders.heal()
     consumer.commit_sync(AT_7, timeout=20)
 

@@ -26,8 +26,11 @@ AT_ONCE = {
     "group.consumer.assignment.interval.ms": "0",
     "group.consumer.assignor.offload.enable": "false",
     "group.consumer.max.size": "3",
+    "group.consumer.session.timeout.ms": "60000",
 }
 """A real broker puts off assignments by a second, which would be a wait and no fact."""
+PATIENCE = timedelta(seconds=60)
+"""Nobody is out because a script takes its time, on a machine with much else to do."""
 
 Script = Callable[[Scene], None]
 
@@ -49,13 +52,13 @@ def told_by(bootstrap: str, script: Script) -> Facts:
             pass
         if script in CONSUMER:
             # The coordinator hears of the topic a moment later than who answers Metadata.
-            first = Scene(talker, f"{name}-first", name)
+            first = Scene(talker, f"{name}-first", name, PATIENCE)
             while first.facts[-1:] != [(0, "m", 2, [0, 1, 2, 3])]:
                 first.hb("m", 0)
                 first.hb("m", -1)
                 first.facts.pop()
                 first.group += "+"
-        scene = Scene(talker, name, name)
+        scene = Scene(talker, name, name, PATIENCE)
         script(scene)
         return scene.facts
 

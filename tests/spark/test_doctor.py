@@ -19,6 +19,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed")
 from prokurist.spark.doctor import examine, interpreter, java, last_line
 from prokurist.spark.pitfalls import Verdict, to_name
 from tests.spark.interpreter import environment
+from tests.spark.jobs import until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -100,7 +101,7 @@ def test_the_command_ends_by_its_timeout_and_leaves_no_spark_behind(tmp_path: Pa
     (silent,) = [each for each in steps if each["finding"] == "Spark is silent"]
     assert "--timeout gives more time" in silent["advice"]
     assert "DNS" in [each["step"] for each in steps]
-    assert not [each for each in psutil.process_iter() if is_told(each, tmp_path)]
+    until(lambda: not [each for each in psutil.process_iter() if is_told(each, tmp_path)])
 
 
 def is_told(process: psutil.Process, home: Path) -> bool:

@@ -87,14 +87,20 @@ class Voices:
 class Scene:
     """One group and one topic at one broker.
 
+    Args:
+        patience: For how long the broker waits for members, where nothing else is said.
+
     Attributes:
         talker: The connections.
         group: The group, which nobody has spoken of before.
         facts: What was told.
     """
 
-    def __init__(self, talker: Talking, group: str, topic: str) -> None:
+    def __init__(
+        self, talker: Talking, group: str, topic: str, patience: timedelta | None = None
+    ) -> None:
         self.talker: Talking = talker
+        self._patience = patience
         self.group = group
         self.topic = topic
         self.facts: Facts = []
@@ -107,8 +113,8 @@ class Scene:
         """Ask to join."""
         values = {
             "group_id": self.group,
-            "session_timeout": timedelta(seconds=8),
-            "rebalance_timeout": timedelta(seconds=8),
+            "session_timeout": self._patience or timedelta(seconds=8),
+            "rebalance_timeout": self._patience or timedelta(seconds=8),
             "member_id": member,
             "protocol_type": "consumer",
             "protocols": [
@@ -181,7 +187,7 @@ class Scene:
         """A heartbeat; one at epoch 0 says everything, unless told otherwise."""
         if epoch == 0:
             owned = () if owned is None else owned
-            more.setdefault("rebalance_timeout", timedelta(seconds=5))
+            more.setdefault("rebalance_timeout", self._patience or timedelta(seconds=5))
             more.setdefault("subscribed_topic_names", [self.topic])
         parts = [{"topic_id": self.topic_id, "partitions": owned}] if owned else []
         values = {
