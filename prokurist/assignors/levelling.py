@@ -158,16 +158,15 @@ class Flow:
 
     # --- ways ------------------------------------------------------------------------
 
-    def _arcs(self, place: Place) -> Iterator[tuple[Place, int, int]]:
-        """Where one comes to from here: at what price a partition goes there, and how many."""
+    def _arcs(self, place: Place) -> Iterator[tuple[Place, int]]:
+        """Where a partition can go from here, and at what price."""
         if place >= 0:
             for kind, number in self.has[place].items():
-                foreign = number - self._had[place].get(kind, 0)
-                yield (kind, 0, foreign) if foreign > 0 else (kind, 1, number)
+                yield kind, int(number <= self._had[place].get(kind, 0))
         else:
             for member in self._kinds[place].readers:
-                missing = self._had[member].get(place, 0) - self.has[member].get(place, 0)
-                yield (member, -1, missing) if missing > 0 else (member, 0, FAR)
+                misses = self.has[member].get(place, 0) < self._had[member].get(place, 0)
+                yield member, -int(misses)
 
     def _survey(self, limit: int) -> None:
         """Find the price from whoever is above the limit to everywhere, and fewest steps."""
@@ -182,7 +181,7 @@ class Flow:
             reached: dict[Place, None] = {}
             for place in rim:
                 here = self._price[place]
-                for other, price, _ in self._arcs(place):
+                for other, price in self._arcs(place):
                     if here + price < self._price.get(other, FAR):
                         self._price[other] = here + price
                         self._steps[other] = steps
@@ -217,7 +216,7 @@ class Flow:
             price, steps = self._price[place], self._steps[place] + 1
             self._onward[place] = [
                 other
-                for other, more, _ in self._arcs(place)
+                for other, more in self._arcs(place)
                 if self._price[other] == price + more and self._steps[other] == steps
             ]
         return self._onward[place]
