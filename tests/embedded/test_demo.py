@@ -48,12 +48,12 @@ def run(script: str, where: Path) -> tuple[str, float]:
 
 def test_the_demonstration_shows_what_it_says(tmp_path: Path) -> None:
     """Every step comes, what is promised on time is on time, and nothing is on stderr."""
-    for _ in range(3):
-        out, kept = run("demo.py", tmp_path)
-        if LATE_ANSWER in out or kept < MUCH:
-            break
-        # Its network thread had no processor from the deadline to the thaw: not too late,
-        # as far as that could see.
+    out, kept = run("demo.py", tmp_path)
+    for _ in range(2):
+        if LATE_ANSWER not in out and kept > MUCH:
+            # Its network thread had no processor from the deadline to the thaw: not too
+            # late, as far as that could see.
+            out, kept = run("demo.py", tmp_path)
     assert LATE_ANSWER in out
     late = re.search(r"TimeoutException after (\d+\.\d+) s", out)
     assert late is not None
