@@ -13,7 +13,7 @@ import confluent_kafka
 
 from prokurist import KafkaConsumer, TopicPartition
 from prokurist.testing.kafka import RealKafka
-from tests.soak.lateness import starved
+from tests.stopwatch import Stopwatch
 
 TURN: Final = 0.1
 
@@ -40,7 +40,7 @@ class Member:
     Attributes:
         read: How often each record was read, by its partition and offset.
         said: What its listener has heard.
-        slowest: By how many seconds a poll was late at the most, starving not counted.
+        slowest: By how many seconds a poll was late at the most, without what the machine kept.
     """
 
     def __init__(self, kafka: RealKafka, group: str, topic: Any, **keys: Any) -> None:
@@ -76,10 +76,9 @@ class Member:
 
     def poll(self, timeout: float = TURN) -> None:
         """Poll, and take note of what came."""
-        due, owed = time.monotonic() + timeout, starved()
-        records = self.consumer.poll(timeout)
-        late = time.monotonic() - due
-        self.slowest = max(self.slowest, late - max(0.0, starved() - owed))
+        with Stopwatch() as took:
+            records = self.consumer.poll(timeout)
+        self.slowest = max(self.slowest, took.own - timeout)
         for record in records:
             self.read[TopicPartition(record.topic, record.partition), record.offset] += 1
 
