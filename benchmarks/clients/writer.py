@@ -4,7 +4,8 @@
 
 All partitions are written in one request every PACE seconds, by the harness's own wire:
 so the writing costs little, and every partition has a new record at the same moment. The
-journal gets a line for each request: when it was answered, by the monotonic clock.
+journal gets a line for each request: when it was made, by the monotonic clock, since its
+records may be read before it is answered.
 
 Thread: the main one, until it is killed.
 """
@@ -69,9 +70,10 @@ def main() -> None:
         sys.stdin.readline()
         due = clock.now()
         while not refused:
+            asked = clock.now()
             refused = write()
+            os.write(journal, b"%.6f\n" % asked)
             now = clock.now()
-            os.write(journal, b"%.6f\n" % now)
             due = max(due + float(pace), now)
             clock.sleep(due - now)
         raise SystemExit(f"the broker refuses to take records: {refused[0]!r}")
