@@ -28,6 +28,13 @@ class Read(NamedTuple):
     member: str
 
 
+class Write(NamedTuple):
+    """One record to each partition: when it was asked for, and when it was answered."""
+
+    asked: float
+    answered: float
+
+
 class Lines:
     """The whole lines that have come to a file since one looked last."""
 
@@ -111,21 +118,23 @@ class Readings:
             if len({read.member for read in reads}) == 1
         }
 
-    def longest_pause(self, written: Sequence[float]) -> float | None:
+    def longest_pause(self, written: Sequence[Write]) -> float | None:
         """How long records of a partition that stayed have lain there before they were read.
 
         Args:
             written: When a record was written to all partitions, in order.
 
         Returns:
-            The longest, from the first record that came after one read to the next read;
-            None where no partition has stayed.
+            The longest, from the answer to the first record that was asked for after one read
+            to the next read; None where no partition has stayed. How long the broker took for
+            a record is no pause of a member's.
         """
+        asked = [each.asked for each in written]
         pauses = [
-            later.at - written[after]
+            max(0.0, later.at - written[after].answered)
             for reads in self.staying().values()
             for earlier, later in pairwise(reads)
-            if (after := bisect_right(written, earlier.at)) < len(written)
+            if (after := bisect_right(asked, earlier.at)) < len(written)
         ]
         return max(pauses, default=None)
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from conditions import machine, show
-from journals import Journal, Lines, Readings, is_shared
+from journals import Journal, Lines, Readings, Write, is_shared
 from peers import HERE, PREPARED_WITHIN, Measured, Missing, Silent, java_program
 
 from prokurist.testing.kafka import KafkaUnavailable, RealKafka
@@ -179,11 +179,11 @@ class Bystanders:
 
     written: Lines
     bare: Journal
-    times: list[float] = field(default_factory=list)
+    times: list[Write] = field(default_factory=list)
 
     def catch_up(self) -> None:
         """Read what they have noted."""
-        self.times += map(float, self.written.new())
+        self.times += [Write(*map(float, each.split())) for each in self.written.new()]
         self.bare.catch_up()
 
 

@@ -4,8 +4,8 @@
 
 All partitions are written in one request every PACE seconds, by the harness's own wire:
 so the writing costs little, and every partition has a new record at the same moment. The
-journal gets a line for each request: when it was made, by the monotonic clock, since its
-records may be read before it is answered.
+journal gets a line for each request: when it was made and when it was answered, by the
+monotonic clock. Its records have come to be read somewhere between the two.
 
 Thread: the main one, until it is killed.
 """
@@ -72,8 +72,8 @@ def main() -> None:
         while not refused:
             asked = clock.now()
             refused = write()
-            os.write(journal, b"%.6f\n" % asked)
             now = clock.now()
+            os.write(journal, b"%.6f %.6f\n" % (asked, now))
             due = max(due + float(pace), now)
             clock.sleep(due - now)
         raise SystemExit(f"the broker refuses to take records: {refused[0]!r}")
