@@ -92,7 +92,7 @@ contracts: .venv/ready ## who may import whom
 verify-types: build/types/ready ## the public API is typed in full, seen from an installed wheel
 	@PATH="$$PWD/build/types/bin:$$PATH" $(PY) -m pyright --ignoreexternal --verifytypes prokurist
 
-BENCHMARKS := import_cost decode round_trip idle fairness metrics tracing overshoot rebalance consume spark
+BENCHMARKS := import_cost first_record decode round_trip idle fairness metrics tracing overshoot rebalance consume spark
 
 bench: .venv/ready ## every benchmark, against peers in the same run: about an hour
 	$(PY) -m pip install -q -r benchmarks/requirements.txt
@@ -103,6 +103,7 @@ docs: .venv/docs ## the documentation, as HTML in docs/_build
 	@echo "docs/_build/html/index.html"
 
 generated: .venv/ready ## write anew what is generated from the tables
+	$(PY) -m tests.messages > build.tmp && mv build.tmp prokurist/network_thread/wire/tables.py
 	$(PY) -m prokurist.config typed > build.tmp && mv build.tmp prokurist/config/typed.py
 	$(PY) -m prokurist.config docs > build.tmp && mv build.tmp docs/config.md
 	$(PY) -m prokurist.errors > build.tmp && mv build.tmp docs/errors.md

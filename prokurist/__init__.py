@@ -127,7 +127,7 @@ def __getattr__(name: str) -> Any:
     elif name in _ROOMS:
         value = import_module(f"prokurist.{name}")
     elif name == "__version__":
-        value = import_module("importlib.metadata").version("prokurist")
+        value = import_module("prokurist.version").VERSION
     else:
         raise AttributeError(f"module 'prokurist' has no attribute {name!r}")
     globals()[name] = value

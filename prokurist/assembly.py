@@ -7,7 +7,6 @@ the network thread is not touched by anybody else once that thread runs.
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import count
 from random import Random
 from typing import Any, Final
@@ -68,10 +67,10 @@ from prokurist.network_thread.thread import NetworkThread
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.topic_manager import TopicManager
 from prokurist.network_thread.validation_manager import ValidationManager
-from prokurist.network_thread.wire import codec, schema
 from prokurist.network_thread.wire.api_versions import ApiVersions
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node, TopicPartition
+from prokurist.version import VERSION
 
 IN_FLIGHT: Final = 100
 """Requests on one connection at once; Java's consumer has the same bound."""
@@ -125,7 +124,6 @@ class Machinery:
 
 def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
     """Wire the network side of a consumer to the sockets of this system."""
-    schema.load()
     network = SelectorNetwork(
         receive_buffer_bytes=config.receive_buffer_bytes,
         send_buffer_bytes=config.send_buffer_bytes,
@@ -140,7 +138,7 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
             network=network,
             resolver=Resolver(network.wake),
             random=Random(),  # noqa: S311 - jitter is no secret
-            software=("prokurist", version("prokurist")),
+            software=("prokurist", VERSION),
         )
     except BaseException:
         network.shutdown()
@@ -300,7 +298,6 @@ def consumer_machinery(
         take=dispatch(calls, offsets, topics, positions, lags, fetches, take_group),
         managers=(fetches, metadata) if group is None else (group, fetches, metadata),
         background=background,
-        prepare=codec.preload,
         trace=trace,
     )
     return Machinery(

@@ -15,6 +15,8 @@ from typing import Final
 
 import psutil
 
+from tests.soak.lateness import kept_from
+
 Thread = tuple[int, int]
 """A process and a thread of it, by the system's numbers."""
 
@@ -30,10 +32,8 @@ def waits() -> dict[Thread, float]:
     found: dict[Thread, float] = {}
     for process in (os.getpid(), *(each.pid for each in psutil.Process().children(True))):
         with suppress(OSError):
-            for thread in Path(f"/proc/{process}/task").iterdir():
-                with suppress(OSError, IndexError):
-                    text = (thread / "schedstat").read_text("ascii")
-                    found[process, int(thread.name)] = int(text.split()[1]) / 1e9
+            for task in Path(f"/proc/{process}/task").iterdir():
+                found[process, int(task.name)] = kept_from(task)
     return found
 
 

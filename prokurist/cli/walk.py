@@ -9,7 +9,6 @@ Thread: the main one. Nothing waits but `poll` of the network, and by a deadline
 
 from collections import deque
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Final, TypeVar
 
 from prokurist.errors import (
@@ -31,6 +30,7 @@ from prokurist.network_thread.io.selector import SelectorNetwork
 from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
 from prokurist.network_thread.wire.apis import API_VERSIONS
+from prokurist.version import VERSION
 
 LEFT_TO_THE_SYSTEM: Final = -1
 CLIENT_ID: Final = "prokurist-doctor"
@@ -109,7 +109,7 @@ class Walk:
             KafkaException: It answered what no broker answers.
             Silence: It did not answer in time.
         """
-        greeting = ApiVersions("prokurist", version("prokurist"))
+        greeting = ApiVersions("prokurist", VERSION)
         speaking = API_VERSIONS.newest
         try:
             while True:

@@ -9,7 +9,6 @@ import os
 import warnings
 from collections.abc import Mapping
 from datetime import timedelta
-from importlib.metadata import version
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, overload
 
@@ -43,6 +42,7 @@ from prokurist.events.clock import (
 from prokurist.events.tellings import CLIENT_STARTED
 from prokurist.events.trace import Trace
 from prokurist.types import GroupMembershipOperation
+from prokurist.version import VERSION
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -97,7 +97,7 @@ class KafkaConsumer(Subscribing, Iteration, Ranges, Committing, Lookups):
 
     def _tell_start(self, config: ConsumerConfig, trace: Trace) -> None:
         servers = ",".join(f"{each.host}:{each.port}" for each in config.bootstrap_servers)
-        trace.tell(CLIENT_STARTED, version=version("prokurist"), bootstrap=servers)
+        trace.tell(CLIENT_STARTED, version=VERSION, bootstrap=servers)
 
     @classmethod
     def wired(cls, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> Self:

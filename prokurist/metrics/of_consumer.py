@@ -6,11 +6,11 @@ Thread: any.
 import platform
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.metadata import version
 
 from prokurist.events.subscription import Place
 from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, one
 from prokurist.metrics.reading import Reading, lag_of, lead_of
+from prokurist.version import VERSION
 
 HEARTBEATS = ("Heartbeat", "ConsumerGroupHeartbeat")
 """By which a member tells that it lives: in the classic protocol, and in KIP-848's."""
@@ -64,8 +64,8 @@ def info(_at: Reading) -> Iterator[Value]:
 
 @cache
 def versions() -> tuple[str, str]:
-    """Read once: to look the package's up takes longer than all else in a scrape."""
-    return version("prokurist"), platform.python_version()
+    """Read once."""
+    return VERSION, platform.python_version()
 
 
 ROWS: tuple[Metric[Reading], ...] = (

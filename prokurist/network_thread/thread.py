@@ -30,9 +30,6 @@ from prokurist.network_thread.counters import LoopCounters
 from prokurist.network_thread.io.network import Happening, Network
 from prokurist.network_thread.timer import Due, Timer
 
-LEISURE: Final = 0.02
-"""How long nobody has to have asked for anything before the thread prepares itself."""
-
 
 class Life(Enum):
     """Where the thread stands."""
@@ -74,8 +71,6 @@ class NetworkThread:
         take: Given each application event but `Close`; starts its operation.
         managers: Asked once a turn for what they have to do unasked.
         background: Where polls wait, which have no operation among the calls.
-        prepare: What would make the first request slow; done on the thread before
-            its first turn, if nobody has asked for anything yet.
         trace: The client's.
     """
 
@@ -91,7 +86,6 @@ class NetworkThread:
         take: Callable[[ApplicationEvent], None],
         managers: Sequence[RequestManager],
         background: BackgroundEvents,
-        prepare: Callable[[], None],
         trace: Trace = UNREAD,
     ) -> None:
         self._trace = trace
@@ -108,7 +102,6 @@ class NetworkThread:
         self._take = take
         self._managers = tuple(managers)
         self._background = background
-        self._prepare = prepare
         self._taken: deque[ApplicationEvent] = deque()
         self._closing: list[Close] = []
         # A daemon, so that a client that nobody closed cannot keep a process alive.
@@ -163,17 +156,8 @@ class NetworkThread:
     # --- the loop ----------------------------------------------------------------------
 
     def _run(self) -> None:
-        self._guarded(self._prepare_in_leisure)
         while self.life is Life.RUNNING:
             self.guarded_turn()
-
-    def _prepare_in_leisure(self) -> None:
-        # The constructor goes on first: preparing would hold the GIL. Nothing can
-        # happen on a network without connections, and a wake-up ends the wait: then
-        # somebody has asked already, and each thing is done when it is needed.
-        self._network.poll(LEISURE)
-        if not len(self.mailbox):
-            self._prepare()
 
     def guarded_turn(self) -> None:
         """A turn whose exceptions end the thread."""

@@ -21,7 +21,7 @@ INNER = """
 import json, os, time
 
 def test_it(prokurist_kafka, prokurist_topic):
-    (node,) = prokurist_kafka._nodes._nodes
+    (node,) = prokurist_kafka._controls.nodes._nodes
     if {frozen}:
         prokurist_kafka.freeze()
     told = [node.process.pid, node.process.guard_pid, str(node.folder)]

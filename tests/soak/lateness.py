@@ -70,9 +70,12 @@ def starved(threads: Iterable[threading.Thread] | None = None) -> float:
     The sum of all of them; without a list, of Python's threads that live now. Where no Linux
     counts it, 0.
     """
-    total = 0
-    for thread in threading.enumerate() if threads is None else threads:
-        with suppress(OSError, IndexError):
-            text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text("ascii")
-            total += int(text.split()[1])
-    return total / 1e9
+    these = threading.enumerate() if threads is None else threads
+    return sum(kept_from(Path(f"/proc/self/task/{each.native_id}")) for each in these)
+
+
+def kept_from(task: Path) -> float:
+    """The same of one thread, be it another process's, by its folder below /proc."""
+    with suppress(OSError, IndexError):
+        return int((task / "schedstat").read_text("ascii").split()[1]) / 1e9
+    return 0.0

@@ -167,7 +167,6 @@ def test_a_line_in_the_wrong_room_breaks_its_contract(
     ("file", "line"),
     [
         ("consumer/consumer.py", "import prokurist.assembly"),
-        ("network_thread/wire/codec.py", "import kio.schema"),
         ("network_thread/io/transport.py", "import socket, ssl, selectors"),
         ("testing/new.py", "import asyncio, socket, kio, prokurist.events.clock"),
         ("testing/virtual_time/new.py", "import prokurist.assembly"),

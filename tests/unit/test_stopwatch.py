@@ -3,13 +3,12 @@
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
 
-from tests.documents import ROOT
+from tests.child import begun
 from tests.stopwatch import MOST_PLAYED, Stopwatch, undisturbed
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux counts what it keeps")
@@ -27,16 +26,7 @@ STILL = 0.6
 
 def test_time_in_which_the_process_stood_still_is_taken_off() -> None:
     """As with a machine that is paused: it is in what passed, and not in what is ours."""
-    with subprocess.Popen(
-        [sys.executable, "-c", STOPPED],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
+    with begun(STOPPED) as process:
         process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, process.pid, os.WSTOPPED)
         time.sleep(STILL)

@@ -62,7 +62,7 @@ class SystemNames:
         return "SystemNames()"
 
 
-def looked_up(host: str, flags: int = 0) -> list[SocketAddress]:
+def looked_up(host: str | bytes, flags: int = 0) -> list[SocketAddress]:
     """What `getaddrinfo` answers, without duplicates and in its order."""
     found: dict[SocketAddress, None] = {}
     for family, _, _, _, target in socket.getaddrinfo(
@@ -79,7 +79,9 @@ def looked_up(host: str, flags: int = 0) -> list[SocketAddress]:
 def literal(host: str) -> list[SocketAddress]:
     """The address that a host's text already is; empty for a name. Asks nobody."""
     try:
-        return looked_up(host, socket.AI_NUMERICHOST)
+        # A text would have a codec for names in other scripts imported: this is the network
+        # thread, and an address in digits needs none.
+        return looked_up(host.encode("ascii"), socket.AI_NUMERICHOST)
     except (OSError, ValueError):
         return []
 

@@ -9,6 +9,6 @@ version can carry it to this broker, and `codec.encode` writes the frame;
 not get past here: a row per API says what exists (`apis`), a request says what
 it needs (`limits`), and fields are matched by their names (`schema`).
 
-`schema` alone knows kio. Importing this package, or any module of it, imports
-nothing of kio: the one version that was negotiated is loaded on first use.
+What messages are made of stands in `tables`, for all versions in one place; what one
+version has is read off them when it is first spoken.
 """

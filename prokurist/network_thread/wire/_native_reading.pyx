@@ -15,25 +15,21 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
 
-import struct
 from functools import cache
 from uuid import UUID
 
-from prokurist.network_thread.wire import reading
+from prokurist.network_thread.wire import reading, schema
 
 cdef enum:
-    BOOL, SIGNED, UNSIGNED, FLOAT, STRING, BYTES, RECORDS, IDENTIFIER, STRUCT
+    BOOL, SIGNED, STRING, BYTES, RECORDS, IDENTIFIER, STRUCT
 
 cdef dict KINDS = {
     "?": (BOOL, 1), "b": (SIGNED, 1), "h": (SIGNED, 2), "i": (SIGNED, 4), "q": (SIGNED, 8),
-    "B": (UNSIGNED, 1), "H": (UNSIGNED, 2), "I": (UNSIGNED, 4), "Q": (UNSIGNED, 8),
-    "d": (FLOAT, 8),
 }
 """What each of the letters of `struct` stands for, and how many bytes it takes."""
 cdef dict OTHERS = {
     "string": STRING, "bytes": BYTES, "records": RECORDS, "uuid": IDENTIFIER, "struct": STRUCT
 }
-cdef object DOUBLE = struct.Struct(">d")
 
 
 class Misfit(Exception):
@@ -67,16 +63,9 @@ cdef uint64_t big_endian(Walk* walk, int size) except? 0:
 cdef object fixed(Walk* walk, int kind, int size):
     """A value of fixed size."""
     cdef uint64_t raw
-    if kind == FLOAT:
-        need(walk, 8)
-        raw_bytes = PyBytes_FromStringAndSize(<const char*>walk.base + walk.at, 8)
-        walk.at += 8
-        return DOUBLE.unpack(raw_bytes)[0]
     raw = big_endian(walk, size)
     if kind == BOOL:
         return raw != 0
-    if kind == UNSIGNED:
-        return raw
     if size == 1:
         return <int8_t>raw
     if size == 2:
@@ -119,8 +108,8 @@ cdef class Item:
         self.compact = compact
         if field.struct is not None:
             self.kind, self.layout = STRUCT, Layout(field.struct)
-        elif field.kind in reading.FIXED:
-            self.kind, self.size = KINDS[reading.FIXED[field.kind]]
+        elif field.kind in schema.FIXED:
+            self.kind, self.size = KINDS[schema.FIXED[field.kind]]
         elif field.kind in OTHERS:
             self.kind = OTHERS[field.kind]
         else:
@@ -156,7 +145,7 @@ cdef class Item:
         cdef Py_ssize_t nth
         if count < 0:
             return None
-        if self.kind <= FLOAT:
+        if self.kind <= SIGNED:
             need(walk, count * self.size)
         # Grown and not reserved: what is claimed need not be there.
         cdef list made = []
@@ -170,7 +159,7 @@ cdef class Item:
         cdef const char* start
         if self.kind == STRUCT:
             return self.layout.body(walk, data)
-        if self.kind <= FLOAT:
+        if self.kind <= SIGNED:
             return fixed(walk, self.kind, self.size)
         if self.kind == IDENTIFIER:
             need(walk, 16)
@@ -243,7 +232,6 @@ cdef class Layout:
 def reader_of(message):
     """See `reading.reader_of`."""
     layout = Layout(message.struct)
-    pure = reading.reader_of(message)
 
     def read(data, Py_ssize_t at):
         cdef const unsigned char[::1] bytes_of = data
@@ -255,6 +243,6 @@ def reader_of(message):
                 return known.body(&walk, data), walk.at
             except Misfit:
                 pass
-        return pure(data, at)
+        return reading.reader_of(message)(data, at)
 
     return read

@@ -1,6 +1,7 @@
 """The APIs of the protocol that the client speaks, and in which versions.
 
-Thread: any; a table. The range is what kio 0.6.5 has schemas for, which is all
+Thread: any; a table. The range is what kio 0.6.5, of which
+our tables are made, has schemas for, which is all
 that Kafka 2.4 to 4.4 can negotiate with us (ApiVersions 5 apart, which adds
 nothing that we send).
 """

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias, TypeVar
 
 from prokurist.errors import UnsupportedVersionException
-from prokurist.network_thread.wire.apis import API_VERSIONS, METADATA
+from prokurist.network_thread.wire.apis import API_VERSIONS
 from prokurist.network_thread.wire.failures import Malformed, MalformedAnswer, UnsendableRequest
 from prokurist.network_thread.wire.reading import skip_tagged
 from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.schema import message
+from prokurist.network_thread.wire.writing import writer_of
 from prokurist.twins import chosen
 
 Frame: TypeAlias = bytes | bytearray | memoryview
@@ -32,13 +33,6 @@ HEADER: Final = struct.Struct(">ihhi")
 CORRELATION_ID: Final = struct.Struct(">i")
 CODE: Final = struct.Struct(">h")
 UNSUPPORTED_VERSION: Final = 35
-
-
-def preload() -> None:
-    """Import what every client's first words need, which takes tens of milliseconds."""
-    for api in (API_VERSIONS, METADATA):
-        message(api, api.newest, "request")
-        READING.reader_of(message(api, api.newest, "response"))
 
 
 def encode(
@@ -67,7 +61,8 @@ def encode(
             raise UnsupportedVersionException(f"{api} {version} cannot carry this: {limit}")
     table = message(api, version, "request")
     try:
-        payload = table.to_bytes(request.body())
+        payload = bytearray()
+        writer_of(table)(payload, request.body())
         # The client id keeps its old form in flexible headers too: a broker has
         # to read it before it knows whether it knows the version.
         name = None if client_id is None else client_id.encode()

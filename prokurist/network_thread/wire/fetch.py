@@ -187,9 +187,7 @@ class Fetch:
         questions = by_topic((question.partition, question) for question in self.questions)
         forgotten = by_topic((tp, None) for tp in self.forgotten)
         return {
-            "cluster_id": None,
             "replica_id": CONSUMER,
-            "replica_state": {"replica_id": CONSUMER, "replica_epoch": -1},
             "max_wait": milliseconds(self.max_wait),
             "min_bytes": self.min_bytes,
             "max_bytes": self.max_bytes,
@@ -249,8 +247,6 @@ def partition_body(partition: int, question: FetchQuestion) -> Body:
         "last_fetched_epoch": or_minus_one(question.last_epoch),
         "log_start_offset": -1,
         "partition_max_bytes": question.max_bytes,
-        "replica_directory_id": None,
-        "high_watermark": (1 << 63) - 1,  # a replica's to say; so it is not written
     }
 
 

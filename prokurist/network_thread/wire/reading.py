@@ -1,12 +1,8 @@
-"""Answers from bytes to bodies, by kio's tables and not by kio's reader.
+"""Answers from bytes to bodies.
 
-Why not kio's: its native reader reserves memory for as many elements as an
-array's length *claims*, and five bytes that claim 2 147 483 647 of them abort
-the whole process (`memory allocation of 34359738352 bytes failed`; no exception
-is raised). It also refuses error codes that are newer than itself, and the
-whole answer with them. Here a length is checked against the bytes that are left
-before anything is made, a code is an integer like any other, and so is a
-duration.
+The bytes are a stranger's. A length is checked against the bytes that are left before
+anything is made; an error code is an integer like any other, whether or not anybody
+knows it, and so is a duration, in milliseconds.
 
 Whatever the bytes are, a reader returns or raises `Malformed`, `struct.error` or
 `IndexError`; `codec` makes one exception of these. Each element costs at least
@@ -20,14 +16,13 @@ Thread: any. Readers are compiled once per message and version, and pure.
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache, partial
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from prokurist.network_thread.wire.failures import Malformed
-from prokurist.network_thread.wire.schema import Field, Message, Struct
+from prokurist.network_thread.wire.schema import FIXED, Field, Message, Struct
 
 Reader: TypeAlias = Callable[[memoryview, int], tuple[Any, int]]
 """Reads at an offset; answers with the value and the offset after it."""
@@ -36,22 +31,6 @@ LengthReader: TypeAlias = Callable[[memoryview, int], tuple[int, int]]
 Step: TypeAlias = Callable[[memoryview, int, dict[str, Any]], int]
 """Reads some fields of a structure into its body."""
 
-FIXED: Final = {
-    "bool": "?",
-    "int8": "b",
-    "int16": "h",
-    "int32": "i",
-    "int64": "q",
-    "uint8": "B",
-    "uint16": "H",
-    "uint32": "I",
-    "uint64": "Q",
-    "float64": "d",
-    "error_code": "h",
-    "timedelta_i32": "i",
-    "timedelta_i64": "q",
-}
-"""The kinds whose size is known beforehand, as `struct` calls them."""
 ZERO: Final = bytes(16)
 SHORT: Final = struct.Struct(">h")
 INT: Final = struct.Struct(">i")
@@ -169,7 +148,7 @@ def field_reader(field: Field, *, flexible: bool) -> Reader:
             size = struct.calcsize(FIXED[field.kind])
             return partial(read_fixed_array, field, length, size)
         # An array's nullability is its own, not that of its elements.
-        item = item_reader(replace(field, nullable=False), flexible=flexible)
+        item = item_reader(field._replace(nullable=False), flexible=flexible)
         return partial(read_array, field, length, item)
     if field.struct is not None and field.nullable:
         return partial(read_nullable_struct, struct_reader(field.struct))

@@ -6,6 +6,7 @@ served over loopback by `prokurist.testing.broker`.
 May import: the vocabulary and `records`; kio, one version of one API at a time.
 """
 
+import prokurist.testing.kio_there  # noqa: F401 - says what to install
 from prokurist.testing.cluster.batches import Record
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.control import Control, Controls

@@ -4,6 +4,7 @@
 runs one in the foreground.
 """
 
+import prokurist.testing.kio_there  # noqa: F401 - says what to install
 from prokurist.testing.groups import GroupDescription, GroupMember
 from prokurist.testing.kafka.errors import (
     AdminFailed,

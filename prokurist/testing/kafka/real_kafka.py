@@ -20,6 +20,7 @@ from prokurist.events.clock import Clock, Deadline, MonotonicClock
 from prokurist.testing.groups import GroupDescription
 from prokurist.testing.kafka import ladder
 from prokurist.testing.kafka.admin import Admin
+from prokurist.testing.kafka.controls import RESTARTED_WITHIN, Controls
 from prokurist.testing.kafka.errors import (
     AdminFailed,
     ControlRefused,
@@ -36,11 +37,9 @@ from prokurist.testing.kafka.starting import (
     start_nodes,
     stop_nodes,
     wait_until_answered,
-    wait_until_ready,
 )
-from prokurist.testing.proxy import Fault, FaultProxy
+from prokurist.testing.proxy import FaultProxy
 
-_END_WITHIN: Final = 5.0
 _GIVEN_ANSWERS_WITHIN: Final = 10.0
 _CALL_TIMEOUT: Final = 20.0
 
@@ -100,17 +99,14 @@ class RealKafka:
         self._clock = MonotonicClock() if clock is None else clock
         self._admin = Admin(self._addresses_up, self._clock)
         self._rung = ""
-        self._nodes: Nodes | None = None
         self._given: tuple[Address, ...] = ()
-        self._proxies: tuple[FaultProxy, ...] = ()
-        self._frozen: set[int] = set()
-        self._dead: dict[int, Fault] = {}
+        self._controls: Controls | None = None
 
     def __repr__(self) -> str:
+        frozen, dead = self._controls.down if self._controls else ([], [])
         return (
             f"RealKafka(rung={self._rung or None}, version={self.version}, "
-            f"nodes={self._wish.nodes}, frozen={sorted(self._frozen)}, "
-            f"dead={sorted(self._dead)})"
+            f"nodes={self._wish.nodes}, frozen={frozen}, dead={dead})"
         )
 
     def __enter__(self) -> Self:
@@ -165,12 +161,10 @@ class RealKafka:
         Args:
             timeout: Seconds for the nodes to end by themselves before they are killed.
         """
-        nodes, self._nodes = self._nodes, None
-        proxies, self._proxies = self._proxies, ()
-        self._frozen.clear()
-        self._dead.clear()
+        controls, self._controls = self._controls, None
         self._rung = ""
-        stop_nodes(nodes, proxies, self._deadline(timeout))
+        if controls is not None:
+            stop_nodes(controls.nodes, controls.proxies, self._deadline(timeout))
 
     # ------------------------------------------------------------------ addresses
 
@@ -189,15 +183,15 @@ class RealKafka:
         """`bootstrap.servers` through the fault proxies."""
         if self._given:
             return ",".join(map(str, self._given))
-        self._started()
-        return ",".join(f"{proxy.address[0]}:{proxy.address[1]}" for proxy in self._proxies)
+        proxies = self._started().proxies
+        return ",".join(f"{proxy.address[0]}:{proxy.address[1]}" for proxy in proxies)
 
     @property
     def direct_bootstrap(self) -> str:
         """`bootstrap.servers` past the proxies: what a benchmark wants."""
         if self._given:
             return ",".join(map(str, self._given))
-        return ",".join(map(str, self._started().direct))
+        return ",".join(map(str, self._started().nodes.direct))
 
     def proxy(self, node: int = 0) -> FaultProxy:
         """The fault proxy before a node.
@@ -205,8 +199,7 @@ class RealKafka:
         Raises:
             ControlRefused: This Kafka was given, and has no proxy.
         """
-        self._controlled(node, "put a fault on its wire")
-        return self._proxies[node]
+        return self._controlled(node, "put a fault on its wire").proxies[node]
 
     # ------------------------------------------------------------------- controls
 
@@ -217,14 +210,10 @@ class RealKafka:
             ControlRefused: This Kafka was given.
         """
         self._controlled(node, "freeze it").freeze(node)
-        self._frozen.add(node)
 
     def thaw(self, node: int = 0) -> None:
         """Let a frozen node go on; does nothing to one that is not frozen."""
-        nodes = self._controlled(node, "thaw it")
-        if node in self._frozen:
-            nodes.thaw(node)
-            self._frozen.discard(node)
+        self._controlled(node, "thaw it").thaw(node)
 
     def kill(self, node: int = 0) -> None:
         """End a node at once, as a power cut does; its data and its ports stay.
@@ -232,15 +221,9 @@ class RealKafka:
         Raises:
             ControlRefused: This Kafka was given.
         """
-        nodes = self._controlled(node, "kill it")
-        if node not in self._dead:
-            # Refused before it is dead: a client that comes between the two would be
-            # accepted by the proxy and reset, which no dead broker does.
-            self._dead[node] = self._proxies[node].refuse_while_down()
-        nodes.kill(node)
-        self._frozen.discard(node)
+        self._controlled(node, "kill it").kill(node)
 
-    def restart(self, *nodes: int, timeout: float = 180.0) -> None:
+    def restart(self, *nodes: int, timeout: float = RESTARTED_WITHIN) -> None:
         """Start nodes again with their data and their ports; ends them first if need be.
 
         Args:
@@ -255,31 +238,16 @@ class RealKafka:
         which = nodes or (0,)
         deadline = self._deadline(timeout)
         for node in which:
-            own = self._controlled(node, "restart it")
-            if node not in self._dead:
-                self._dead[node] = self._proxies[node].refuse_while_down()
-                own.end(node, self._deadline(_END_WITHIN).earlier(deadline))
-            self._frozen.discard(node)
-        for node in which:
-            self._started().relaunch(node, deadline)
-        others = [node for node in self._up() if node not in which]
-        self._wait_until_ready([*others, *which], deadline)
-        for node in which:
-            self._dead.pop(node).heal()
+            self._controlled(node, "restart it")
+        self._started().restart(which, deadline)
 
     def heal(self) -> None:
         """Undo every fault: wires healed, frozen nodes thawed, dead ones restarted.
 
         Cheap if there is nothing to undo.
         """
-        if self._nodes is None:
-            return
-        for proxy in self._proxies:
-            proxy.heal()
-        for node in sorted(self._frozen):
-            self.thaw(node)
-        if self._dead:
-            self.restart(*sorted(self._dead))
+        if self._controls is not None:
+            self._controls.heal()
 
     def check(self) -> None:
         """See whether every node that should run does.
@@ -287,13 +255,12 @@ class RealKafka:
         Raises:
             KafkaFailed: One has ended by itself.
         """
-        if self._nodes is not None:
-            for node in self._up():
-                self._nodes.check(node)
+        if self._controls is not None:
+            self._controls.check()
 
     def log_tail(self, node: int = 0, lines: int = 25) -> str:
         """The last lines of a node's log; empty for a Kafka that was given."""
-        return "" if self._nodes is None else self._nodes.log_tail(node, lines)
+        return "" if self._controls is None else self._controls.nodes.log_tail(node, lines)
 
     # ---------------------------------------------------------- topics and groups
 
@@ -367,35 +334,29 @@ class RealKafka:
     def _deadline(self, timeout: float) -> Deadline:
         return Deadline.after(self._clock.now(), timeout)
 
-    def _started(self) -> Nodes:
-        if self._nodes is None:
+    def _started(self) -> Controls:
+        if self._controls is None:
             raise RuntimeError("this Kafka is not started: use it in a `with` statement")
-        return self._nodes
+        return self._controls
 
-    def _controlled(self, node: int, what: str) -> Nodes:
+    def _controlled(self, node: int, what: str) -> Controls:
         if self._given:
             raise ControlRefused(
                 f"cannot {what}: this Kafka was given by {VARIABLE}",
                 way_out="ask for your own: prokurist_own_kafka, RealKafka(controls=True)",
             )
-        nodes = self._started()
+        controls = self._started()
         if not 0 <= node < self._wish.nodes:
             raise ValueError(f"node {node}: there are nodes 0 to {self._wish.nodes - 1}")
-        return nodes
-
-    def _up(self) -> list[int]:
-        down = self._frozen | self._dead.keys()
-        return [node for node in range(self._wish.nodes) if node not in down]
+        return controls
 
     def _addresses_up(self) -> tuple[Address, ...]:
         """Where a question can be answered now."""
         if self._given:
             return self._given
-        direct = self._started().direct
-        return tuple(direct[node] for node in self._up())
-
-    def _wait_until_ready(self, which: Sequence[int], deadline: Deadline) -> None:
-        wait_until_ready(self._started(), self._admin, which, deadline, self._clock)
+        controls = self._started()
+        direct = controls.nodes.direct
+        return tuple(direct[node] for node in controls.up)
 
     def _climb(self, rung: str, deadline: Deadline) -> None:
         """Start on one rung of the ladder that has nodes of its own."""
@@ -405,9 +366,10 @@ class RealKafka:
                 return ladder.docker_rung(self._wish, self._clock)
             return ladder.jars_rung(self._wish, deadline, self._clock)
 
-        self._nodes, self._proxies = start_nodes(
+        nodes, proxies = start_nodes(
             choose, self._wish.nodes, self._admin, deadline, self._clock
         )
+        self._controls = Controls(nodes, proxies, self._admin, self._clock)
 
     def _wait_for_given(self, deadline: Deadline) -> None:
         """Until the Kafka that was given answers; briefly, for it should be there."""

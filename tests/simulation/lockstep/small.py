@@ -147,7 +147,6 @@ class Small(Polling):
             client=silence,
             calls=self.calls,
             take=self._take,
-            prepare=lambda: None,
             background=self.background,
             managers=(self.each_turn,),
         )

@@ -19,7 +19,7 @@ from prokurist.events.call import Call
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.operation import Promise
-from prokurist.network_thread.thread import LEISURE, Life, NetworkThread
+from prokurist.network_thread.thread import Life, NetworkThread
 from prokurist.network_thread.timer import Timer
 from tests.telling import logged
 
@@ -100,7 +100,6 @@ class Bench:
             take=lambda event: self.take(event),  # noqa: PLW0108 - tests replace it
             managers=(),
             background=self.background,
-            prepare=lambda: self.stub.done.append("prepare"),
             trace=logged(),
         )
         self.thread.life = Life.RUNNING
@@ -291,34 +290,6 @@ def test_a_post_between_the_drain_and_the_end_is_answered() -> None:
     assert late[1].result() is None
     assert closing.result() is None
     assert bench.thread.life is Life.ENDED
-
-
-@pytest.mark.parametrize("when", ["at leisure", "asked already"])
-def test_the_thread_prepares_itself_if_nobody_is_in_a_hurry(when: str) -> None:
-    """After a short wait and before the first turn; whoever has asked does not wait for it."""
-    bench = Bench()
-    asked = when == "asked already"
-    bench.stub.on_poll = lambda: (bench.ask(), None)[1] if asked else None
-    bench.stub.on_flush = lambda: setattr(bench.thread, "life", Life.ENDED)
-    bench.thread._run()
-    expected = ["poll", "flush", "poll"] if asked else ["poll", "prepare", "flush", "poll"]
-    assert bench.stub.done == expected
-    assert bench.stub.waits[0] == LEISURE
-
-
-def test_a_bug_in_preparing_is_a_death_that_callers_hear_of() -> None:
-    """B267: it happens before anything was drained, and before the first turn."""
-    bench = Bench()
-    asked: list[Call] = []
-
-    def struck() -> None:
-        asked.append(bench.ask())
-        raise ZeroDivisionError
-
-    bench.thread._prepare = struck
-    bench.thread._run()
-    assert dead(asked[0], ZeroDivisionError)
-    assert bench.stub.done[-1] == "shutdown"
 
 
 @pytest.mark.parametrize("how", ["closed", "dead"])

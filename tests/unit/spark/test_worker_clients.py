@@ -1,6 +1,9 @@
 """Which clients a worker of Spark keeps from task to task, and which it closes."""
 
 import os
+import platform
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -129,3 +132,28 @@ def test_those_that_are_free_can_be_closed(made: list[PaperClient]) -> None:
     clients.close()
     assert closings(made) == [1, 1]
     assert len(clients) == 0
+
+
+FAULTS = """
+import resource, sys
+from prokurist.spark.worker_clients import keep_memory
+
+if sys.argv[1:]:
+    keep_memory()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(50):
+    batch = [b"x" * (1 << 20) for _ in range(8)]
+    del batch
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_what_a_batch_has_freed_serves_the_next() -> None:
+    """Its pages are not given back to the system, and faulted in again."""
+
+    def faults(*arguments: str) -> int:
+        program = sys.executable, "-c", FAULTS, *arguments
+        return int(subprocess.run(program, stdout=subprocess.PIPE, check=True).stdout)
+
+    assert faults("kept") < faults() / 4

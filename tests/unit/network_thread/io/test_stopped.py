@@ -1,8 +1,6 @@
 """A process that is stopped while it waits for the network, and goes on: Ctrl-Z, a debugger."""
 
-import os
 import signal
-import subprocess
 import sys
 import time
 from importlib.util import find_spec
@@ -10,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 from prokurist.network_thread.io.watch import MODULES
-from tests.documents import ROOT
+from tests.child import begun
 
 WAIT = 3.0
 STOPS, STOPPED = 5, 0.3
@@ -36,15 +34,7 @@ def test_time_in_which_it_was_stopped_is_not_waited_for_again(name: str) -> None
     """What is due when it goes on is late already: a heartbeat, say."""
     if find_spec(MODULES[name]) is None:
         pytest.skip(f"the {name} watch was not built")
-    with subprocess.Popen(
-        [sys.executable, "-c", WAITING, name, str(WAIT)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
+    with begun(WAITING, name, str(WAIT)) as process:
         for _ in range(STOPS):
             time.sleep(0.2)
             process.send_signal(signal.SIGSTOP)

@@ -4,15 +4,23 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from kio.schema.join_group.v9.request import JoinGroupRequest
+from kio.schema.metadata.v13.request import MetadataRequest
 from kio.serial import entity_reader
 
 from prokurist.network_thread.wire import apis
 from prokurist.network_thread.wire.codec import correlation_id, decode, encode
 from prokurist.network_thread.wire.failures import MalformedAnswer
+from prokurist.network_thread.wire.membership import JoinGroup
+from prokurist.network_thread.wire.metadata import Metadata
 
 if TYPE_CHECKING:
     from tests.unit.network_thread.wire.conftest import Case
     from tests.unit.network_thread.wire.exchange import Exchange
+
+
+BODY = 4 + 8 + 2 + 1
+"""Where the body of a flexible request begins that has no client id: length, head, id, tags."""
 
 
 def plain(value: Any) -> Any:
@@ -53,6 +61,21 @@ def test_a_request_is_what_the_broker_reads(case: "Case") -> None:
     assert (header.correlation_id, header.client_id) == (77, "tester")
     read = plain(body)
     assert read == only(read, case.exchange.sent)
+
+
+@pytest.mark.parametrize("length", [126, 127, 128, 16_383, 16_384, 20_000])
+def test_long_lengths_arrive(length: int) -> None:
+    """Where a varint takes a byte more: of a string, of bytes, and of an array."""
+    request = JoinGroup(
+        "g" * length, tuple((str(each), b"m" * each) for each in (length, 1)), 1.0, 1.0
+    )
+    read, _ = entity_reader(JoinGroupRequest)(encode(request, 9, 1, None), BODY)
+    assert read.group_id == request.group_id
+    assert [len(each.metadata) for each in read.protocols] == [length, 1]
+
+    asked = Metadata(tuple(map(str, range(length))))
+    known, _ = entity_reader(MetadataRequest)(encode(asked, 13, 1, None), BODY)
+    assert len(known.topics or ()) == length
 
 
 def test_an_answer_is_what_the_broker_wrote(case: "Case") -> None:

@@ -1,0 +1,13 @@
+"""kio, which the brokers for tests speak through; or what to install, where it is not there.
+
+Thread: any. The first import of each package that needs it.
+"""
+
+from importlib.util import find_spec
+
+if find_spec("kio") is None:
+    raise ModuleNotFoundError(
+        "prokurist.testing speaks to and for brokers through kio, which is not installed: "
+        "pip install 'prokurist[testing]'",
+        name="kio",
+    )
