@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prokurist.testing.kafka import RealKafka
+from tests.processes_watch import ProcessesWatch
 from tests.spark.jobs import (
     DONE,
     FORMATS,
@@ -38,6 +39,8 @@ Asking = Callable[..., Any]
 
 ENDLESS: dict[str, Any] = {"processingTime": "0 seconds"}
 """A trigger: one batch after the other."""
+NOTICED = 2.0
+"""Seconds in which Spark sees that a query's process beside the driver is gone."""
 
 
 @pytest.fixture
@@ -303,15 +306,17 @@ def test_a_driver_process_that_is_killed_is_gone_on_from(
     spark: "SparkSession",
     tmp_path: Path,
 ) -> None:
-    """The query fails, and the next start goes on where it was."""
+    """The query fails within two seconds, and the next start goes on where it was."""
     write(prokurist_kafka, topic, 100)
     given = options(prokurist_kafka, topic, startingOffsets="earliest", maxOffsetsPerTrigger=20)
     query = running(given)
     until(lambda: rows(query) >= 40)
+    stopwatch = ProcessesWatch()
     for each in runners():
         os.kill(each.pid, signal.SIGKILL)
     with pytest.raises(Exception):  # noqa: B017, PT011 - Spark says nothing but that it ended
         query.awaitTermination(DONE)
+    assert stopwatch.fair() < NOTICED
     finish(stream_to(spark, OURS, given, tmp_path))
     assert written_out(spark, tmp_path) == {0: list(range(50)), 1: list(range(50))}
 
