@@ -10,6 +10,7 @@ import statistics
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,6 +73,17 @@ def milliseconds(spans: Sequence[float]) -> dict[str, float]:
         "p99.9": 1000 * ordered[int(len(ordered) * 0.999)],
         "max": 1000 * ordered[-1],
     }
+
+
+def compiled(folder: Path) -> dict[str, str]:
+    """The environment of a process whose imports leave bytecode, and find it the next time.
+
+    As it is where packages were installed, and not where a checkout is run or where somebody
+    has forbidden to write any.
+    """
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
 
 
 def machine() -> str:

@@ -7,7 +7,8 @@ frozen for good while another joins. Then, in another group, 18 join the two tha
 are. For each client and protocol:
 
 - The longest `poll(0.2)` of any member, in each phase; beside it the longest wait of
-  0.2 s for nothing that a process without a client made meanwhile.
+  0.2 s for nothing that a process without a client made meanwhile. Where 18 join at once,
+  those who were there, and those who join, apart.
 - How long records of a partition that stayed with its reader lay there unread, at most.
 - How long it took until others read what somebody had, and until all had their share.
 
@@ -290,7 +291,12 @@ def crowd(group: Group, beside: Bystanders) -> dict[str, Any]:
     group.settle()
     since = time.monotonic()
     group.join(rest)
-    return figures(group, beside, since, group.settle(CROWD_WITHIN))[0]
+    until = group.settle(CROWD_WITHIN)
+    polls = {name: each.longest(since, until) for name, each in group.journals.items()}
+    return figures(group, beside, since, until)[0] | {
+        "longest poll": max(polls[name] for name in two),
+        "longest poll of who joins": max(polls[name] for name in rest),
+    }
 
 
 def of_kind(kafka: RealKafka, kind: Kind, java: tuple[str, ...]) -> dict[str, Any]:
@@ -321,12 +327,14 @@ def cell(rows: dict[str, Any], phase: str, what: str, scale: float, digits: int)
 def present(result: dict[str, dict[str, Any]]) -> None:
     """The tables, as docs/benchmarks.md has them."""
     show("\nThe longest `poll(0.2)`, ms; in brackets the longest bare wait meanwhile:\n")
-    head(PHASES)
+    polls = [(phase, phase, "longest poll") for phase in PHASES]
+    polls += [(f"{PHASES[-1]}: who joins", PHASES[-1], "longest poll of who joins")]
+    head([title for title, _, _ in polls])
     for name, rows in result.items():
         cells = (
-            f"{cell(rows, each, 'longest poll', 1000, 0)} "
-            f"({cell(rows, each, 'longest bare wait', 1000, 0)})"
-            for each in PHASES
+            f"{cell(rows, phase, what, 1000, 0)} "
+            f"({cell(rows, phase, 'longest bare wait', 1000, 0)})"
+            for _, phase, what in polls
         )
         show(f"| {name} | {' | '.join(cells)} |")
     show("\nThe longest pause of partitions that stayed, ms; in brackets how many stayed:\n")

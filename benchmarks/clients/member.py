@@ -155,25 +155,17 @@ CLIENTS = {
     "aiokafka": of_aiokafka,
 }
 
-SPOKEN = (
-    *("api_versions.v4", "metadata.v13", "find_coordinator.v6", "fetch.v18"),
-    *("list_offsets.v11", "offset_fetch.v9", "offset_commit.v10", "heartbeat.v4"),
-    *("join_group.v9", "sync_group.v5", "leave_group.v5", "consumer_group_heartbeat.v1"),
-)
-"""What ours and this Kafka say to each other; a module of messages is loaded at first need."""
-
 WHOLE = {
     "bare": ("threading",),
     "prokurist": (
         *("prokurist.assembly", "prokurist.consumer.consumer"),
-        *("prokurist.network_thread.io._native_watch", "kio.serial"),
-        *(f"kio.schema.{each}.request" for each in SPOKEN),
+        "prokurist.network_thread.io._native_watch",
     ),
     "confluent-kafka": ("confluent_kafka",),
     "kafka-python": ("kafka",),
     "aiokafka": ("aiokafka",),
 }
-"""What is imported before it joins: all of a client. Ours waits with most until it is built."""
+"""What is imported before it joins: all of a client. Ours waits until it is built."""
 
 
 def strategy(protocol: str) -> str:
