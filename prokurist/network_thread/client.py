@@ -30,6 +30,7 @@ from prokurist.network_thread.operation import Promise
 from prokurist.network_thread.requests import ANOTHER_AFTER, Answer, Lane, Limits, Unsent
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
+from prokurist.network_thread.wire.apis import Api
 from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node
@@ -124,12 +125,8 @@ class NetworkClient:
             # An operation that close has failed may well try again before its end.
             unsent.promise.break_(self._closed)
             return unsent.promise
-        key = (node.id, lane)
-        former = self._connections.get(key)
-        if former is not None and same_address(former.node, node):
-            connection = former
-        else:
-            connection = self._connections[key] = self._new(node, lane)
+        former = self._connections.get((node.id, lane))
+        connection = self._at(node, lane)
         self._pressing[connection] = None
         connection.submit(unsent)
         if former is not None and former is not connection:
@@ -140,6 +137,33 @@ class NetworkClient:
                 DisconnectException(f"{former.node} is {node} by now: its address changed")
             )
         return unsent.promise
+
+    def prepare(self, node: Node, lane: Lane, apis: Collection[Api]) -> None:
+        """Have a connection stand, and know how to ask some things, before they are asked.
+
+        It is a favour: where that fails, whoever asks will try again.
+        """
+        if self._closed is None:
+            self._at(node, lane).prepare(apis)
+
+    def _at(self, node: Node, lane: Lane) -> Connection:
+        """The connection to the address that a node has."""
+        key = (node.id, lane)
+        found = self._connections.get(key)
+        if found is None or not same_address(found.node, node):
+            found = self._taken_over(node, lane) or self._new(node, lane)
+            self._connections[key] = found
+        return found
+
+    def _taken_over(self, node: Node, lane: Lane) -> Connection | None:
+        """The connection to a bootstrap address that is this very node's, if one stands."""
+        for (number, its_lane), each in self._connections.items():
+            stands = number < 0 <= node.id and each.state is ConnectionState.READY
+            if stands and its_lane is lane and same_address(each.node, node):
+                del self._connections[number, its_lane]
+                each.is_to(node)
+                return each
+        return None
 
     def _new(self, node: Node, lane: Lane) -> Connection:
         return Connection(

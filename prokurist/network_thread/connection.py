@@ -15,7 +15,7 @@ Thread: the network thread alone.
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, Protocol
 
 from prokurist.errors import DisconnectException, KafkaException, error_for
@@ -39,7 +39,7 @@ from prokurist.network_thread.requests import Lane, Limits, Unsent
 from prokurist.network_thread.timer import Due, Timer
 from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
-from prokurist.network_thread.wire.apis import API_VERSIONS
+from prokurist.network_thread.wire.apis import API_VERSIONS, Api
 from prokurist.network_thread.wire.versions import Range, Versions, negotiate
 from prokurist.types import Node
 
@@ -79,7 +79,7 @@ class Connection:
     """See the module.
 
     Attributes:
-        node: The broker.
+        node: The broker; by its address alone until it is known.
         lane: Which kind of traffic.
         state: Where it stands.
         number: Of the present try's socket; -1 where there is none.
@@ -125,6 +125,7 @@ class Connection:
         self._cap = cap
         self._counters = counters
         self._offered: Versions | None = None
+        self._expected: Collection[Api] = ()
         self._addresses: deque[SocketAddress] = deque()
         self.tried_at: float = -math.inf
         self._failures = 0
@@ -142,6 +143,18 @@ class Connection:
         self.pipeline.submit(unsent)
         if self.state is ConnectionState.DOWN:
             self._open_when_allowed()
+
+    def prepare(self, apis: Collection[Api]) -> None:
+        """Come up, and know how to ask some things, before anybody asks them."""
+        self._expected = apis
+        if self._offered is not None:
+            self.pipeline.prepare(apis, self._offered)
+        elif self.state is ConnectionState.DOWN and not self.backing_off:
+            self._open()
+
+    def is_to(self, node: Node) -> None:
+        """The broker at its address has told its name."""
+        self.node = self.pipeline.node = node
 
     def flush(self) -> None:
         """Write what can be written."""
@@ -271,6 +284,7 @@ class Connection:
         self.pipeline.throttle(answer.throttle)
         self._watch_idleness(self._limits.idle)
         self._owner.greeted(answer)
+        self.pipeline.prepare(self._expected, answer.offered)
 
     # --- what happens to the socket ------------------------------------------------
 

@@ -42,11 +42,13 @@ class Interest:
         """
         names = frozenset(topics)
         check_names(names)
-        self._tracked.update(names)
+        for name in names:
+            self._tracked[name] += 1
         try:
             yield
         finally:
-            self._tracked.subtract(names)
+            for name in names:
+                self._tracked[name] -= 1
             self._tracked = +self._tracked
 
     @property

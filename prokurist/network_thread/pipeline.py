@@ -12,7 +12,8 @@ Thread: the network thread alone.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 from prokurist.errors import (
@@ -28,6 +29,7 @@ from prokurist.network_thread.operation import Withdrawn
 from prokurist.network_thread.requests import ANOTHER_AFTER, Answer, Limits, Sent, Unsent
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.wire import codec
+from prokurist.network_thread.wire.apis import Api
 from prokurist.network_thread.wire.failures import UnsendableRequest
 from prokurist.network_thread.wire.versions import Versions, negotiate
 from prokurist.types import Node
@@ -49,6 +51,9 @@ class Pipeline:
         counters: The client's.
         suspect: Called when a request has been in flight for too long.
         state: Says where the connection stands, for an error's text.
+
+    Attributes:
+        node: Whom the requests go to.
     """
 
     def __init__(
@@ -66,7 +71,7 @@ class Pipeline:
         self.late_answers: int = 0
         self.throttled_until: float = 0.0
         self.used_at: float = timer.now
-        self._node = node
+        self.node: Node = node
         self._timer = timer
         self._limits = limits
         self._client_id = client_id
@@ -90,7 +95,7 @@ class Pipeline:
                 longest = min(ANOTHER_AFTER, longest)
             unsent.due = self._timer.after(
                 longest,
-                f"{unsent.request.api.name} unsent to {self._node}",
+                f"{unsent.request.api.name} unsent to {self.node}",
                 lambda: self._expire(unsent, longest),
             )
         self._unsent.append(unsent)
@@ -99,6 +104,13 @@ class Pipeline:
         """The next correlation id; after the largest there is comes 0 again."""
         self._correlation = (self._correlation + 1) & LARGEST_INT32
         return self._correlation
+
+    def prepare(self, apis: Iterable[Api], offered: Versions) -> None:
+        """Know how to write some requests and read their answers before they are there."""
+        for api in apis:
+            # What this broker does not know will not be asked of it.
+            with suppress(UnsupportedVersionException):
+                codec.prepare(api, negotiate(api, offered, self._cap))
 
     def flush(
         self,
@@ -130,7 +142,7 @@ class Pipeline:
         attempt = None
         if unsent.call is not None:
             attempt = unsent.call.claim(
-                request.api.name, str(self._node), self._timer.now, effect=unsent.effect
+                request.api.name, str(self.node), self._timer.now, effect=unsent.effect
             )
             if attempt is None:
                 unsent.promise.break_(Withdrawn("the caller has left"))
@@ -143,7 +155,7 @@ class Pipeline:
         self.used_at = self._timer.now
         write(frame)
         self._counters.queued.observe(sent.began - unsent.since)
-        self._counters.wrote(self._node.id, request.api.name, len(frame), sent.began)
+        self._counters.wrote(self.node.id, request.api.name, len(frame), sent.began)
 
     def _limit(self, sent: Sent, at: float) -> None:
         name = sent.unsent.request.api.name
@@ -157,10 +169,10 @@ class Pipeline:
             self._timer.cancel(sent.due)
         sent.due = self._timer.at(
             at,
-            f"the answer to {name} from {self._node}",
+            f"the answer to {name} from {self.node}",
             lambda: self._suspect(
                 DisconnectException(
-                    f"{self._node} did not answer {name} within {within}; the connection was "
+                    f"{self.node} did not answer {name} within {within}; the connection was "
                     f"closed"
                 )
             ),
@@ -176,7 +188,7 @@ class Pipeline:
         self._unsent.remove(unsent)
         unsent.promise.break_(
             TimeoutException(
-                f"{unsent.request.api.name} could not be written to {self._node} within "
+                f"{unsent.request.api.name} could not be written to {self.node} within "
                 f"{longest:g} s: the connection is {self._state()}"
             )
         )
@@ -197,7 +209,7 @@ class Pipeline:
         if not self._sent or self._sent[0].correlation != correlation:
             expected = self._sent[0].correlation if self._sent else "none"
             raise DisconnectException(
-                f"{self._node} answered request {correlation} where {expected} was due; the "
+                f"{self.node} answered request {correlation} where {expected} was due; the "
                 f"connection was closed"
             )
         sent = self._sent[0]
@@ -208,7 +220,7 @@ class Pipeline:
         if sent.due is not None:
             self._timer.cancel(sent.due)
         self._counters.answered(
-            self._node.id,
+            self.node.id,
             sent.unsent.request.api.name,
             len(frame),
             self._timer.now - sent.began,
@@ -227,15 +239,13 @@ class Pipeline:
             return
         if sent.attempt is not None and sent.unsent.call is not None:
             sent.unsent.call.ended(sent.attempt, self._timer.now, ANSWERED)
-        sent.unsent.promise.keep(Answer(response, sent.attempt, self._node))
+        sent.unsent.promise.keep(Answer(response, sent.attempt, self.node))
 
     def _tell_late(self, sent: Sent) -> None:
         call = sent.unsent.call
         if call is not None and call.trace is not None:
             name = sent.unsent.request.api.name
-            call.trace.tell(
-                LATE_ANSWER_DROPPED, call=call.number, request=name, node=self._node
-            )
+            call.trace.tell(LATE_ANSWER_DROPPED, call=call.number, request=name, node=self.node)
 
     def throttle(self, seconds: float) -> None:
         """Send nothing for a while (KIP-219).
@@ -262,7 +272,7 @@ class Pipeline:
         unsent, self._unsent = self._unsent, deque()
         self.throttled_until = 0.0
         if sent:
-            self._counters.nodes.of(str(self._node.id)).lost += len(sent)
+            self._counters.nodes.of(str(self.node.id)).lost += len(sent)
         for each in sent:
             if each.due is not None:
                 self._timer.cancel(each.due)
@@ -287,9 +297,7 @@ class Pipeline:
         return len(self._unsent)
 
     def __repr__(self) -> str:
-        return (
-            f"Pipeline({self._node}, {len(self._sent)} in flight, {len(self._unsent)} unsent)"
-        )
+        return f"Pipeline({self.node}, {len(self._sent)} in flight, {len(self._unsent)} unsent)"
 
 
 def throttle_of(response: Any) -> float:

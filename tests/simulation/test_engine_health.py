@@ -152,7 +152,7 @@ STATES: Final[tuple[tuple[Callable[[Engine], None], int], ...]] = (
     (coordinator_being_looked_up, 30),
     (throttled, 60),
     (backing_off, 300),
-    (a_long_answer, 40),
+    (a_long_answer, 60),
     (node_in_backoff, 700),
     (nobody_answers, 120),
     (all_frozen, 120),

@@ -130,8 +130,8 @@ def test_an_answer_without_what_was_asked_for(topics: str) -> None:
 
 def test_errors_until_the_end_are_counted_and_the_last_is_the_cause() -> None:
     """B5: attempts, waits and the last error in one report."""
-    world = World()
-    member = world.client()
+    world = World(nodes=2)
+    member = world.client(bootstrap_servers=[world.address(2)])
     world.control.fail("ListOffsets", 78, times=None)
     with pytest.raises(errors.TimeoutException) as caught:
         look_up(world, member, timeout=3.0)
@@ -230,7 +230,7 @@ def test_a_broker_that_dies_with_its_answer() -> None:
 def test_what_is_forsaken_is_forgotten() -> None:
     """B24, B198: a caller who leaves takes all his requests and his interest along."""
     world = filled()
-    member = world.client()
+    member = world.client(bootstrap_servers=[world.address(1)])
     look_up(world, member)
     for node in (2, 3):
         broker = world.cluster.state.broker(node).node

@@ -20,6 +20,7 @@ from prokurist.errors import (
     KafkaException,
 )
 from prokurist.events.call import Call
+from prokurist.network_thread.membership.foresight import look_ahead
 from prokurist.network_thread.membership.ground import Ground
 from prokurist.network_thread.operation import Withdrawn
 from prokurist.network_thread.requests import Lane
@@ -104,6 +105,7 @@ class ClassicExchange:
             ground.instance_id,
             reason,
         )
+        look_ahead(ground, await ground.coordinator.known(call))
         return await self._ask(
             call, request, JOIN_GROUP, lane=Lane.JOIN, patience=self._patience
         )

@@ -45,6 +45,7 @@ from prokurist.network_thread.membership.consumer_state import (
     MemberState,
     moved,
 )
+from prokurist.network_thread.membership.foresight import look_ahead
 from prokurist.network_thread.membership.ground import Ground
 from prokurist.network_thread.membership.heartbeat_terms import HeartbeatTerms
 from prokurist.network_thread.membership.patterns import Patterns
@@ -318,9 +319,12 @@ class ConsumerMember:
         ground = self._ground
         call = Call("heartbeat", ground.timer.now, NEVER)
         try:
-            if self._told is None:
+            is_first = self._told is None
+            if is_first:
                 await self._patterns.found(call)
             node = await ground.coordinator.known(call)
+            if is_first:
+                look_ahead(ground, node)
         except Withdrawn:
             raise
         except KafkaException as error:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias, TypeVar
 
 from prokurist.errors import UnsupportedVersionException
-from prokurist.network_thread.wire.apis import API_VERSIONS
+from prokurist.network_thread.wire.apis import API_VERSIONS, Api
 from prokurist.network_thread.wire.failures import Malformed, MalformedAnswer, UnsendableRequest
 from prokurist.network_thread.wire.reading import skip_tagged
 from prokurist.network_thread.wire.request import Request
@@ -33,6 +33,12 @@ HEADER: Final = struct.Struct(">ihhi")
 CORRELATION_ID: Final = struct.Struct(">i")
 CODE: Final = struct.Struct(">h")
 UNSUPPORTED_VERSION: Final = 35
+
+
+def prepare(api: Api, version: int) -> None:
+    """Make what `encode` and `decode` need for an API, which they else do at its first use."""
+    writer_of(message(api, version, "request"))
+    READING.reader_of(message(api, version, "response"))
 
 
 def encode(

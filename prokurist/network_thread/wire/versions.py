@@ -8,7 +8,7 @@ there is none, the exception says whose fault that is and what to do about it.
 Thread: any; everything is frozen.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -16,7 +16,7 @@ from typing import Final
 from prokurist.errors import UnsupportedVersionException
 from prokurist.network_thread.wire import apis
 from prokurist.network_thread.wire.apis import Api
-from prokurist.network_thread.wire.request import Limit, Request
+from prokurist.network_thread.wire.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,10 @@ def negotiate(
             f"{ours}): it takes a newer broker, or doing without"
         )
     both = Range(max(ours.oldest, theirs.oldest), min(ours.newest, theirs.newest))
+    oldest = max([both.oldest, *(limit.oldest for limit in limits)])
+    newest = min([both.newest, *(each.newest for each in limits if each.newest is not None)])
+    if oldest <= newest:
+        return newest
     spoken = f"{api}: we speak versions {ours}, {offered.source} {theirs}"
     if both.oldest > both.newest:
         # A cap never bounds from below, so a gap above us may be the cap's doing.
@@ -113,17 +117,6 @@ def negotiate(
         older = "lift the cap" if capped else "upgrade prokurist"
         way_out = "upgrade the broker" if theirs.newest < ours.oldest else older
         raise UnsupportedVersionException(f"{spoken}, and none is in both: {way_out}")
-    return newest_allowed(both, limits, spoken)
-
-
-def newest_allowed(both: Range, limits: Iterable[Limit], spoken: str) -> int:
-    """The newest version of a range within every limit of a request."""
-    oldest, newest = both.oldest, both.newest
-    for limit in limits:
-        oldest = max(oldest, limit.oldest)
-        newest = newest if limit.newest is None else min(newest, limit.newest)
-    if oldest <= newest:
-        return newest
     needs = " and ".join(str(limit) for limit in limits)
     raise UnsupportedVersionException(
         f"{spoken}, and none of {both} can carry this request: {needs}"

@@ -1,0 +1,38 @@
+"""What a member does while its group gathers, since it will have to once it has a part.
+
+Thread: the network thread alone.
+
+All members are given their parts in one moment, and each of them then asks for the same
+things. What does not rest on the part, a connection for heartbeats and commits, where the
+topics are, and how to write and read all that, is done before: while the answer to a
+JoinGroup waits at the broker, there is nothing else to do.
+"""
+
+from typing import Final
+
+from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.requests import Lane
+from prokurist.network_thread.wire.apis import (
+    FETCH,
+    HEARTBEAT,
+    LIST_OFFSETS,
+    METADATA,
+    OFFSET_FETCH,
+    SYNC_GROUP,
+)
+from prokurist.types import Node
+
+ASKED_THEN: Final = (SYNC_GROUP, HEARTBEAT, METADATA, OFFSET_FETCH, LIST_OFFSETS, FETCH)
+
+
+def look_ahead(ground: Ground, coordinator: Node) -> None:
+    """Begin it in the next turn: what is about to be asked now comes first."""
+    ground.timer.after(0.0, "what a part will need", lambda: get_ready(ground, coordinator))
+
+
+def get_ready(ground: Ground, coordinator: Node) -> None:
+    """See the module."""
+    ground.client.prepare(coordinator, Lane.COORDINATOR, ASKED_THEN)
+    known = ground.metadata.cluster.topics
+    if any(topic not in known for topic in ground.subscription.topics()):
+        ground.metadata.request_update()
