@@ -296,8 +296,9 @@ def kill_workers(spark: "SparkSession") -> None:
     and has no command line any more. Until then the JVM takes one that idled for alive, and
     gives it to the next who wants one: an attempt more is lost, or a plan, which has but one.
     """
-    jvm = spark.sparkContext._gateway.proc
-    jvm.send_signal(signal.SIGSTOP)
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
+    gateway.proc.send_signal(signal.SIGSTOP)
     try:
         killed = workers()
         for each in killed:
@@ -305,7 +306,7 @@ def kill_workers(spark: "SparkSession") -> None:
                 os.kill(each.pid, signal.SIGKILL)
         until(lambda: not any(each.is_running() for each in killed))
     finally:
-        jvm.send_signal(signal.SIGCONT)
+        gateway.proc.send_signal(signal.SIGCONT)
 
 
 def test_a_driver_process_that_is_killed_is_gone_on_from(
