@@ -4,14 +4,17 @@ For what a broker answers, or Spark does: `tests.stopwatch` is for what this pro
 and sees more of that. Here it is seen how long threads were ready to run and did not, be they
 ours, a broker's or Spark's.
 
-Thread: any.
+Thread: any. Where processes come and go meanwhile, a `with` has a thread of its own look at
+them; it ends with that.
 """
 
 import os
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 import psutil
 
@@ -22,6 +25,8 @@ Thread = tuple[int, int]
 
 STEAL: Final = 8
 """The column of /proc/stat with what the host of a virtual machine gave to others."""
+LOOKS: Final = 0.2
+"""Seconds between two looks. One takes twenty milliseconds where Spark and a broker run."""
 
 
 def waits() -> dict[Thread, float]:
@@ -46,11 +51,44 @@ def stolen() -> float:
 
 
 class ProcessesWatch:
-    """Runs from when it is made."""
+    """Runs from when it is made.
+
+    What a thread has waited is gone with it. So whatever begins or ends processes is watched
+    in a `with`: while that lasts, it is remembered what was last seen of each thread.
+    """
 
     def __init__(self) -> None:
-        self._waits, self._stolen = waits(), stolen()
+        self._before, self._stolen = waits(), stolen()
+        self._last = dict(self._before)
+        # Reading is done by whoever asks, too: they take turns.
+        self._looking = threading.Lock()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look_often, name="a processes watch")
         self._began = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look_often(self) -> None:
+        while not self._over.wait(LOOKS):
+            self._look()
+
+    def _look(self) -> None:
+        """Remember what each thread has waited, be it that it has ended since."""
+        with self._looking:
+            for thread, seconds in waits().items():
+                # One that ends while it is looked at seems never to have waited.
+                self._last[thread] = max(seconds, self._last.get(thread, 0.0))
 
     def elapsed(self) -> float:
         """Seconds since then."""
@@ -60,10 +98,17 @@ class ProcessesWatch:
         """The same, without those that the machine gave to others: less than 0 on a busy one.
 
         What threads waited is added up, whoever waited for whom: so it is no more than what
-        would have been needed, and on a machine that is not shared it is what was.
+        would have been needed, and on a machine that is not shared it is what was. What a
+        thread waited that has ended is in the sum as far as a `with` has seen it. The thread
+        that looks is not in it: nobody waits for that.
         """
-        elapsed, before = self.elapsed(), self._waits
-        waited = sum(
-            max(0.0, seconds - before.get(thread, 0.0)) for thread, seconds in waits().items()
-        )
+        elapsed = self.elapsed()
+        self._look()
+        looks = os.getpid(), self._thread.native_id
+        with self._looking:
+            waited = sum(
+                seconds - self._before.get(thread, 0.0)
+                for thread, seconds in self._last.items()
+                if thread != looks
+            )
         return elapsed - waited - (stolen() - self._stolen)

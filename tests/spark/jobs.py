@@ -21,6 +21,8 @@ OURS, THEIRS = "prokurist", "kafka"
 FORMATS = (OURS, THEIRS)
 DONE = 300
 """Seconds within which a query is over, on a machine that has much else to do."""
+ATTEMPT = "task {}, attempt {}"
+"""What a gate calls who has come to it; both are counted from 0."""
 
 
 def options(kafka: RealKafka, topic: str, **more: Any) -> dict[str, str]:
@@ -92,12 +94,16 @@ def gated(frame: "DataFrame", folder: Path) -> "DataFrame":
     """The same rows; but none comes before somebody opens the gate in a folder.
 
     So the tasks that have begun have what they had read when it was reached, and the others
-    have not begun. If their values are large, they have not read all of them.
+    have not begun. If their values are large, they have not read all of them. Who has come to
+    the gate, stands in the folder's folder `reached`: see `ATTEMPT`.
     """
     reached, is_open = folder / "reached", folder / "open"
+    this_task = import_module("pyspark").TaskContext
 
     def passed(offset: int, _value: bytes) -> int:
-        reached.touch()
+        context = this_task.get()
+        reached.mkdir(exist_ok=True)
+        (reached / ATTEMPT.format(context.partitionId(), context.attemptNumber())).touch()
         while not is_open.exists():
             time.sleep(0.02)
         return offset
@@ -122,10 +128,15 @@ def until(question: Callable[[], Any], within: float = DONE) -> None:
 
 def rows(query: "StreamingQuery") -> int:
     """How many rows a query has read, as far as it tells; one that has failed says why."""
+    check(query)
+    return sum(each.numInputRows or 0 for each in query.recentProgress)
+
+
+def check(query: "StreamingQuery") -> None:
+    """Say why a query has failed, if it has: whoever waits for it would do so in vain."""
     failed = query.exception()
     if failed is not None:
         raise failed
-    return sum(each.numInputRows or 0 for each in query.recentProgress)
 
 
 def runners() -> list[psutil.Process]:

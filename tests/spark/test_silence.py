@@ -102,9 +102,15 @@ def took(question: Callable[[], Any]) -> float:
 
 def took_itself(question: Callable[[], Any]) -> float:
     """How long it takes, without what the machine gives to others."""
-    stopwatch = ProcessesWatch()
-    question()
-    return stopwatch.fair()
+    with ProcessesWatch() as stopwatch:
+        question()
+        return stopwatch.fair()
+
+
+def fails_at_once(ask: Callable[[dict[str, str]], str], given: dict[str, str]) -> None:
+    """Have a phase fail as it does when a broker is silent, but with no time to wait for."""
+    told = ask(given | {"driverDeadlineMs": "1"})
+    assert "TimeoutException" in told, told
 
 
 def interrupted(start: Start, name: str, given: dict[str, str], kafka: RealKafka) -> None:
@@ -150,36 +156,48 @@ def test_the_driver_s_error_comes_by_its_deadline_in_every_phase(
     well = options(kafka, topic, startingOffsets="earliest")
     interrupted(started, "planning", well | {"subscribe": growing}, kafka)
     forget(tmp_path / "planning", "checkpoint/commits", "out/_spark_metadata")
-    own = max(
+    asked: dict[str, Callable[[dict[str, str]], str]] = {
+        "planning a batch": lambda given: failure_of(batch(spark, OURS, given)),
+        "beginning": lambda given: failure(endless(started, "beginning", given)),
+        "beginning, of what is there now": lambda given: failure(started("available", given)),
+        "planning new partitions": lambda given: failure(
+            endless(started, "planning", given | {"subscribe": growing})
+        ),
+    }
+    well_done = max(
         took(lambda: save(batch(spark, OURS, well))),
         took(lambda: finish(started("own", well))),
     )
+    # To fail is another way through Spark than to succeed, and each phase has its own.
+    own = {
+        phase: max(well_done, took(partial(fails_at_once, ask, well)))
+        for phase, ask in asked.items()
+    }
+    own["looking at the logs"] = well_done
     given = well | {"driverDeadlineMs": str(int(DRIVER * 1000))}
     running = endless(started, "running", given)
     until(lambda: rows(running) >= 20)
 
     phases: dict[str, Callable[[], str]] = {
         "looking at the logs": lambda: failure(running),
-        "planning a batch": lambda: failure_of(batch(spark, OURS, given)),
-        "beginning": lambda: failure(endless(started, "beginning", given)),
-        "beginning, of what is there now": lambda: failure(started("available", given)),
-        "planning new partitions": lambda: failure(
-            endless(started, "planning", given | {"subscribe": growing})
-        ),
+        **{phase: partial(ask, given) for phase, ask in asked.items()},
     }
     getattr(kafka, silence)()
     told, lasted, kept = {}, {}, {}
-    for phase, ask in phases.items():
-        stopwatch = ProcessesWatch()
-        told[phase] = ask()
-        lasted[phase] = stopwatch.fair()
-        kept[phase] = stopwatch.elapsed() - lasted[phase]
+    for phase, in_phase in phases.items():
+        with ProcessesWatch() as stopwatch:
+            told[phase] = in_phase()
+            lasted[phase] = stopwatch.fair()
+            kept[phase] = stopwatch.elapsed() - lasted[phase]
     for phase, text in told.items():
         found = TOLD.search(text)
         assert found is not None, (phase, text)
         assert float(found[1]) <= DRIVER, phase
         assert float(found[2]) < DRIVER + 1.0 + kept[phase], phase
-    assert all(each < DRIVER + 1.0 + own for each in lasted.values()), (lasted, own)
+    # However slow Spark was beforehand: two operations, one after the other, are too long.
+    assert all(
+        each < min(DRIVER + 1.0 + own[phase], 2 * DRIVER) for phase, each in lasted.items()
+    ), (lasted, own)
     kafka.heal()
     # What had been written down is read now, and what was not, as well.
     finish(started("planning", well | {"subscribe": growing}))
@@ -230,10 +248,10 @@ def test_what_reads_fails_by_the_batch_s_deadline(
         failing = pool.submit(ask)
         until((tmp_path / "reached").exists)
         getattr(kafka, silence)()
-        stopwatch = ProcessesWatch()
-        (tmp_path / "open").touch()
-        told = failing.result()
-        lasted = stopwatch.fair()
+        with ProcessesWatch() as stopwatch:
+            (tmp_path / "open").touch()
+            told = failing.result()
+            lasted = stopwatch.fair()
     assert "TimeoutException" in told, told
     assert lasted < BATCH + 5.0 + own, (lasted, own)
 

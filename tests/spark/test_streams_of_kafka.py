@@ -14,10 +14,12 @@ import pytest
 from prokurist.testing.kafka import RealKafka
 from tests.processes_watch import ProcessesWatch
 from tests.spark.jobs import (
+    ATTEMPT,
     DONE,
     FORMATS,
     OURS,
     THEIRS,
+    check,
     finish,
     options,
     planned,
@@ -261,22 +263,19 @@ def test_workers_that_are_killed_lose_nothing(
     """Their tasks are tried again, and each row comes once.
 
     Each has three attempts, and loses two. Both have all their workers in the middle of
-    reading: nothing gets past the gate behind them, and what lies before it is full.
+    reading: nothing gets past the gate behind them, and what lies before it is full. They are
+    killed when both have come to it, and not before: whose worker is just beginning loses its
+    attempt by chance, or has none to lose.
     """
     given = options(prokurist_kafka, topic, startingOffsets="earliest", arrowBatchBytes=1000)
     each = {"value": bytes(20_000)}
     produce(prokurist_kafka, topic, ({**each, "partition": n % 2} for n in range(2000)))
-    # Those that idle might be taken for the next attempt, and be killed with this one.
-    kill_workers()
-    until(lambda: not workers())
     query = running(given, behind=tmp_path, **ENDLESS)
-    for _ in range(2):
-        until((tmp_path / "reached").exists)
-        # What is reached from here on is reached by others.
-        (tmp_path / "reached").unlink()
-        lost = attempts_lost(spark, query)
-        kill_workers()
-        until(lambda: attempts_lost(spark, query) > lost)  # noqa: B023 - asked at once
+    until(lambda: at_the_gate(query, tmp_path, 0))
+    for lost in (1, 2):
+        kill_workers(spark)
+        # Those that both come with are their next ones: each has lost one, and no more.
+        until(lambda: at_the_gate(query, tmp_path, lost))  # noqa: B023 - asked at once
     (tmp_path / "open").touch()
     write(prokurist_kafka, topic, 2000)
     query.processAllAvailable()
@@ -284,19 +283,30 @@ def test_workers_that_are_killed_lose_nothing(
     assert written_out(spark, tmp_path) == {0: every, 1: every}
 
 
-def kill_workers() -> None:
-    """End all that there are."""
-    for each in workers():
-        with suppress(ProcessLookupError):
-            os.kill(each.pid, signal.SIGKILL)
+def at_the_gate(query: "StreamingQuery", folder: Path, number: int) -> bool:
+    """Whether both tasks have come to a gate with their attempt of that number."""
+    check(query)
+    return all((folder / "reached" / ATTEMPT.format(task, number)).exists() for task in (0, 1))
 
 
-def attempts_lost(spark: "SparkSession", query: "StreamingQuery") -> int:
-    """How many attempts of a query's tasks have failed."""
-    tracker = spark.sparkContext.statusTracker()
-    jobs = [tracker.getJobInfo(each) for each in tracker.getJobIdsForGroup(str(query.runId))]
-    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
-    return sum(stage.numFailedTasks for stage in stages if stage)
+def kill_workers(spark: "SparkSession") -> None:
+    """End all that there are, and wait until they are gone, while Spark's JVM stands still.
+
+    One that is killed goes on existing for as long as the machine takes to free what it had,
+    and has no command line any more. Until then the JVM takes one that idled for alive, and
+    gives it to the next who wants one: an attempt more is lost, or a plan, which has but one.
+    """
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
+    gateway.proc.send_signal(signal.SIGSTOP)
+    try:
+        killed = workers()
+        for each in killed:
+            with suppress(ProcessLookupError):
+                os.kill(each.pid, signal.SIGKILL)
+        until(lambda: not any(each.is_running() for each in killed))
+    finally:
+        gateway.proc.send_signal(signal.SIGCONT)
 
 
 def test_a_driver_process_that_is_killed_is_gone_on_from(
@@ -311,12 +321,13 @@ def test_a_driver_process_that_is_killed_is_gone_on_from(
     given = options(prokurist_kafka, topic, startingOffsets="earliest", maxOffsetsPerTrigger=20)
     query = running(given)
     until(lambda: rows(query) >= 40)
-    stopwatch = ProcessesWatch()
-    for each in runners():
-        os.kill(each.pid, signal.SIGKILL)
-    with pytest.raises(Exception):  # noqa: B017, PT011 - Spark says nothing but that it ended
-        query.awaitTermination(DONE)
-    assert stopwatch.fair() < NOTICED
+    with ProcessesWatch() as stopwatch:
+        for each in runners():
+            os.kill(each.pid, signal.SIGKILL)
+        with pytest.raises(Exception):  # noqa: B017, PT011 - Spark says but that it ended
+            query.awaitTermination(DONE)
+        lasted = stopwatch.fair()
+    assert lasted < NOTICED
     finish(stream_to(spark, OURS, given, tmp_path))
     assert written_out(spark, tmp_path) == {0: list(range(50)), 1: list(range(50))}
 
