@@ -14,7 +14,7 @@ from typing import TypeVar
 from prokurist.errors import DisconnectException, KafkaException, NetworkException
 from prokurist.events.call import Call
 from prokurist.events.trace import UNREAD, Trace
-from prokurist.network_thread.connection import Connection
+from prokurist.network_thread.connection import Connection, Expected
 from prokurist.network_thread.connection_state import ConnectionState
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.features import Features
@@ -30,7 +30,6 @@ from prokurist.network_thread.operation import Promise
 from prokurist.network_thread.requests import ANOTHER_AFTER, Answer, Lane, Limits, Unsent
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
-from prokurist.network_thread.wire.apis import Api
 from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node
@@ -138,13 +137,13 @@ class NetworkClient:
             )
         return unsent.promise
 
-    def prepare(self, node: Node, lane: Lane, apis: Collection[Api]) -> None:
+    def prepare(self, node: Node, lane: Lane, expected: Expected) -> None:
         """Have a connection stand, and know how to ask some things, before they are asked.
 
         It is a favour: where that fails, whoever asks will try again.
         """
         if self._closed is None:
-            self._at(node, lane).prepare(apis)
+            self._at(node, lane).prepare(expected)
 
     def _at(self, node: Node, lane: Lane) -> Connection:
         """The connection to the address that a node has."""
@@ -209,14 +208,14 @@ class NetworkClient:
     # --- what connections ask of their owner -----------------------------------------
 
     def number(self, connection: Connection) -> int:
-        """See `connection.Owner`."""
+        """See `Owner`."""
         self._forget(connection)
         self._numbers += 1
         self._by_number[self._numbers] = connection
         return self._numbers
 
     def resolve(self, connection: Connection) -> None:
-        """See `connection.Owner`."""
+        """See `Owner`."""
         lookup = self._resolver.resolve(connection.node.host, connection.node.port)
         if lookup.done:
             answer(lookup, connection)
@@ -230,15 +229,15 @@ class NetworkClient:
         self._lookup_of[connection] = lookup
 
     def greeted(self, answer: ApiVersionsAnswer) -> None:
-        """See `connection.Owner`."""
+        """See `Owner`."""
         self.features.told(answer)
 
     def ended(self, connection: Connection) -> None:
-        """See `connection.Owner`."""
+        """See `Owner`."""
         self._forget(connection)
 
     def went_down(self, connection: Connection, error: KafkaException) -> None:
-        """See `connection.Owner`."""
+        """See `Owner`."""
         self.on_disconnect(connection.node, connection.lane, error)
 
     def _forget(self, connection: Connection) -> None:

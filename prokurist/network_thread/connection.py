@@ -16,7 +16,7 @@ Thread: the network thread alone.
 import math
 from collections import deque
 from collections.abc import Collection, Sequence
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from prokurist.errors import DisconnectException, KafkaException, error_for
 from prokurist.events.tellings import (
@@ -30,7 +30,8 @@ from prokurist.events.tellings import (
     CONNECTION_OPENING,
     CONNECTION_UP,
 )
-from prokurist.events.trace import Kind, Trace
+from prokurist.events.trace import Kind
+from prokurist.network_thread.connection_owner import Owner
 from prokurist.network_thread.connection_state import ConnectionState, transition
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.io.network import Network, SocketAddress
@@ -38,41 +39,19 @@ from prokurist.network_thread.pipeline import Pipeline
 from prokurist.network_thread.requests import Lane, Limits, Unsent
 from prokurist.network_thread.timer import Due, Timer
 from prokurist.network_thread.wire import codec
-from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
+from prokurist.network_thread.wire.api_versions import ApiVersions
 from prokurist.network_thread.wire.apis import API_VERSIONS, Api
+from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.versions import Range, Versions, negotiate
 from prokurist.types import Node
+
+Expected: TypeAlias = Collection[Api | Request[object]]
+"""What will be asked; requests where what is asked narrows the versions."""
 
 UNSUPPORTED_VERSION: Final = 35
 
 LOOK_AGAIN: Final = 1.0
 """How soon at the soonest to look again whether a busy connection has become idle."""
-
-
-class Owner(Protocol):
-    """What a connection asks of the client that owns it."""
-
-    trace: Trace
-
-    def number(self, connection: "Connection") -> int:
-        """A fresh number for a try; what happens under it comes to this connection."""
-        ...
-
-    def resolve(self, connection: "Connection") -> None:
-        """Look its host up; `resolved` or `unresolved` is called when that is done."""
-        ...
-
-    def greeted(self, answer: ApiVersionsAnswer) -> None:
-        """A broker has said what it speaks."""
-        ...
-
-    def ended(self, connection: "Connection") -> None:
-        """The try is over, one way or the other: nothing may come of it any more."""
-        ...
-
-    def went_down(self, connection: "Connection", error: KafkaException) -> None:
-        """The connection is gone, not by our wish."""
-        ...
 
 
 class Connection:
@@ -125,7 +104,7 @@ class Connection:
         self._cap = cap
         self._counters = counters
         self._offered: Versions | None = None
-        self._expected: Collection[Api] = ()
+        self._expected: Expected = ()
         self._addresses: deque[SocketAddress] = deque()
         self.tried_at: float = -math.inf
         self._failures = 0
@@ -144,11 +123,11 @@ class Connection:
         if self.state is ConnectionState.DOWN:
             self._open_when_allowed()
 
-    def prepare(self, apis: Collection[Api]) -> None:
+    def prepare(self, expected: Expected) -> None:
         """Come up, and know how to ask some things, before anybody asks them."""
-        self._expected = apis
+        self._expected = expected
         if self._offered is not None:
-            self.pipeline.prepare(apis, self._offered)
+            self.pipeline.prepare(expected, self._offered)
         elif self.state is ConnectionState.DOWN and not self.backing_off:
             self._open()
 

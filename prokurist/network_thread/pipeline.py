@@ -31,6 +31,7 @@ from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.apis import Api
 from prokurist.network_thread.wire.failures import UnsendableRequest
+from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.versions import Versions, negotiate
 from prokurist.types import Node
 
@@ -105,12 +106,13 @@ class Pipeline:
         self._correlation = (self._correlation + 1) & LARGEST_INT32
         return self._correlation
 
-    def prepare(self, apis: Iterable[Api], offered: Versions) -> None:
+    def prepare(self, expected: Iterable[Api | Request[object]], offered: Versions) -> None:
         """Know how to write some requests and read their answers before they are there."""
-        for api in apis:
+        for each in expected:
+            api = each if isinstance(each, Api) else each.api
             # What this broker does not know will not be asked of it.
             with suppress(UnsupportedVersionException):
-                codec.prepare(api, negotiate(api, offered, self._cap))
+                codec.prepare(api, negotiate(each, offered, self._cap))
 
     def flush(
         self,

@@ -5,7 +5,7 @@ import pytest
 from prokurist.network_thread.membership import foresight
 from prokurist.network_thread.membership.ground import Ground
 from prokurist.network_thread.wire import codec
-from prokurist.network_thread.wire.apis import FETCH, LIST_OFFSETS, METADATA, OFFSET_FETCH, Api
+from prokurist.network_thread.wire.apis import Api
 from prokurist.testing.cluster.journal import Entry
 from prokurist.types import Node
 from tests.simulation.classic_members import consumer_in, joined, live, orders
@@ -66,11 +66,11 @@ def test_what_a_part_needs_is_there_before_it(
 
     After the part nothing is asked but what rests on it.
     """
-    prepared: list[str] = []
+    prepared: set[tuple[str, int]] = set()
     prepare = codec.prepare
 
     def noted(api: Api, version: int) -> None:
-        prepared.append(api.name)
+        prepared.add((api.name, version))
         prepare(api, version)
 
     monkeypatch.setattr(codec, "prepare", noted)
@@ -86,11 +86,15 @@ def test_what_a_part_needs_is_there_before_it(
     world.clock.sleep(0.1)
     assert not other.assignment()
     assert {"Metadata", "ApiVersions"} <= {each.api for each in of_member(world, "other")}
-    assert {each.name for each in (METADATA, OFFSET_FETCH, LIST_OFFSETS, FETCH)} <= {*prepared}
+    assert {"Metadata", "OffsetFetch", "ListOffsets", "Fetch"} <= {name for name, _ in prepared}
     so_far = len(of_member(world, "other"))
     live(world, one, other, seconds=20.0, until=lambda: bool(other.assignment()))
     live(world, one, other, seconds=1.0)
     then = [each.api for each in of_member(world, "other")[so_far:]]
+    asked = {(each.api, each.request.version) for each in of_member(world, "other")[so_far:]}
+    assert {
+        each for each in asked if each[0] in ("OffsetFetch", "ListOffsets", "Fetch")
+    } <= prepared
     assert "Metadata" not in then
     assert then[: then.index("Fetch")].count("ApiVersions") <= 1
 

@@ -1,8 +1,8 @@
 """A broker that is frozen or dead, in every phase of a query: its error comes by its deadline.
 
 How long Spark itself takes to begin a query and to fail it, is a matter of the machine and of
-the moment. So that is measured in each test beforehand, and allowed on top; and what the
-machine gives to others meanwhile is not counted.
+the moment. So that is measured in each test, before and after, and allowed on top; and what
+the machine gives to others meanwhile is not counted.
 """
 
 import re
@@ -169,11 +169,7 @@ def test_the_driver_s_error_comes_by_its_deadline_in_every_phase(
         took(lambda: finish(started("own", well))),
     )
     # To fail is another way through Spark than to succeed, and each phase has its own.
-    own = {
-        phase: max(well_done, took(partial(fails_at_once, ask, well)))
-        for phase, ask in asked.items()
-    }
-    own["looking at the logs"] = well_done
+    before = {phase: took(partial(fails_at_once, ask, well)) for phase, ask in asked.items()}
     given = well | {"driverDeadlineMs": str(int(DRIVER * 1000))}
     running = endless(started, "running", given)
     until(lambda: rows(running) >= 20)
@@ -194,11 +190,12 @@ def test_the_driver_s_error_comes_by_its_deadline_in_every_phase(
         assert found is not None, (phase, text)
         assert float(found[1]) <= DRIVER, phase
         assert float(found[2]) < DRIVER + 1.0 + kept[phase], phase
-    # However slow Spark was beforehand: two operations, one after the other, are too long.
-    assert all(
-        each < min(DRIVER + 1.0 + own[phase], 2 * DRIVER) for phase, each in lasted.items()
-    ), (lasted, own)
     kafka.heal()
+    after = {phase: took(partial(fails_at_once, ask, well)) for phase, ask in asked.items()}
+    for phase, seconds in lasted.items():
+        own = max(well_done, before.get(phase, 0.0), after.get(phase, 0.0))
+        # However slow Spark is: two operations, one after the other, are too long.
+        assert seconds < min(DRIVER + 1.0 + own, 2 * DRIVER), (phase, lasted, before, after)
     # What had been written down is read now, and what was not, as well.
     finish(started("planning", well | {"subscribe": growing}))
     assert written_out(spark, tmp_path / "planning") == {

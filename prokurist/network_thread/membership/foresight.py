@@ -17,12 +17,21 @@ from prokurist.network_thread.wire.apis import (
     HEARTBEAT,
     LIST_OFFSETS,
     METADATA,
-    OFFSET_FETCH,
+    OFFSET_FOR_LEADER_EPOCH,
     SYNC_GROUP,
+    Api,
 )
-from prokurist.types import Node
+from prokurist.network_thread.wire.committed_offsets import OffsetFetch
+from prokurist.network_thread.wire.request import Request
+from prokurist.types import Node, TopicPartition
 
-ASKED_THEN: Final = (SYNC_GROUP, HEARTBEAT, METADATA, OFFSET_FETCH, LIST_OFFSETS, FETCH)
+SOME: Final = (TopicPartition("some", 0),)
+ASKED_THEN: Final[tuple[Api | Request[object], ...]] = (
+    *(SYNC_GROUP, HEARTBEAT, METADATA),
+    # What is asked narrows its version here: partitions by the names of their topics.
+    OffsetFetch("", SOME, require_stable=True, unstable_will_do=True),
+    *(LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH, FETCH),
+)
 
 
 def look_ahead(ground: Ground, coordinator: Node) -> None:
