@@ -125,7 +125,8 @@ class Writer:
         if error is not None:
             self._fail(f"record {sequence} of partition {partition}: {error}")
             return
-        if message.offset() not in {sequence, confluent_kafka.OFFSET_INVALID, -1}:
+        # A broker that has it already, from an attempt whose answer was lost, says not where.
+        if message.offset() not in (sequence, None):
             self._fail(f"partition {partition}: {sequence} is at {message.offset()}")
         self.acknowledged[partition] = max(self.acknowledged[partition], sequence + 1)
         self.bytes += size
