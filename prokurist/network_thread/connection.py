@@ -80,7 +80,7 @@ class Connection:
         cap: Versions | None,
         counters: TrafficCounters,
     ) -> None:
-        self.node = node
+        self.node: Node = node
         self.lane = lane
         self.state: ConnectionState = ConnectionState.DOWN
         self.number: int = -1
