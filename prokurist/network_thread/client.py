@@ -128,13 +128,7 @@ class NetworkClient:
         connection = self._at(node, lane)
         self._pressing[connection] = None
         connection.submit(unsent)
-        if former is not None and former is not connection:
-            # The broker has moved house; what still waits at the old address fails
-            # and comes again. The new connection has taken the place before that:
-            # operations that fail now may send at once, and have to find it.
-            former.close(
-                DisconnectException(f"{former.node} is {node} by now: its address changed")
-            )
+        leave(former, connection)
         return unsent.promise
 
     def prepare(self, node: Node, lane: Lane, expected: Expected) -> None:
@@ -143,7 +137,10 @@ class NetworkClient:
         It is a favour: where that fails, whoever asks will try again.
         """
         if self._closed is None:
-            self._at(node, lane).prepare(expected)
+            former = self._connections.get((node.id, lane))
+            connection = self._at(node, lane)
+            connection.prepare(expected)
+            leave(former, connection)
 
     def _at(self, node: Node, lane: Lane) -> Connection:
         """The connection to the address that a node has."""
@@ -385,6 +382,17 @@ def answer(lookup: Lookup, connection: Connection) -> None:
         connection.unresolved(lookup.error)
     else:
         connection.resolved(lookup.addresses)
+
+
+def leave(former: Connection | None, connection: Connection) -> None:
+    """Close the connection whose place another has taken: its broker has moved house.
+
+    What still waits at the old address fails and comes again. Operations that fail now may
+    send at once, and have to find the new one: it has the place, and is in use, before that.
+    """
+    if former is not None and former is not connection:
+        moved = f"{former.node} is {connection.node} by now: its address changed"
+        former.close(DisconnectException(moved))
 
 
 def same_address(one: Node, other: Node) -> bool:

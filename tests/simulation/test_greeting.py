@@ -3,6 +3,7 @@
 import pytest
 
 from prokurist.errors import DisconnectException
+from prokurist.network_thread.requests import Lane
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.types import Node
 from tests.simulation.asking import Asked, node, warm
@@ -110,6 +111,19 @@ def test_a_broker_that_moves_house_is_followed() -> None:
     assert "its address changed" in str(lost.error)
     assert found.answer is not None
     assert member.network.open == 1
+
+
+def test_getting_ready_for_a_broker_that_has_moved_leaves_no_connection_behind() -> None:
+    """Whoever only prepares to ask closes the old one, as whoever asks does."""
+    world = World()
+    member = world.client()
+    warm(world, member)
+    assert member.network.open == 1
+    new = moved(world.cluster, "10.0.0.9")
+    member.machinery.client.prepare(new, Lane.GENERAL, ())
+    world.clock.sleep(0.1)
+    assert member.network.open == 1
+    assert member.machinery.client.is_ready(new, Lane.GENERAL)
 
 
 def test_who_tries_again_at_once_leaves_no_connection_behind_when_a_broker_moves() -> None:
