@@ -14,7 +14,7 @@ from typing import TypeVar
 from prokurist.errors import DisconnectException, KafkaException, NetworkException
 from prokurist.events.call import Call
 from prokurist.events.trace import UNREAD, Trace
-from prokurist.network_thread.connection import Connection, Expected
+from prokurist.network_thread.connection import Connection
 from prokurist.network_thread.connection_state import ConnectionState
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.features import Features
@@ -27,7 +27,14 @@ from prokurist.network_thread.io.network import (
 )
 from prokurist.network_thread.io.resolver import HostLookups, Lookup
 from prokurist.network_thread.operation import Promise
-from prokurist.network_thread.requests import ANOTHER_AFTER, Answer, Lane, Limits, Unsent
+from prokurist.network_thread.requests import (
+    ANOTHER_AFTER,
+    Answer,
+    Expected,
+    Lane,
+    Limits,
+    Unsent,
+)
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
 from prokurist.network_thread.wire.request import Request
@@ -387,8 +394,7 @@ def answer(lookup: Lookup, connection: Connection) -> None:
 def leave(former: Connection | None, connection: Connection) -> None:
     """Close the connection whose place another has taken: its broker has moved house.
 
-    What still waits at the old address fails and comes again. Operations that fail now may
-    send at once, and have to find the new one: it has the place, and is in use, before that.
+    What still waits there fails and may come again at once: the new one is in use by then.
     """
     if former is not None and former is not connection:
         moved = f"{former.node} is {connection.node} by now: its address changed"

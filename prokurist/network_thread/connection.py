@@ -15,8 +15,8 @@ Thread: the network thread alone.
 
 import math
 from collections import deque
-from collections.abc import Collection, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Sequence
+from typing import Final
 
 from prokurist.errors import DisconnectException, KafkaException, error_for
 from prokurist.events.tellings import (
@@ -36,17 +36,13 @@ from prokurist.network_thread.connection_state import ConnectionState, transitio
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.io.network import Network, SocketAddress
 from prokurist.network_thread.pipeline import Pipeline
-from prokurist.network_thread.requests import Lane, Limits, Unsent
+from prokurist.network_thread.requests import Expected, Lane, Limits, Unsent
 from prokurist.network_thread.timer import Due, Timer
 from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.api_versions import ApiVersions
-from prokurist.network_thread.wire.apis import API_VERSIONS, Api
-from prokurist.network_thread.wire.request import Request
+from prokurist.network_thread.wire.apis import API_VERSIONS
 from prokurist.network_thread.wire.versions import Range, Versions, negotiate
 from prokurist.types import Node
-
-Expected: TypeAlias = Collection[Api | Request[object]]
-"""What will be asked; requests where what is asked narrows the versions."""
 
 UNSUPPORTED_VERSION: Final = 35
 

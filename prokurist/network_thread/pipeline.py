@@ -12,7 +12,7 @@ Thread: the network thread alone.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -26,12 +26,18 @@ from prokurist.events.call import DISCONNECTED
 from prokurist.events.call_tellings import LATE_ANSWER_DROPPED
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.operation import Withdrawn
-from prokurist.network_thread.requests import ANOTHER_AFTER, Answer, Limits, Sent, Unsent
+from prokurist.network_thread.requests import (
+    ANOTHER_AFTER,
+    Answer,
+    Expected,
+    Limits,
+    Sent,
+    Unsent,
+)
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.apis import Api
 from prokurist.network_thread.wire.failures import UnsendableRequest
-from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.versions import Versions, negotiate
 from prokurist.types import Node
 
@@ -106,7 +112,7 @@ class Pipeline:
         self._correlation = (self._correlation + 1) & LARGEST_INT32
         return self._correlation
 
-    def prepare(self, expected: Iterable[Api | Request[object]], offered: Versions) -> None:
+    def prepare(self, expected: Expected, offered: Versions) -> None:
         """Know how to write some requests and read their answers before they are there."""
         for each in expected:
             api = each if isinstance(each, Api) else each.api

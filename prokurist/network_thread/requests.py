@@ -3,13 +3,16 @@
 Thread: the network thread alone.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call, Try
 from prokurist.network_thread.operation import Promise
+from prokurist.network_thread.wire.apis import Api
+from prokurist.network_thread.wire.request import Request
 from prokurist.types import Node
 
 if TYPE_CHECKING:
@@ -23,6 +26,10 @@ ANOTHER_AFTER: Final = 1.0
 Well above what a connection takes to any broker that can be reached, and well below
 the ten seconds of its setup, which one that swallows everything would cost.
 """
+
+
+Expected: TypeAlias = Collection[Api | Request[object]]
+"""What will be asked; requests where what is asked narrows the versions."""
 
 
 class Lane(Enum):

@@ -11,7 +11,7 @@ JoinGroup waits at the broker, there is nothing else to do.
 from typing import Final
 
 from prokurist.network_thread.membership.ground import Ground
-from prokurist.network_thread.requests import Lane
+from prokurist.network_thread.requests import Expected, Lane
 from prokurist.network_thread.wire.apis import (
     FETCH,
     HEARTBEAT,
@@ -19,14 +19,12 @@ from prokurist.network_thread.wire.apis import (
     METADATA,
     OFFSET_FOR_LEADER_EPOCH,
     SYNC_GROUP,
-    Api,
 )
 from prokurist.network_thread.wire.committed_offsets import OffsetFetch
-from prokurist.network_thread.wire.request import Request
 from prokurist.types import Node, TopicPartition
 
 SOME: Final = (TopicPartition("some", 0),)
-ASKED_THEN: Final[tuple[Api | Request[object], ...]] = (
+ASKED_THEN: Final[Expected] = (
     *(SYNC_GROUP, HEARTBEAT, METADATA),
     # What is asked narrows its version here: partitions by the names of their topics.
     OffsetFetch("", SOME, require_stable=True, unstable_will_do=True),
