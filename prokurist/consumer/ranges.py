@@ -36,8 +36,8 @@ from prokurist.types import TopicPartition, require_int
 
 OPERATION: Final = "read_range"
 
-PIECE: Final = 1 << 20
-"""Bytes of a step, about: what is decoded is handed out while the processor has it at hand."""
+PIECE: Final = 4 << 20
+"""Bytes of a step, about: each has a price of its own, and what it holds is memory."""
 
 QUIETLY: Final = 0.1
 """Seconds that a step waits before its ledger is kept: who reads at full speed waits often,
@@ -84,8 +84,8 @@ class Ranges(Polling, Lookups):
     ) -> Iterator[ConsumerRecords]:
         """Read all records of a partition from one offset to before another.
 
-        Each step yields whole batches of about a mebibyte, of any number of records; as
-        columns (`ConsumerRecords.columns`, `to_arrow`) no object is made for a record. It
+        Each step yields whole batches, about four mebibytes of what one fetch has brought, of
+        any number of records; as columns (`ConsumerRecords.columns`, `to_arrow`) no object is made for a record. It
         ends when the position has come to `end`, also where the last offsets hold no record.
 
         The consumer reads nothing else meanwhile, and nothing is assigned afterwards. Other

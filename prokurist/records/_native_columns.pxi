@@ -1,8 +1,8 @@
 # Columns and decoding; see prokurist/records/columns.py and decode.py.
 
 cdef Py_ssize_t UNLOCK_FROM = 32 * 1024
-"""Bytes from which decoding lets other threads run: below, asking for the GIL again
-costs more than it gives."""
+"""Bytes from which decoding and gathering let other threads run: below, asking for the GIL
+again costs more than it gives."""
 
 
 cdef struct Numbers:
@@ -343,7 +343,11 @@ def gathered(parts):
         count = starts.shape[0]
         if count:
             base = &data[0] if data.shape[0] else NULL
-            gather(base, &starts[0], &lengths[0], count, row, out, bit, end)
+            if total < UNLOCK_FROM:
+                gather(base, &starts[0], &lengths[0], count, row, out, bit, end)
+            else:
+                with nogil:
+                    gather(base, &starts[0], &lengths[0], count, row, out, bit, end)
             row += count
     return ends, pieces, bits
 

@@ -26,7 +26,7 @@ from prokurist.spark.worker_clients import CLIENTS
 
 LEAST: Final = 1.0
 """Seconds below which an attempt is not begun: it could end in nothing but its deadline."""
-FETCH: Final = {"max.partition.fetch.bytes": str(4 << 20)}
+FETCH: Final = {"max.partition.fetch.bytes": str(8 << 20)}
 """What is fetched at a time, unless the user says: a task reads one partition alone, and
 each fetch has a price of its own."""
 

@@ -82,7 +82,7 @@ def test_a_task_reads_its_range(filled: EmbeddedBroker) -> None:
 
 def test_a_task_fetches_mebibytes_at_a_time(filled: EmbeddedBroker) -> None:
     """A fetch has a price of its own; whoever wants less says so."""
-    for client, most in (({}, 4 << 20), ({"max.partition.fetch.bytes": "5000"}, 5000)):
+    for client, most in (({}, 8 << 20), ({"max.partition.fetch.bytes": "5000"}, 5000)):
         filled.forget_requests()
         offsets(read(piece(filled, 10, client=client)))
         asked = {

@@ -157,3 +157,23 @@ def test_what_a_batch_has_freed_serves_the_next() -> None:
         return int(subprocess.run(program, stdout=subprocess.PIPE, check=True).stdout)
 
     assert faults("kept") < faults() / 4
+
+
+COLLECTS = """
+import gc
+from prokurist.spark.worker_clients import spare_what_stays
+
+before = gc.get_freeze_count()
+spare_what_stays()
+spared = gc.get_freeze_count()
+more = [[] for _ in range(1000)]
+spare_what_stays()
+print(before, spared > 10_000, gc.get_freeze_count() == spared, gc.isenabled())
+"""
+
+
+def test_what_was_imported_is_not_gone_through_after_each_task() -> None:
+    """The collector passes over it, from once on; what comes later is collected."""
+    program = sys.executable, "-c", COLLECTS
+    said = subprocess.run(program, stdout=subprocess.PIPE, check=True).stdout
+    assert said.split() == [b"0", b"True", b"True", b"True"]
