@@ -32,7 +32,7 @@ cdef enum:
     LARGE = 1 << 18  # from here on a frame has pages of its own
     GRAIN = 1 << 16  # to a multiple of which they are rounded
     PLACES = 16
-    KEPT = 16 << 20  # bytes of pages that wait for their next frame, at most
+    KEPT = 32 << 20  # bytes of pages that wait for their next frame, at most
 
 
 cdef struct Pages:
