@@ -84,9 +84,10 @@ class Ranges(Polling, Lookups):
     ) -> Iterator[ConsumerRecords]:
         """Read all records of a partition from one offset to before another.
 
-        Each step yields whole batches, about four mebibytes of what one fetch has brought, of
-        any number of records; as columns (`ConsumerRecords.columns`, `to_arrow`) no object is made for a record. It
-        ends when the position has come to `end`, also where the last offsets hold no record.
+        Each step yields whole batches, of any number of records: what one fetch has brought,
+        or about four mebibytes of it. As columns (`ConsumerRecords.columns`, `to_arrow`) no
+        object is made for a record. It ends when the position has come to `end`, also where
+        the last offsets hold no record.
 
         The consumer reads nothing else meanwhile, and nothing is assigned afterwards. Other
         calls may be made between two steps, but none that moves the position.
