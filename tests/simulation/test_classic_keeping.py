@@ -340,6 +340,44 @@ def test_a_static_member_comes_back_to_what_it_had() -> None:
     assert group_of(world).generation == generation
 
 
+@pytest.mark.parametrize("instance", ["me", None])
+def test_an_id_that_nobody_may_have_written_down_is_no_static_member_s(
+    instance: str | None,
+) -> None:
+    """A coordinator that was frozen gives one, and is none; to the next it would be strange.
+
+    It knows the instance by an older id, and would call us another client for good. Who has no
+    instance keeps the id, and is told if it is worth nothing.
+    """
+    world = World()
+    consumer = consumer_in(world, "c", group_instance_id=instance)
+    consumer.subscribe("orders")
+    world.control.fail("SyncGroup", 16, times=1)
+    settle(world, consumer)
+    before, after = asked(world, "JoinGroup", "c")[-2:]
+    given = asked(world, "SyncGroup", "c")[0].body.member_id
+    assert given
+    assert after.body.member_id == ("" if instance else given)
+    assert before.body.group_instance_id == instance
+    told = asked(world, "SyncGroup", "c")[-1].body.member_id
+    assert consumer.group_metadata().member_id == told
+    assert (told != given) is (instance is not None)
+
+
+def test_a_static_member_that_shares_out_anew_keeps_its_id() -> None:
+    """A coordinator that moves in the midst of a later round has written it down long ago."""
+    world = World()
+    consumer = consumer_in(world, "c", group_instance_id="me")
+    consumer.subscribe("orders")
+    settle(world, consumer)
+    had = consumer.group_metadata().member_id
+    world.control.fail("SyncGroup", 16, times=1)
+    consumer.enforce_rebalance()
+    live(world, consumer, seconds=2.0)
+    settle(world, consumer)
+    assert [each.body.member_id for each in asked(world, "JoinGroup", "c")[-2:]] == [had, had]
+
+
 def test_a_static_leader_comes_back_without_assigning() -> None:
     """KIP-814: it is told that it leads and need not assign; the others keep their parts."""
     world = World()

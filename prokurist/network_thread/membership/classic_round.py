@@ -97,6 +97,7 @@ class ClassicRound:
         self._timer = ground.timer
         self._backoff = ground.backoff
         self._rack = ground.rack
+        self._is_static = ground.instance_id is not None
         self._trace = ground.client.trace
         self._generation = -1
         self.joined_as: frozenset[str] = frozenset()
@@ -152,6 +153,7 @@ class ClassicRound:
 
     async def _part(self, term: int, reason: str) -> tuple[TopicPartition, ...]:
         """Join and sync until there is a part."""
+        known_as = self._place.who.member_id
         failures = 0
         while True:
             joined = await self._join(term, reason)
@@ -167,6 +169,8 @@ class ClassicRound:
                 return part
             if said.verdict in (Verdict.RESET, Verdict.OUTDATED):
                 await self._evicted(term, said.verdict)
+            elif said.verdict is Verdict.REDISCOVER and joined.member_id != known_as:
+                self._unnamed()
             failures += 1
             if said.verdict is not Verdict.ROUND or failures > 1:
                 await self._timer.sleep(self._backoff.pause(failures), PAUSE)
@@ -212,6 +216,17 @@ class ClassicRound:
         self._place.put_out(forget=verdict is Verdict.RESET)
         self._generation = -1
         await self._handover.lose(term)
+
+    def _unnamed(self) -> None:
+        """A static member forgets an id that its coordinator may have written down nowhere.
+
+        A broker that was frozen takes itself for the coordinator when it wakes, and gives it
+        a new one. The coordinator that there is knows the instance by the old id, and would
+        take us for another client. Without any id it takes us for the instance, come again.
+        """
+        if self._is_static:
+            self._place.put_out(forget=True)
+            self._generation = -1
 
     async def _lead(self, call: Call, joined: JoinGroupAnswer) -> tuple[tuple[str, bytes], ...]:
         """As the leader, share out; not as one that came back to a group that has its parts."""
