@@ -99,8 +99,9 @@ class JournalHandler(logging.Handler):
         self._journal = journal
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one down, without its figures: they are counted."""
-        self._journal.write("logged", f"{record.levelname} {record.msg}")
+        """Write one down by its event, without its figures: they are counted."""
+        what = getattr(record, "event", record.msg)
+        self._journal.write("logged", f"{record.levelname} {what}")
 
 
 class Member:
