@@ -244,7 +244,7 @@ class Polling:
 
     @property
     def _is_shared_out(self) -> bool:
-        """Whether the group, if there is one, has come to rest for us: there is what to read."""
+        """Whether no group has anything to do before there is something to read."""
         role = self._enrolment.identity.role
         if role is Role.MEMBER:
             return self._subscription.has_position

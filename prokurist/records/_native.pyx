@@ -5,8 +5,8 @@ Every line that a reader doubts is settled by the pure modules; one suite and on
 differential test run over both. What is not a hot path is theirs: where bytes are
 damaged, the pure twin is asked what is wrong with them, and raises.
 
-One extension in four parts: the numbers here, columns and decoding, records, and
-encoding.
+One extension in five parts: the numbers here, headers, columns and decoding, records,
+and encoding.
 """
 
 cimport cython
@@ -18,6 +18,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from prokurist.errors import CorruptRecordException
+from prokurist.records import headers
 from prokurist.records import record as shared
 from prokurist.records.columns import RecordColumns, Spans, pack_headers
 from prokurist.records.decode import check_count, check_end, read_row
@@ -30,6 +31,8 @@ cdef tuple KINDS = (
 )
 """Who stamped a record, at the number on the wire and one."""
 cdef object CREATE_TIME = TimestampType.CREATE_TIME
+cdef object APPENDED = TimestampType.LOG_APPEND_TIME
+cdef object new_header = tuple.__new__
 
 
 cdef signed char kind_of(timestamp_type) except -1:
@@ -125,6 +128,7 @@ def decode_varint(const unsigned char[:] data, Py_ssize_t position):
     raise AssertionError("the tenth byte either ends the number or is refused")
 
 
+include "_native_headers.pxi"
 include "_native_columns.pxi"
 include "_native_record.pxi"
 include "_native_encode.pxi"

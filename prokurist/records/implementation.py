@@ -8,7 +8,7 @@ from typing import Final, Protocol, cast
 
 from prokurist.records.columns import Columns, Spans
 from prokurist.records.encode import NewRecord
-from prokurist.records.headers import BatchHeader
+from prokurist.records.headers import BatchHeader, Extent
 from prokurist.records.record import ConsumerRecord
 from prokurist.records.run import RecordRun
 from prokurist.twins import chosen
@@ -43,6 +43,16 @@ class Codec(Protocol):
     @property
     def decode_batch(self) -> Callable[[str, int, BatchHeader, Bytes, int, int], Columns]:
         """See `prokurist.records.decode`."""
+        ...
+
+    @property
+    def extent(self) -> Callable[[bytes | memoryview], Extent]:
+        """See `prokurist.records.headers`."""
+        ...
+
+    @property
+    def header_at(self) -> Callable[[bytes | memoryview, int], BatchHeader | None]:
+        """See `prokurist.records.headers`."""
         ...
 
     @property

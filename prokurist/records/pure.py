@@ -6,6 +6,7 @@ Thread: either; nothing here keeps state.
 from prokurist.records.columns import Columns, gathered
 from prokurist.records.decode import decode_batch
 from prokurist.records.encode import encode_records
+from prokurist.records.headers import extent, header_at
 from prokurist.records.record import ConsumerRecord
 from prokurist.records.run import RecordRun
 from prokurist.records.varints import decode_varint, encode_varint
@@ -18,5 +19,7 @@ __all__ = [
     "decode_varint",
     "encode_records",
     "encode_varint",
+    "extent",
     "gathered",
+    "header_at",
 ]

@@ -26,7 +26,6 @@ from prokurist.records.headers import (
     CRC_COUNTS_FROM,
     LEGACY_CRC_COUNTS_FROM,
     BatchHeader,
-    header_at,
 )
 from prokurist.records.implementation import CODEC, Codec
 from prokurist.records.legacy import decode_message
@@ -200,7 +199,7 @@ class PartitionReader:
     def _look_ahead(self) -> BatchHeader | None:
         """The header of the next batch; None at the end."""
         if self._ahead is None:
-            self._ahead = header_at(self._data, self._at)
+            self._ahead = self._codec.header_at(self._data, self._at)
         return self._ahead
 
     def _leave(self, next_offset: int) -> None:

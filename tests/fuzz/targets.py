@@ -97,6 +97,8 @@ def records(lot: Random) -> None:
     found = extent(data)
     if not 0 <= found.size <= len(data):
         raise Differs(f"{found} of {len(data)} bytes")
+    if found != (other := twin("native").extent(data)):
+        raise Differs(f"{found} and {other} of {data!r}")
 
 
 def fetch_answers(lot: Random) -> None:

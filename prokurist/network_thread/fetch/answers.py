@@ -27,7 +27,7 @@ from prokurist.network_thread.fetch.sources import Replicas
 from prokurist.network_thread.refusals import TOPIC_AUTHORIZATION_FAILED, topic_error
 from prokurist.network_thread.verdicts import FETCH, Verdict
 from prokurist.network_thread.wire.fetch import Divergence, FetchAnswer, FetchedPartition
-from prokurist.records.headers import extent
+from prokurist.records.implementation import CODEC
 from prokurist.types import Node, TopicPartition
 
 CORRUPT_MESSAGE: Final = 2
@@ -129,7 +129,7 @@ class Judge:
         if not len(row.records):
             self._subscription.fetched(wish, None, end=end, start=row.log_start)
             return
-        run = extent(row.records)
+        run = CODEC.extent(row.records)
         offset = wish.position.offset
         if run.next_offset is None or run.next_offset <= offset:
             self._fail(outcome, wish, unreadable(wish, run.damage, len(row.records)))

@@ -3,13 +3,15 @@
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prokurist.errors import CorruptRecordException
 from prokurist.records.headers import BATCH_HEADER, LAST_OFFSET, extent, header_at, headers
+from prokurist.records.implementation import Codec
 from prokurist.testing.cluster.batches import Record, make_batch
 from prokurist.types import TimestampType
+from tests.unit.records.twins import native_twin
 
 
 def batch(base_offset: int = 0, count: int = 3, leader_epoch: int = 7) -> bytes:
@@ -31,12 +33,12 @@ def message(magic: int, offset: int, attributes: int = 0, timestamp: int = 9) ->
     return struct.pack(">qiI", offset, len(body) + 4, 0) + body
 
 
-def test_a_header_in_full() -> None:
+def test_a_header_in_full(codec: Codec) -> None:
     """Each field is read from its place."""
     data = bytearray(batch(base_offset=40))
     struct.pack_into(">h", data, 21, 4 | 0x08 | 0x10 | 0x20)
     struct.pack_into(">qhi", data, 43, 1234, 5, 6)
-    header = header_at(bytes(data), 0)
+    header = codec.header_at(bytes(data), 0)
     assert header is not None
     assert header._asdict() == {
         "base_offset": 40,
@@ -69,11 +71,11 @@ def test_a_header_in_full() -> None:
     ],
 )
 def test_a_legacy_message(
-    magic: int, attributes: int, kind: TimestampType, latest: int
+    codec: Codec, magic: int, attributes: int, kind: TimestampType, latest: int
 ) -> None:
     """A message is a batch of one, or a wrapper that bears its last offset."""
     data = message(magic, 11, attributes | 2)
-    header = header_at(data, 0)
+    header = codec.header_at(data, 0)
     assert header is not None
     assert (header.last_offset, header.next_offset) == (11, 12)
     assert (header.magic, header.codec, header.size) == (magic, 2, len(data))
@@ -81,21 +83,21 @@ def test_a_legacy_message(
     assert header.leader_epoch is None
 
 
-def test_a_run_and_its_extent() -> None:
+def test_a_run_and_its_extent(codec: Codec) -> None:
     """Batches with gaps between them and both layouts; the last one is cut off."""
     whole = message(0, 3) + message(1, 4) + batch(10) + batch(50, leader_epoch=9)
     for cut in (b"", batch(60)[:16], batch(60)[:-1]):
-        found = extent(whole + cut)
+        found = codec.extent(whole + cut)
         assert (found.batches, found.next_offset, found.leader_epoch) == (4, 53, 9)
         assert (found.size, found.damage) == (len(whole), None)
     places = [header.position for header in headers(memoryview(whole))]
     assert places == [0, 26, 60, 60 + len(batch())]
 
 
-def test_nothing_whole_has_no_next_offset() -> None:
+def test_nothing_whole_has_no_next_offset(codec: Codec) -> None:
     """Neither an empty answer nor a batch larger than it."""
-    assert extent(b"") == (0, None, None, 0, None)
-    assert extent(batch()[:-1]) == (0, None, None, 0, None)
+    assert codec.extent(b"") == (0, None, None, 0, None)
+    assert codec.extent(batch()[:-1]) == (0, None, None, 0, None)
 
 
 @pytest.mark.parametrize(
@@ -112,12 +114,12 @@ def test_nothing_whole_has_no_next_offset() -> None:
     ],
 )
 def test_damage_is_named_and_ends_the_extent(
-    at: int, layout: str, value: int, words: str
+    codec: Codec, at: int, layout: str, value: int, words: str
 ) -> None:
     """B103: what came before it counts; the damage says what is wrong, and where."""
     good = batch(5)
     run = good + patched(batch(8), at, layout, value) + batch(11)
-    found = extent(run)
+    found = codec.extent(run)
     assert (found.batches, found.next_offset, found.size) == (1, 8, len(good))
     assert found.damage is not None
     assert words in found.damage
@@ -126,14 +128,14 @@ def test_damage_is_named_and_ends_the_extent(
         list(headers(run))
 
 
-def test_a_length_beyond_the_data_is_a_batch_cut_off() -> None:
+def test_a_length_beyond_the_data_is_a_batch_cut_off(codec: Codec) -> None:
     """Two gigabytes promised cost nothing."""
-    assert extent(patched(batch(), 8, ">i", (1 << 31) - 1)) == (0, None, None, 0, None)
+    assert codec.extent(patched(batch(), 8, ">i", (1 << 31) - 1)) == (0, None, None, 0, None)
 
 
-def test_offsets_that_go_back_do_not_take_fetching_back() -> None:
+def test_offsets_that_go_back_do_not_take_fetching_back(codec: Codec) -> None:
     """A run out of order ends past its highest offset."""
-    assert extent(batch(50) + batch(10)).next_offset == 53
+    assert codec.extent(batch(50) + batch(10)).next_offset == 53
 
 
 @given(data=st.binary(max_size=200), magic=st.integers(0, 2), length=st.integers(0, 180))
@@ -143,3 +145,31 @@ def test_no_bytes_hurt(data: bytes, magic: int, length: int) -> None:
         found = extent(run)
         assert 0 <= found.size <= len(run)
         assert (found.next_offset is None) == (found.batches == 0)
+
+
+@given(
+    offsets=st.lists(st.integers(0, LAST_OFFSET - 2), min_size=1, max_size=4),
+    at=st.integers(0, BATCH_HEADER - 1),
+    value=st.binary(max_size=8),
+    cut=st.integers(0, 80),
+)
+@example(offsets=[0], at=57, value=b"\xff", cut=0)
+@example(offsets=[0], at=17, value=b"\xff", cut=0)
+@example(offsets=[0, 9], at=12, value=b"\xff", cut=0)
+def test_the_twins_see_the_same(offsets: list[int], at: int, value: bytes, cut: int) -> None:
+    """Of runs that are whole, cut off, and damaged anywhere in the last header."""
+    run = bytearray().join(map(batch, offsets))
+    last = len(run) - len(batch())
+    run[last + at : last + at + len(value)] = value
+    data = bytes(run[: len(run) - cut])
+    native = native_twin()
+    assert native.extent(memoryview(data)) == extent(data)
+    for position in (0, last, len(data), len(data) + 1):
+        said = []
+        for look in (native.header_at, header_at):
+            try:
+                said.append(look(data, position))
+            except CorruptRecordException as error:
+                said.append(str(error))
+        assert said[0] == said[1]
+        assert type(said[0]) is type(said[1])
