@@ -57,6 +57,21 @@ def test_an_id_that_nobody_may_have_written_down_is_no_static_member_s(
     assert (told != given) is (instance is not None)
 
 
+def test_nor_is_it_where_the_round_was_broken_off_before() -> None:
+    """Such a coordinator may begin another round, and find out only when we join that."""
+    world = World()
+    consumer = consumer_in(world, "c", group_instance_id="me")
+    consumer.subscribe("orders")
+    world.control.fail("SyncGroup", 27, times=2)
+    live(world, consumer, until=lambda: len(asked(world, "SyncGroup", "c")) == 2)
+    world.control.fail("JoinGroup", 16, times=1)
+    settle(world, consumer)
+    given = asked(world, "SyncGroup", "c")[0].body.member_id
+    assert given
+    joins = [each.body.member_id for each in asked(world, "JoinGroup", "c")]
+    assert joins == ["", given, given, ""]
+
+
 def test_a_static_member_that_shares_out_anew_keeps_its_id() -> None:
     """A coordinator that moves in the midst of a later round has written it down long ago."""
     world = World()

@@ -156,7 +156,7 @@ class ClassicRound:
         known_as = self._place.who.member_id
         failures = 0
         while True:
-            joined = await self._join(term, reason)
+            joined = await self._join(term, reason, known_as)
             self._place.move(ClassicState.SYNCING)
             call = Call("rebalance", self._timer.now, NEVER)
             parts = await self._lead(call, joined) if joined.leader == joined.member_id else ()
@@ -169,13 +169,13 @@ class ClassicRound:
                 return part
             if said.verdict in (Verdict.RESET, Verdict.OUTDATED):
                 await self._evicted(term, said.verdict)
-            elif said.verdict is Verdict.REDISCOVER and joined.member_id != known_as:
-                self._unnamed()
+            elif said.verdict is Verdict.REDISCOVER:
+                self._unname(known_as)
             failures += 1
             if said.verdict is not Verdict.ROUND or failures > 1:
                 await self._timer.sleep(self._backoff.pause(failures), PAUSE)
 
-    async def _join(self, term: int, reason: str) -> JoinGroupAnswer:
+    async def _join(self, term: int, reason: str, known_as: str) -> JoinGroupAnswer:
         """Ask to be let in until we are."""
         failures = 0
         while True:
@@ -194,6 +194,8 @@ class ClassicRound:
                 self._place.who = Who(response.member_id)
             elif said.verdict in (Verdict.RESET, Verdict.OUTDATED):
                 await self._evicted(term, said.verdict)
+            elif said.verdict is Verdict.REDISCOVER:
+                self._unname(known_as)
             if said.verdict is Verdict.IDENTIFY and named_anew:
                 continue
             failures += 1
@@ -217,14 +219,16 @@ class ClassicRound:
         self._generation = -1
         await self._handover.lose(term)
 
-    def _unnamed(self) -> None:
+    def _unname(self, known_as: str) -> None:
         """A static member forgets an id that its coordinator may have written down nowhere.
+
+        That is one that it was given since it had the one that it was last known as.
 
         A broker that was frozen takes itself for the coordinator when it wakes, and gives it
         a new one. The coordinator that there is knows the instance by the old id, and would
         take us for another client. Without any id it takes us for the instance, come again.
         """
-        if self._is_static:
+        if self._is_static and self._place.who.member_id != known_as:
             self._place.put_out(forget=True)
             self._generation = -1
 
