@@ -83,6 +83,7 @@ def test_a_difference_between_the_twins_is_found(monkeypatch: pytest.MonkeyPatch
 
         Columns = native.Columns
         RecordRun = native.RecordRun
+        header_at = staticmethod(native.header_at)
 
         @staticmethod
         def decode_batch(*given: Any) -> Any:
