@@ -5,7 +5,7 @@ Thread: the application's. A part of `KafkaConsumer`, which holds what it stands
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Final, TypeVar, overload
+from typing import TypeVar, overload
 
 from prokurist.consumer.arguments import partition_in, timeout_in
 from prokurist.consumer.auto_commit import AutoCommitter
@@ -24,25 +24,14 @@ from prokurist.events.application_events import (
 )
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
-from prokurist.events.clock import Deadline
 from prokurist.events.fetch_buffer import FetchBuffer
-from prokurist.events.membership import Enrolment, Presence, Role
+from prokurist.events.membership import Presence
 from prokurist.events.subscription import Subscription
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.records.reader import PartitionReader
 from prokurist.types import TopicPartition
 
 Result = TypeVar("Result")
-
-SHARE_KEPT: Final = 0.1
-MOST_KEPT: Final = 0.02
-"""What a poll keeps of its time for coming back while its group is being shared out.
-
-All members have something to compute in the same moments then: when they come, and when
-they are told their parts. Whoever wakes at his deadline on a machine that many of them
-share is late by his place in the line for a processor, and for the interpreter, which his
-own network thread has. So he wakes before: ADR 12.
-"""
 
 
 class Polling:
@@ -54,7 +43,6 @@ class Polling:
     _subscription: Subscription
     _background: BackgroundEvents
     _listeners: Listeners
-    _enrolment: Enrolment
     _presence: Presence
     _buffer: FetchBuffer[PartitionReader]
     _collector: Collector
@@ -134,8 +122,6 @@ class Polling:
         It returns as soon as there are some; and without any, when the time is over or
         when a position has advanced past records that are not returned: those of
         transactions that were aborted, and markers. It never raises TimeoutException.
-        While there is nothing to read yet because the group is being shared out, it
-        returns before the time is over: a tenth of it, and 20 ms at most.
 
         Meanwhile it makes positions known, runs the callbacks of commits, and raises
         what has failed in the background. Who polls again has done with what earlier
@@ -176,8 +162,7 @@ class Polling:
                 call = self._caller.call("poll", seconds)
                 self._collector.begin()
                 begun = True
-                kept = min(SHARE_KEPT * (call.deadline.at - call.began), MOST_KEPT)
-                records = self._await_records(call, self._collector.collect, kept)
+                records = self._await_records(call, self._collector.collect)
                 if records is None:
                     return ConsumerRecords()
                 return self._interceptors.on_consume(records)
@@ -189,15 +174,8 @@ class Polling:
                 self._collector.take_back()
             raise
 
-    def _await_records(
-        self, call: Call, collect: Callable[[], Result | None], kept: float = 0.0
-    ) -> Result | None:
+    def _await_records(self, call: Call, collect: Callable[[], Result | None]) -> Result | None:
         """Go on until something is collected or the time is over.
-
-        Args:
-            call: Who waits.
-            collect: Takes what there is; None for nothing.
-            kept: Seconds that it comes back earlier while the group is being shared out.
 
         Raises:
             KafkaException: Something has failed in the background, or what was to be
@@ -215,18 +193,14 @@ class Polling:
         self._collector.recall()
         self._commits.run_callbacks()
         self._buffer.polled(call.began)
-        until = call.deadline
         try:
             while True:
                 result = self._pass(call, collect)
                 if result is not None:
                     return result
-                if kept and not self._is_shared_out:
-                    # For all of this poll: what the group gives in it comes to all at once.
-                    until = Deadline(call.deadline.at - kept)
-                if not self._caller.wait(call, self._auto.until(until)) and until.expired(
-                    self._caller.now()
-                ):
+                if not self._caller.wait(
+                    call, self._auto.until(call.deadline)
+                ) and call.deadline.expired(self._caller.now()):
                     return None
                 # Something has come: look what it is.
                 call = call.again()
@@ -241,14 +215,6 @@ class Polling:
             self._buffer.polled(now)
             self._presence.leave(now)
             self._caller.counters.polled(call, now)
-
-    @property
-    def _is_shared_out(self) -> bool:
-        """Whether no group has anything to do before there is something to read."""
-        role = self._enrolment.identity.role
-        if role is Role.MEMBER:
-            return self._subscription.has_position
-        return role is Role.ALONE
 
     def _ask_again(self) -> None:
         """Have the next poll ask for everything that is missing.

@@ -101,12 +101,6 @@ class GroupAssignment(Assignment):
         with self._lock:
             return self._subscribed is not None or bool(self._partitions)
 
-    @property
-    def has_position(self) -> bool:
-        """Whether it is known of anything where reading goes on."""
-        with self._lock:
-            return any(each.position is not None for each in self._partitions.values())
-
     def let_go(self) -> frozenset[TopicPartition]:
         """The user wants nothing of the group any more: no record is returned from now on.
 

@@ -22,6 +22,15 @@ from tests.simulation.world import World
 TP = TopicPartition("orders", 0)
 
 
+@pytest.fixture(autouse=True)
+def _of_this_test() -> Iterator[None]:
+    """Leave out another test's world, which may become garbage in the midst of this one."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def position_at_the_end(consumer: KafkaConsumer) -> None:
     """Where the log ends, by way of a position that has to be looked up."""
     consumer.seek_to_end(TP)
@@ -98,14 +107,9 @@ def ask(consumer: KafkaConsumer, calls: int) -> int:
 
 @contextmanager
 def garbage() -> Iterator[list[object]]:
-    """What is garbage of this stretch of code that only a collector can find.
-
-    What was there before is left out: a world of an earlier test that its exception has
-    kept alive may go in the midst of this, and is nothing of ours.
-    """
+    """What is garbage of this stretch of code that only a collector can find."""
     found: list[object] = []
     gc.collect()
-    gc.freeze()
     gc.disable()
     before = gc.get_debug()
     gc.set_debug(gc.DEBUG_SAVEALL)
@@ -117,7 +121,6 @@ def garbage() -> Iterator[list[object]]:
         gc.garbage.clear()
         gc.set_debug(before)
         gc.enable()
-        gc.unfreeze()
 
 
 def objects_of_ours(world: World, consumer: KafkaConsumer) -> Counter[str]:

@@ -154,12 +154,12 @@ class Small(Polling):
         self._interceptors = Interceptors(())
         self._buffer = FetchBuffer()
         self._collector = NothingToRead()  # type: ignore[assignment]  # all a poll asks of it
-        self._enrolment, self._presence = Enrolment(), Presence()
+        enrolment, self._presence = Enrolment(), Presence()
         self._auto = AutoCommitter(
-            self.caller, self.subscription, self._interceptors, self._enrolment, None
+            self.caller, self.subscription, self._interceptors, enrolment, None
         )
         self._commits = self.commits = Commits(
-            self.caller, self._auto, self._interceptors, self._enrolment
+            self.caller, self._auto, self._interceptors, enrolment
         )
         self._listeners = Listeners(self.caller, self.background, self._auto, self.subscription)
         stage.rules.append(self._nothing_lies_about)
