@@ -12,30 +12,7 @@ from random import Random
 from typing import Any, Final
 
 from prokurist.config import ConsumerConfig
-from prokurist.errors import InvalidGroupIdException, KafkaException
-from prokurist.events.application_events import (
-    ApplicationEvent,
-    Attend,
-    AutoCommit,
-    Close,
-    Commit,
-    CommitOnce,
-    DropStale,
-    GroupEvent,
-    Leave,
-    ListTopics,
-    LookUpCommitted,
-    LookUpEnd,
-    LookUpOffsets,
-    LookUpPosition,
-    LookUpPositions,
-    LookUpTopic,
-    Polled,
-    Prefetch,
-    Rejoin,
-    StepDone,
-    Withdraw,
-)
+from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.clock import Clock, epoch_milliseconds
@@ -49,6 +26,7 @@ from prokurist.network_thread.bootstrap import Bootstrap
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.dispatch import dispatch, without_group
 from prokurist.network_thread.fetch.manager import FetchLimits, FetchManager
 from prokurist.network_thread.fetch.session import Terms
 from prokurist.network_thread.group import Group
@@ -316,62 +294,6 @@ def consumer_machinery(
         buffer,
         fetches,
         trace,
-    )
-
-
-def dispatch(
-    calls: Calls,
-    offsets: OffsetsManager,
-    topics: TopicManager,
-    positions: PositionsManager,
-    lags: LagManager,
-    fetches: FetchManager,
-    take_group: Callable[[GroupEvent], None],
-) -> Callable[[ApplicationEvent], None]:
-    """Which manager works for which event; what needs a group goes to `take_group`."""
-
-    def take(event: ApplicationEvent) -> None:
-        match event:
-            case (
-                Commit()
-                | CommitOnce()
-                | AutoCommit()
-                | LookUpCommitted()
-                | Polled()
-                | StepDone()
-                | Rejoin()
-                | Leave()
-            ):
-                take_group(event)
-            case LookUpOffsets(call, moments, read_committed):
-                work = offsets.look_up(call, moments, read_committed=read_committed)
-                calls.start(call, work)
-            case LookUpTopic(call, topic):
-                calls.start(call, topics.partitions_of(call, topic))
-            case ListTopics(call):
-                calls.start(call, topics.list_all(call))
-            case LookUpPosition() | LookUpPositions() | DropStale():
-                positions.take(event)
-            case Prefetch():
-                fetches.stir()
-            case Attend(call, partition):
-                calls.start(call, fetches.attending.attend(call, partition))
-            case LookUpEnd():
-                lags.take(event)
-            case Withdraw(call):
-                calls.withdraw(call)
-            case Close():
-                raise AssertionError("the thread itself takes Close")
-
-    return take
-
-
-def without_group(event: GroupEvent) -> None:
-    """The same in a client that has none: it says so (B51)."""
-    event.call.fail(
-        InvalidGroupIdException(
-            f"{event.call.operation} needs a group: set group.id in the configuration"
-        )
     )
 
 

@@ -1,0 +1,93 @@
+"""Which manager works for which event of the application.
+
+Thread: the network thread alone.
+"""
+
+from collections.abc import Callable
+
+from prokurist.errors import InvalidGroupIdException
+from prokurist.events.application_events import (
+    ApplicationEvent,
+    Attend,
+    AutoCommit,
+    Close,
+    Commit,
+    CommitOnce,
+    DropStale,
+    GroupEvent,
+    Leave,
+    ListTopics,
+    LookUpCommitted,
+    LookUpEnd,
+    LookUpOffsets,
+    LookUpPosition,
+    LookUpPositions,
+    LookUpTopic,
+    Polled,
+    Prefetch,
+    Rejoin,
+    StepDone,
+    Withdraw,
+)
+from prokurist.network_thread.calls import Calls
+from prokurist.network_thread.fetch.manager import FetchManager
+from prokurist.network_thread.lag_manager import LagManager
+from prokurist.network_thread.offsets_manager import OffsetsManager
+from prokurist.network_thread.positions_manager import PositionsManager
+from prokurist.network_thread.topic_manager import TopicManager
+
+
+def dispatch(
+    calls: Calls,
+    offsets: OffsetsManager,
+    topics: TopicManager,
+    positions: PositionsManager,
+    lags: LagManager,
+    fetches: FetchManager,
+    take_group: Callable[[GroupEvent], None],
+) -> Callable[[ApplicationEvent], None]:
+    """For the network thread; what needs a group goes to `take_group`."""
+
+    def take(event: ApplicationEvent) -> None:
+        match event:
+            case (
+                Commit()
+                | CommitOnce()
+                | AutoCommit()
+                | LookUpCommitted()
+                | Polled()
+                | StepDone()
+                | Rejoin()
+                | Leave()
+            ):
+                take_group(event)
+            case LookUpOffsets(call, moments, read_committed):
+                work = offsets.look_up(call, moments, read_committed=read_committed)
+                calls.start(call, work)
+            case LookUpTopic(call, topic):
+                calls.start(call, topics.partitions_of(call, topic))
+            case ListTopics(call):
+                calls.start(call, topics.list_all(call))
+            case LookUpPosition() | LookUpPositions() | DropStale():
+                positions.take(event)
+            case Prefetch():
+                fetches.stir()
+            case Attend(call, partition):
+                calls.start(call, fetches.attending.attend(call, partition))
+            case LookUpEnd():
+                lags.take(event)
+            case Withdraw(call):
+                calls.withdraw(call)
+            case Close():
+                raise AssertionError("the thread itself takes Close")
+
+    return take
+
+
+def without_group(event: GroupEvent) -> None:
+    """The same in a client that has none: it says so (B51)."""
+    event.call.fail(
+        InvalidGroupIdException(
+            f"{event.call.operation} needs a group: set group.id in the configuration"
+        )
+    )
