@@ -27,6 +27,7 @@ from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.commit_manager import CommitManager
 from prokurist.network_thread.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.giving_way import GivingWay
 from prokurist.network_thread.membership.classic_member import ClassicMember
 from prokurist.network_thread.membership.consumer_member import ConsumerMember
 from prokurist.network_thread.membership.ground import Ground
@@ -47,12 +48,14 @@ class Group:
         config: The configuration.
         group_id: Its `group.id`.
         changed: Called when the group has given something, or got it back.
+        give_way: Has other threads go first, from now on or no more.
 
     Attributes:
         coordinator: Who coordinates the group.
         commits: Commits, and looks up what was committed.
         auto: Commits what nobody has asked for.
         membership: Our place in it.
+        giving_way: When others go before the network thread.
     """
 
     def __init__(
@@ -70,8 +73,10 @@ class Group:
         presence: Presence,
         background: BackgroundEvents,
         changed: Callable[[], None],
+        give_way: Callable[[bool], None],
     ) -> None:
         self._calls = calls
+        self.giving_way: GivingWay = GivingWay(timer, give_way)
         self.coordinator: CoordinatorManager = CoordinatorManager(
             group_id, client, metadata, timer, backoff
         )
@@ -145,6 +150,7 @@ class Group:
 
     def poll(self) -> None:
         """Nothing is begun here: what a membership does by itself has its Timer entries."""
+        self.giving_way.look(self.membership.standing)
 
     def close(self) -> None:
         """Stop what is under way unasked."""
