@@ -70,7 +70,7 @@ def _address(entry: object, place: int) -> Address:
             f"entry {place}, {shown}, begins with a scheme; write host:port without it and "
             "choose the transport with security.protocol"
         )
-    if re.search(r"\s", text):
+    if len(text.split()) > 1:
         raise Rejected(
             f"entry {place}, {shown}, has a space inside; separate brokers with commas"
         )
@@ -127,4 +127,6 @@ def shown_without_credentials(text: str) -> str:
     Returns:
         The text, with what stands before an "@" masked.
     """
+    if "@" not in text:
+        return text  # Nearly always, and the pattern need not be compiled then.
     return re.sub(r"((?:^|,)\s*(?:\w+://)?)[^,]*@", r"\1***@", text)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any
 
 from prokurist.config.foreign import Foreign
 from prokurist.config.key import Key
@@ -76,10 +76,11 @@ def table(client: Client, /) -> Mapping[str, Row]:
     Returns:
         The rows by dotted name, in the order of the fields.
     """
-    hints = get_type_hints(client.keys, include_extras=True)
     rows: dict[str, Row] = {}
     for field in fields(client.keys):
-        for note in getattr(hints[field.name], "__metadata__", ()):
+        # Annotations are objects in our own classes; to resolve them as if they were text
+        # would take a third of a client's making.
+        for note in getattr(field.type, "__metadata__", ()):
             if isinstance(note, Key):
                 name = plain(field.name)
                 rows[name] = Row(name, field.name, note, field.default)
