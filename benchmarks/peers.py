@@ -92,15 +92,21 @@ class Peer:
 
 
 class Measured:
-    """The process of a client, spoken to by lines; killed at the end of a `with`."""
+    """The process of a client, spoken to by lines; killed at the end of a `with`.
 
-    def __init__(self, command: Sequence[str]) -> None:
+    Args:
+        command: What is run.
+        checkout: Whose modules go before those that are installed.
+    """
+
+    def __init__(self, command: Sequence[str], checkout: Path | None = None) -> None:
+        path = [str(each) for each in (checkout, HERE) if each is not None]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": str(HERE)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
         )
         self._said = b""
 

@@ -99,7 +99,11 @@ class Unsettled(Exception):
 
 @dataclass
 class Group:
-    """The members of one group, by name, and the process that each of them is."""
+    """The members of one group, by name, and the process that each of them is.
+
+    Attributes:
+        checkout: Whose prokurist they are; None for the one that is installed.
+    """
 
     kind: Kind
     bootstrap: str
@@ -107,6 +111,7 @@ class Group:
     folder: Path
     java: tuple[str, ...]
     stack: ExitStack
+    checkout: Path | None = None
     group: str = field(default_factory=lambda: f"g-{secrets.token_hex(4)}")
     journals: dict[str, Journal] = field(default_factory=dict)
     processes: dict[str, Measured] = field(default_factory=dict)
@@ -138,7 +143,7 @@ class Group:
             program = str(HERE / "clients" / "member.py")
             python = sys.executable, program, self.kind.client, self.kind.protocol
             command = (*python, *where, *journals)
-        return self.stack.enter_context(Measured(command))
+        return self.stack.enter_context(Measured(command, self.checkout))
 
     def join(self, names: Sequence[str]) -> None:
         """Let them join."""
