@@ -34,7 +34,6 @@ from prokurist.network_thread.interest import Interest
 from prokurist.network_thread.io.network import Network
 from prokurist.network_thread.io.resolver import HostLookups, Resolver
 from prokurist.network_thread.io.selector import LARGEST_FRAME_BYTES, SelectorNetwork
-from prokurist.network_thread.io.slices import Slices
 from prokurist.network_thread.lag_manager import LagManager
 from prokurist.network_thread.leaders import Leaders
 from prokurist.network_thread.metadata_manager import MetadataManager
@@ -118,7 +117,6 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
             resolver=Resolver(network.wake),
             random=Random(),  # noqa: S311 - jitter is no secret
             software=("prokurist", VERSION),
-            give_way=Slices().give_way,
         )
     except BaseException:
         network.shutdown()
@@ -133,7 +131,6 @@ def consumer_machinery(
     resolver: HostLookups,
     random: Random,
     software: tuple[str, str],
-    give_way: Callable[[bool], None] = lambda _on: None,
     cap: Versions | None = None,
     time_of_day: Callable[[], int] = epoch_milliseconds,
 ) -> Machinery:
@@ -146,7 +143,6 @@ def consumer_machinery(
         resolver: Looks hosts up, and wakes the network when it has found one.
         random: For the jitter of pauses; seeded in a simulation.
         software: The name and version that brokers are told.
-        give_way: Has other threads go before the network thread, or no more.
         cap: What may be used of our own versions, in tests of old protocols.
         time_of_day: Milliseconds since the epoch.
     """
@@ -208,7 +204,7 @@ def consumer_machinery(
             presence=presence,
             background=background,
             changed=lambda: on_given(),  # noqa: PLW0108 - it is made further down
-            give_way=give_way,
+            rest=network.rest,
         )
 
     def on_disconnect(node: Node, lane: Lane, error: KafkaException) -> None:
@@ -281,6 +277,7 @@ def consumer_machinery(
         take=dispatch(calls, offsets, topics, positions, lags, fetches, take_group),
         managers=(fetches, metadata) if group is None else (group, fetches, metadata),
         background=background,
+        giving_way=None if group is None else group.giving_way,
         trace=trace,
     )
     return Machinery(

@@ -198,9 +198,12 @@ class Polling:
                 result = self._pass(call, collect)
                 if result is not None:
                     return result
-                if not self._caller.wait(
-                    call, self._auto.until(call.deadline)
-                ) and call.deadline.expired(self._caller.now()):
+                self._background.idle(call)
+                try:
+                    came = self._caller.wait(call, self._auto.until(call.deadline))
+                finally:
+                    self._background.idle(None)
+                if not came and call.deadline.expired(self._caller.now()):
                     return None
                 # Something has come: look what it is.
                 call = call.again()

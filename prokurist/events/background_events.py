@@ -4,7 +4,8 @@ Thread: the network thread posts, the application thread takes; `_lock` guards
 everything, and nothing is called while it is held.
 
 A poll shows its call before it looks at what is here, and then waits for that
-call. Whatever comes later ends it, so nothing that is posted in between is missed.
+call. Whatever comes later ends it, so nothing that is posted in between is missed. It
+says when it has nothing to do but to wait, and the network thread may wait for its end.
 
 A step is something that the membership needs the application thread for: a listener
 to be called, say. Only `poll` takes one; whoever takes it says when it is made, with a
@@ -75,6 +76,7 @@ class BackgroundEvents:
         self._steps: list[Step] = []
         self._fatal: KafkaException | None = None
         self._waiting: Call | None = None
+        self._idle_in: Call | None = None
         self._closed: KafkaException | None = None
 
     # --- the network thread ----------------------------------------------------------
@@ -117,9 +119,14 @@ class BackgroundEvents:
             waiting.finish()
 
     @property
-    def awaited(self) -> bool:
-        """Whether a poll waits."""
-        return self._waiting is not None
+    def awaiting(self) -> Call | None:
+        """The poll that waits, or is about to."""
+        return self._waiting
+
+    @property
+    def idle_in(self) -> Call | None:
+        """The poll in which the application has nothing to do but to wait."""
+        return self._idle_in
 
     @property
     def waiting(self) -> int:
@@ -148,6 +155,11 @@ class BackgroundEvents:
         """End this call as soon as something comes; of None, none any more."""
         with self._lock:
             self._waiting = call
+
+    def idle(self, poll: Call | None) -> None:
+        """There is nothing to do but to wait in this poll; of None, there is again."""
+        with self._lock:
+            self._idle_in = poll
 
     def check_open(self) -> None:
         """See that the network thread lives.

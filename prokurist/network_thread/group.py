@@ -48,14 +48,14 @@ class Group:
         config: The configuration.
         group_id: Its `group.id`.
         changed: Called when the group has given something, or got it back.
-        give_way: Has other threads go first, from now on or no more.
+        rest: Waits for the application, for so many seconds at most.
 
     Attributes:
         coordinator: Who coordinates the group.
         commits: Commits, and looks up what was committed.
         auto: Commits what nobody has asked for.
         membership: Our place in it.
-        giving_way: When others go before the network thread.
+        giving_way: When the network thread keeps still for a poll.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class Group:
         presence: Presence,
         background: BackgroundEvents,
         changed: Callable[[], None],
-        give_way: Callable[[bool], None],
+        rest: Callable[[float], None],
     ) -> None:
         self._calls = calls
-        self.giving_way: GivingWay = GivingWay(timer, give_way)
+        self.giving_way: GivingWay = GivingWay(timer, background, rest)
         self.coordinator: CoordinatorManager = CoordinatorManager(
             group_id, client, metadata, timer, backoff
         )

@@ -166,7 +166,8 @@ class FetchManager:
     @property
     def _is_polled(self) -> bool:
         """Whether there is anybody to fetch for."""
-        return self._background.awaited or self._timer.now - self._buffer.polled_at < ATTENTION
+        waits = self._background.awaiting is not None
+        return waits or self._timer.now - self._buffer.polled_at < ATTENTION
 
     def _by_source(self) -> dict[Node, list[Wish]]:
         """What may be fetched, by the broker to fetch it from; the longest unserved first."""

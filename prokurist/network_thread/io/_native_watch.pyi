@@ -3,9 +3,6 @@ from socket import socket
 from prokurist.network_thread.io.framing import Progress
 from prokurist.network_thread.io.watch import Seen
 
-def slice_of_thread() -> int: ...
-def set_slice_of_thread(nanoseconds: int) -> bool: ...
-
 class NativeWatch:
     def __init__(self, wake: int, largest: int) -> None: ...
     @property

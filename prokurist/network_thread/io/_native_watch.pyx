@@ -25,7 +25,6 @@ from prokurist.network_thread.io.framing import LOOKED_AT, Progress, objection
 from prokurist.network_thread.io.watch import CLOSED, READING, WAKE, WRITING, Seen
 
 include "_native_calls.pxi"
-include "_native_slices.pxi"
 
 cdef enum:
     PREFIX = 4

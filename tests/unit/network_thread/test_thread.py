@@ -35,6 +35,7 @@ class Stub:
         self.bugs: dict[str, BaseException] = {}
         self.on_poll: Callable[[], None] = lambda: None
         self.on_flush: Callable[[], None] = lambda: None
+        self.on_handle: Callable[[], None] = lambda: None
         self.waits: list[float | None] = []
 
     def _do(self, what: str) -> None:
@@ -59,6 +60,7 @@ class Stub:
 
     def handle(self, _happenings: object) -> None:
         """Take in."""
+        self.on_handle()
 
     def close(self, _why: object) -> None:
         """Close the connections."""
@@ -337,6 +339,31 @@ def test_a_thread_that_cannot_start_raises_and_can_be_cleared_away(
     assert bench.stub.done == ["close", "shutdown"]
     with pytest.raises(IllegalStateException, match="closed"):
         bench.ask()
+
+
+def test_a_rest_comes_before_what_has_come_is_taken_in() -> None:
+    """And the time that it took is seen: what is taken in is so now."""
+    bench = Bench()
+    taken_in = list[float]()
+    bench.stub.on_handle = lambda: taken_in.append(bench.timer.now)
+
+    class Resting:
+        """Somebody who rests for a while, now and then."""
+
+        seconds = 0.0
+
+        def rest(self) -> bool:
+            """See `GivingWay`."""
+            assert bench.stub.done[-1] == "poll"
+            bench.clock.time += self.seconds
+            return bool(self.seconds)
+
+    bench.thread._giving_way = resting = Resting()  # type: ignore[assignment]
+    bench.thread.guarded_turn()
+    resting.seconds = 0.125
+    bench.thread.guarded_turn()
+    assert taken_in == [10.0, 10.125]
+    assert bench.thread.counters.waited == 0.125
 
 
 def test_a_real_thread_ends_when_asked() -> None:
