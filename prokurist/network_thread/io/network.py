@@ -1,7 +1,7 @@
 """What the client sees of the network: whole frames, and what happened.
 
 Thread: the network thread calls everything but `wake`, which may come from any.
-Invariants: nothing here blocks but `poll`; what goes wrong on a connection is
+Invariants: nothing here blocks but `poll` and `rest`; what goes wrong on a connection is
 never raised, it arrives as `Lost` from the next `poll`; after `Lost`, and after
 `close`, a connection's number is forgotten and nothing more happens under it.
 
