@@ -31,8 +31,8 @@ from rebalance import (
     Unsettled,
     bystanders,
     crowd,
-    head,
 )
+from rebalance_tables import head
 
 from prokurist.testing.kafka import RealKafka
 

@@ -75,10 +75,10 @@ class GivingWay:
             self._begin = self._timer.at(at, "a poll is about to end", nothing)
 
     def rest(self) -> bool:
-        """Before what has come is taken in: wait until the poll has ended that is about to.
+        """Before what has come is taken in: wait until a poll that is near its end is over.
 
         Returns:
-            Whether there was one.
+            Whether there is one.
         """
         poll = self._given_way(self._background.idle_in)
         if poll is None or self._timer.now < poll.deadline.at - NEAR:
