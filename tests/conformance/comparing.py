@@ -87,9 +87,8 @@ def differing(path: str, real: Any, model: Any) -> Iterator[tuple[str, Any, Any]
             yield from differing(inside, real.get(name, NOTHING), model.get(name, NOTHING))
     elif isinstance(real, list) and isinstance(model, list):
         if len(real) != len(model):
-            yield f"len({path})", real, model
-            return
-        for place, pair in enumerate(zip(real, model, strict=True)):
+            yield f"len({path})", len(real), len(model)
+        for place, pair in enumerate(zip(real, model, strict=False)):
             yield from differing(f"{path}[{place}]", *pair)
     elif real != model:
         yield path, real, model

@@ -5,6 +5,7 @@ and clocks by constants, texts by whether there is one; arrays without an order 
 """
 
 import struct
+import time
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime, timedelta
@@ -58,6 +59,15 @@ UNORDERED: Final = frozenset(
     }
 )
 """Arrays whose order is chance or an implementation's, by API and field."""
+
+BEGAN: Final = int(time.time() - 3600) * 1000
+"""The timestamp of the first record that a scenario writes, in milliseconds: an hour ago.
+
+A broker that is given records of long ago begins another segment with the next ones, and
+an answer to a fetch ends where a segment does.
+"""
+NOW: Final = BEGAN + 1_800_000
+"""What is stamped later was stamped by the broker."""
 
 BATCH: Final = struct.Struct(">qiibIhiqqqhii")
 LENGTH_COUNTS_FROM: Final = 12
@@ -139,6 +149,8 @@ class Normaliser:
             case _ if name in GIVEN_IDS and value:
                 known = value in self._own or (api == "DescribeGroups" and name == "leader")
                 return value if known else self._named(GIVEN_IDS[name], value)
+            case int() if name == "timestamp" and value > NOW:
+                return "the broker's clock"
             case int():
                 return int(value)
             case _:
@@ -167,7 +179,7 @@ class Normaliser:
                     "magic": magic,
                     "attributes": attributes,
                     "last_offset_delta": delta,
-                    "times": "of a marker" if control else (first, most),
+                    "times": "of a marker" if control else (first - BEGAN, most - BEGAN),
                     "producer_id": self._named("producer", pid) if pid >= 0 else pid,
                     "size": length + LENGTH_COUNTS_FROM,
                     "here": len(batch),

@@ -3,7 +3,8 @@
 from datetime import timedelta
 from typing import Any, Final
 
-from tests.conformance.sides import BEGAN, Topic
+from tests.conformance.normalising import BEGAN
+from tests.conformance.sides import Topic
 from tests.conformance.stage import AT_ONCE, Stage
 
 ROOM: Final = 1 << 20

@@ -26,16 +26,11 @@ from prokurist.testing.kafka import RealKafka
 from prokurist.testing.kafka.ports import Address
 from prokurist.testing.kafka.wire import BrokerConnection
 from prokurist.types import TopicPartition
-from tests.broker.talking import ClosedByBroker, Talker
-from tests.conformance.comparing import Step
-from tests.conformance.normalising import Normaliser
+from tests.broker.talking import Talker
+from tests.conformance.normalising import BEGAN
 from tests.unit.testing.cluster.conftest import fill
 
 SECONDS: Final = 60.0
-UNANSWERED: Final = 0.03
-"""Seconds to wait for an answer that the other side did not give."""
-BEGAN: Final = 1_700_000_000_000
-"""The timestamp of the first record that a scenario writes, in milliseconds."""
 
 
 @dataclass(frozen=True)

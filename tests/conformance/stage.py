@@ -15,13 +15,15 @@ from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.batches import Record, make_batch
 from tests.broker.talking import ClosedByBroker, Talker
 from tests.conformance.comparing import Difference, Step, compare
-from tests.conformance.normalising import Normaliser
-from tests.conformance.sides import BEGAN, UNANSWERED, Side, Topic
+from tests.conformance.normalising import BEGAN, Normaliser
+from tests.conformance.sides import Side, Topic
 
 CLOSED: Final = "(the broker closed the connection)"
 POOL: Final = 40
 """Topics that are made at once."""
 AT_ONCE: Final = timedelta(0)
+UNANSWERED: Final = 0.03
+"""Seconds to wait for an answer that the other side did not give."""
 
 
 class Stage:
