@@ -148,7 +148,13 @@ def fetch_within_limits(stage: Stage) -> None:
     for limit in (ROOM, 1, 60, 167, 168, 169, 300, 500, 700, 0):
         fetch(stage, wanted(topic, *rows), max_bytes=limit)
         fetch(stage, wanted(topic, *rows, partition_max_bytes=limit))
-    fetch(stage, wanted(topic, *rows), max_bytes=10, min_bytes=1000, max_wait=_SHORT)
+    fetch(
+        stage,
+        wanted(topic, *rows),
+        max_bytes=10,
+        min_bytes=1000,
+        max_wait=timedelta(milliseconds=50),
+    )
 
 
 def fetch_twice(stage: Stage) -> None:
@@ -203,4 +209,16 @@ def open_and_aborted_transactions(stage: Stage) -> None:
     look()
 
 
-_SHORT: Final = timedelta(milliseconds=50)
+def fetch_beside_what_is_not_there(stage: Stage) -> None:
+    """A partition that is missing does not end the waiting for another."""
+    topic, gone = stage.topic(), stage.topic()
+    stage.side.delete_topic(gone.name)
+    values = {"replica_id": -1, "min_bytes": 1, "max_bytes": ROOM, "session_epoch": -1}
+    wait = {**values, "max_wait": timedelta(seconds=1), "forgotten_topics_data": []}
+    for missing in (wanted(gone, (0, 0)), wanted(topic, (7, 0))):
+        stage.send("a", "Fetch", topics=[*missing, *wanted(topic, (0, 0))], **wait)
+        stage.parked("a")
+        stage.read("a")
+    stage.send("a", "Fetch", topics=wanted(gone, (0, 0)), **wait)
+    stage.parked("a")
+    stage.read("a")

@@ -192,4 +192,3 @@ def names_then_ids(stage: Stage) -> None:
         stage.ask("a", "Fetch", second, **values, **asked, topics=wanted(topic, (0, 0)))
         asked["session_epoch"] = 2
         stage.ask("a", "Fetch", first, **values, **asked, topics=[])
-

@@ -155,7 +155,9 @@ class RealSide(Side):
         order = (node - 1, *(each for each in replicas if each != node - 1))
         row = {"partition_index": partition, "replicas": order}
         topics = [{"name": name, "partitions": [row]}]
-        answer = self._admin("alter_partition_reassignments", 0, 0, topics=topics, timeout=_LONG)
+        answer = self._admin(
+            "alter_partition_reassignments", 0, 0, topics=topics, timeout=_LONG
+        )
         assert answer.error_code == 0, answer
         deadline = time.monotonic() + SECONDS
         while self._leader(name, partition) != node:
@@ -334,7 +336,7 @@ class RealSide(Side):
                 **values,
                 subscribed_topic_names=(name,),
             )
-            if told.error_code or told.assignment and told.assignment.topic_partitions:
+            if told.error_code or (told.assignment and told.assignment.topic_partitions):
                 return
             time.sleep(0.02)
 
@@ -362,7 +364,9 @@ class ModelSide(Side):
         """Made somewhere, and then placed."""
         self._broker.create_topic(name, len(replicas), replication=1)
         with self._broker._change() as (cluster, _):
-            for each, nodes in zip(cluster.state.topics[name].partitions, replicas, strict=True):
+            for each, nodes in zip(
+                cluster.state.topics[name].partitions, replicas, strict=True
+            ):
                 each.replicas, each.isr, each.leader = tuple(nodes), list(nodes), nodes[0]
         return self._id_of(name)
 

@@ -142,7 +142,12 @@ class Stage:
         return Topic(topic.name, made)
 
     def produce(
-        self, topic: Topic, *values: bytes, partition: int = 0, node: int = 1, stamp: int = BEGAN
+        self,
+        topic: Topic,
+        *values: bytes,
+        partition: int = 0,
+        node: int = 1,
+        stamp: int = BEGAN,
     ) -> None:
         """Write a batch of records, a millisecond apart."""
         records = [Record(each, timestamp=stamp + nth) for nth, each in enumerate(values)]
