@@ -13,8 +13,19 @@ from enum import IntEnum
 from typing import Any, Final
 from uuid import UUID
 
-DROPPED: Final = frozenset({"throttle_time", "cluster_id", "node_endpoints", "client_host"})
-"""Fields of this machine and moment."""
+DROPPED: Final = frozenset(
+    {
+        "throttle_time",
+        "cluster_id",
+        "node_endpoints",
+        "client_host",
+        "configs",
+        "supported_features",
+        "finalized_features",
+        "finalized_features_epoch",
+    }
+)
+"""Fields of this machine, this moment, and of a broker's configuration."""
 
 TEXTS: Final = frozenset({"error_message"})
 NODES: Final = frozenset(
@@ -23,6 +34,7 @@ NODES: Final = frozenset(
         "leader_id",
         "leader",
         "controller_id",
+        "broker_id",
         "replica_nodes",
         "isr_nodes",
         "offline_replicas",
@@ -48,6 +60,9 @@ UNORDERED: Final = frozenset(
         ("Metadata", "brokers"),
         ("Metadata", "isr_nodes"),
         ("ListGroups", "groups"),
+        ("DescribeGroups", "groups"),
+        ("DeleteGroups", "results"),
+        ("DescribeCluster", "brokers"),
         ("OffsetCommit", "topics"),
         ("OffsetCommit", "partitions"),
         ("OffsetFetch", "topics"),
@@ -108,6 +123,8 @@ class Normaliser:
             if known is None:
                 self._own.add(value)
             return known or value
+        if isinstance(value, UUID) and value not in self._topics:
+            self._own.add(value)
         return self._topics.get(value, value) if isinstance(value, UUID) else value
 
     def _plain(self, api: str, name: str, value: Any) -> Any:
@@ -118,6 +135,8 @@ class Normaliser:
                 if each.name not in DROPPED
             }
         if isinstance(value, tuple):
+            if name == "api_keys" and len(value) > 1:
+                return "what it offers"
             rows = [self._plain(api, name, each) for each in value]
             return sorted(rows, key=repr) if (api, name) in UNORDERED else rows
         return self._value(api, name, value)
@@ -127,7 +146,8 @@ class Normaliser:
             case IntEnum():
                 return f"{value.name} ({int(value)})"
             case UUID():
-                return self._topics.get(value, str(value))
+                known = value in self._own
+                return value if known else self._topics.get(value) or self._named("id", value)
             case timedelta():
                 return value.total_seconds()
             case datetime():

@@ -9,7 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import import_module
 from typing import Any, Final
@@ -108,6 +108,8 @@ class RealSide(Side):
             if (span := offered.get(folder_api[1])) is not None:
                 self.versions[folder_api[0]] = span
         self._groups_ready()
+        self._coordinated("ready")
+        self._producers_ready()
 
     def create_topics(self, names: Sequence[str], partitions: int) -> dict[str, UUID]:
         """By CreateTopics, and until the group coordinator assigns the last of them."""
@@ -324,6 +326,13 @@ class RealSide(Side):
                         break
                     time.sleep(0.05)
 
+    def _producers_ready(self) -> None:
+        """Wait until producer ids can be had."""
+        values = {"transactional_id": None, "transaction_timeout": _LONG, "producer_id": -1}
+        for node in range(1, len(self._addresses) + 1):
+            while self._admin("init_producer_id", 4, node, **values).error_code:
+                time.sleep(0.05)
+
     def _groups_know(self, name: str) -> None:
         """Wait until the coordinator, which hears later than others, assigns a topic."""
         values: dict[str, Any] = {"rebalance_timeout": _LONG, "topic_partitions": []}
@@ -350,6 +359,9 @@ class ModelSide(Side):
         super().__init__(broker.bootstrap.split(","))
         self._broker = broker
         self._producers: dict[str, int] = {}
+        with broker._change() as (cluster, _):
+            for each in cluster.brokers():
+                each.node = replace(each.node, rack=f"rack-{each.node.id - 1}")
         for name, _ in _apis():
             api = named(name)
             self.versions[name] = (api.oldest, api.newest)
