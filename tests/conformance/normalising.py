@@ -60,6 +60,7 @@ UNORDERED: Final = frozenset(
         ("Metadata", "brokers"),
         ("Metadata", "isr_nodes"),
         ("ListGroups", "groups"),
+        ("ConsumerGroupDescribe", "groups"),
         ("DescribeGroups", "groups"),
         ("DeleteGroups", "results"),
         ("DescribeCluster", "brokers"),
