@@ -45,13 +45,79 @@ POSIX_CLASSES: Final[dict[str, Callable[[str], bool]]] = {
     "xdigit": lambda c: c in "0123456789abcdefABCDEF",
 }
 CATEGORIES: Final = frozenset(
-    "L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So "
-    "Z Zs Zl Zp C Cc Cf Cs Co".split()
+    (
+        "L",
+        "Lu",
+        "Ll",
+        "Lt",
+        "Lm",
+        "Lo",
+        "M",
+        "Mn",
+        "Mc",
+        "Me",
+        "N",
+        "Nd",
+        "Nl",
+        "No",
+        "P",
+        "Pc",
+        "Pd",
+        "Ps",
+        "Pe",
+        "Pi",
+        "Pf",
+        "Po",
+        "S",
+        "Sm",
+        "Sc",
+        "Sk",
+        "So",
+        "Z",
+        "Zs",
+        "Zl",
+        "Zp",
+        "C",
+        "Cc",
+        "Cf",
+        "Cs",
+        "Co",
+    )
 )
 SCRIPTS: Final = frozenset(
-    "Arabic Armenian Bengali Cherokee Cyrillic Devanagari Ethiopic Georgian Greek Gujarati "
-    "Gurmukhi Han Hangul Hebrew Hiragana Inherited Kannada Katakana Khmer Lao Malayalam "
-    "Mongolian Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan Yi".split()
+    (
+        "Arabic",
+        "Armenian",
+        "Bengali",
+        "Cherokee",
+        "Cyrillic",
+        "Devanagari",
+        "Ethiopic",
+        "Georgian",
+        "Greek",
+        "Gujarati",
+        "Gurmukhi",
+        "Han",
+        "Hangul",
+        "Hebrew",
+        "Hiragana",
+        "Inherited",
+        "Kannada",
+        "Katakana",
+        "Khmer",
+        "Lao",
+        "Malayalam",
+        "Mongolian",
+        "Myanmar",
+        "Oriya",
+        "Sinhala",
+        "Tamil",
+        "Telugu",
+        "Thaana",
+        "Thai",
+        "Tibetan",
+        "Yi",
+    )
 )
 """Scripts without an ASCII character; Latin and Common share those."""
 CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
