@@ -14,7 +14,7 @@ from prokurist.errors import (
     NoOffsetForPartitionException,
 )
 from prokurist.events.assignment import Wanted
-from prokurist.network_thread.leaders import RowT
+from prokurist.network_thread.inquiries import RowT
 from prokurist.network_thread.operation import Promise
 from prokurist.network_thread.shared_call import SharedCall
 from prokurist.network_thread.wire.log_offsets import ListedOffset
@@ -85,7 +85,7 @@ def kind_of(wanted: Wanted) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Taking(Generic[RowT]):
-    """Takes what leaders find, as their answers come; see `leaders.Taker`."""
+    """Takes what leaders find, as their answers come; see `Taker`."""
 
     take: Callable[[Mapping[TopicPartition, RowT]], None]
     wants: Callable[[TopicPartition], bool]
