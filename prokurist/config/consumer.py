@@ -169,7 +169,7 @@ class ConsumerKeys(ConnectionKeys):
             Boolean(),
             "Whether asking for an unknown topic may create it, if the broker allows that too.",
         ),
-    ] = True
+    ] = False
     exclude_internal_topics: Annotated[
         bool,
         Key(Boolean(), "Whether a pattern subscription leaves out Kafka's internal topics."),
