@@ -35,6 +35,7 @@ from prokurist.network_thread.bootstrap import Bootstrap
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.interest import Interest
 from prokurist.network_thread.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.outage import Outage
 from prokurist.network_thread.refusals import topic_error
 from prokurist.network_thread.requests import Lane
 from prokurist.network_thread.timer import Due, Timer
@@ -108,6 +109,7 @@ class MetadataManager:
         self._quiet_until = timer.now
         self._quiet: Due | None = None
         self._suspects: set[int] = set()
+        self._outage = Outage(client.trace, bootstrap.servers)
         self.last_error: KafkaException | None = None
 
     # --- what others ask for ---------------------------------------------------------
@@ -165,14 +167,14 @@ class MetadataManager:
             addresses, when each of them has failed by now.
         """
         self._suspects.add(node.id)
-        return self._bootstrap.failed(node, error)
+        told = self._bootstrap.failed(node, error)
+        if all(each.id in self._suspects for group in self._groups() for each in group):
+            self._outage.goes_on(self.cluster, told)
+        return told
 
     def _candidates(self) -> list[Node]:
         """Whom to ask: brokers that are known, then bootstrap addresses; no suspects."""
-        known = list(self.cluster.nodes.values())
-        groups = [known] if known else [list(self._bootstrap.nodes)]
-        if known and self._rebootstrap:
-            groups.append(list(self._bootstrap.nodes))
+        groups = self._groups()
         for group in groups:
             fit = [node for node in group if node.id not in self._suspects]
             if fit:
@@ -180,6 +182,14 @@ class MetadataManager:
         # Each of them has failed once: it is everybody's turn again.
         self._suspects.clear()
         return groups[0]
+
+    def _groups(self) -> list[list[Node]]:
+        """The brokers that are known, and the bootstrap addresses where they are of use."""
+        known = list(self.cluster.nodes.values())
+        groups = [known] if known else [list(self._bootstrap.nodes)]
+        if known and self._rebootstrap:
+            groups.append(list(self._bootstrap.nodes))
+        return groups
 
     # --- asking ----------------------------------------------------------------------
 
@@ -295,6 +305,7 @@ class MetadataManager:
         self.last_error = None
         self._suspects.clear()
         self._bootstrap.answered()
+        self._outage.ended(self.cluster)
         self._client.forget({*self.cluster.nodes, *(each.id for each in self._bootstrap.nodes)})
         self._look_again(older)
         self._refuse()
