@@ -24,12 +24,11 @@ needs any broker asks for `somebody()`.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
 
 from prokurist.errors import KafkaException, RetriableException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
-from prokurist.events.cluster import Cluster, TopicView
+from prokurist.events.cluster import ABSENT, Cluster, TopicView
 from prokurist.events.tellings import LEADERS_MOVED, METADATA_FAILED, REBOOTSTRAPPED
 from prokurist.network_thread.bootstrap import Bootstrap
 from prokurist.network_thread.client import NetworkClient
@@ -43,9 +42,6 @@ from prokurist.network_thread.topic_views import views_of
 from prokurist.network_thread.verdicts import METADATA, Verdict
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
 from prokurist.types import Node, TopicPartition
-
-ABSENT: Final = frozenset({3, 100})
-"""Codes that say of a topic that it is not there, and not only that it has to wait."""
 
 
 class MetadataManager:

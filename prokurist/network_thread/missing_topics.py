@@ -6,10 +6,9 @@ line a minute of what is told here (`logs.storms`).
 
 from collections.abc import Callable
 
-from prokurist.events.cluster import Cluster
+from prokurist.events.cluster import ABSENT, Cluster
 from prokurist.events.tellings import TOPIC_FOUND, TOPIC_MISSING
 from prokurist.events.trace import Trace
-from prokurist.network_thread.metadata_manager import ABSENT
 
 
 class MissingTopics:
