@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from prokurist.errors import KafkaException, LogTruncationException
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
-from prokurist.events.cluster import Cluster
+from prokurist.events.cluster import ABSENT, Cluster
 from prokurist.events.confirmation import truncated
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
 from prokurist.events.tellings import LOG_TRUNCATED, POSITIONS_RESET, TOPICS_MADE_ANEW
 from prokurist.events.trace import Trace
-from prokurist.network_thread.metadata_manager import ABSENT, MetadataManager
+from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.position_search import Search, truncation_of
 from prokurist.network_thread.validation_manager import Check
 from prokurist.network_thread.wire.log_offsets import ListedOffset
