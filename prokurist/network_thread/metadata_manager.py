@@ -219,7 +219,7 @@ class MetadataManager:
             request = Metadata(
                 None if self._asked_for_all else tuple(sorted(self._asked_for)),
                 (),
-                self._create,
+                self._create and self._interest.may_create,
             )
             try:
                 answer = (await self._client.send(node, request, anybody=True)).response
