@@ -174,7 +174,7 @@ def consumer_machinery(
     background = BackgroundEvents()
     metadata = MetadataManager(
         client,
-        Interest(subscription.topics),
+        Interest(subscription.topics, subscription.follows_pattern),
         timer,
         retry,
         bootstrap,

@@ -341,14 +341,11 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
         machinery = getattr(self, "_machinery", None)
         if machinery is None or self._caller.closed or os.getpid() != self._process:
             return
-        warnings.warn(
-            f"{self!r} was never closed: close it, or use it in a with statement",
-            ResourceWarning,
-            source=self,
-            stacklevel=2,
-        )
+        unclosed = f"{self!r} was never closed: close it, or use it in a with statement"
+        # Ended before the warning is issued: `python -W error` turns that into an exception.
         self._caller.closed = True
         machinery.thread.abandon()
+        warnings.warn(unclosed, ResourceWarning, source=self, stacklevel=2)
 
     def __repr__(self) -> str:
         machinery = self._built()

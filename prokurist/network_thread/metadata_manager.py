@@ -244,7 +244,7 @@ class MetadataManager:
             request = Metadata(
                 None if self._asked_for_all else tuple(sorted(self._asked_for)),
                 (),
-                self._create,
+                self._create and self._interest.may_create,
             )
             attempt = Interruptible(self._client.send(node, request, anybody=True))
             self._attempt = node, attempt
