@@ -241,9 +241,7 @@ def _lz4(data: bytes) -> bytes:
     return bytes(stream.finish())
 
 
-def _filled(
-    library: object, data: bytes | memoryview, bound: int, cap: int
-) -> bytearray:
+def _filled(library: object, data: bytes | memoryview, bound: int, cap: int) -> bytearray:
     """Decompress into a buffer that is large enough, and cut it to what came out.
 
     Buffers grow by the same factor from a guess to the bound, so that the last one is

@@ -114,7 +114,9 @@ def test_what_is_cut_into_pieces_without_end_is_refused(what: str) -> None:
     tracemalloc.start()
     began = time.process_time()
     try:
-        with pytest.raises(CorruptRecordException, match="cut into more than 3686[0-9] pieces"):
+        with pytest.raises(
+            CorruptRecordException, match=r"cut into more than 3686[0-9] pieces"
+        ):
             decompress(codec, packed, 1 << 28)
         took = time.process_time() - began
         _, peak = tracemalloc.get_traced_memory()
@@ -141,6 +143,7 @@ def test_a_snappy_block_cannot_claim_more_than_it_can_come_to() -> None:
         decompress(2, claim, 1 << 28)
     most = cramjam.snappy.compress_raw(bytes(1 << 20))
     assert decompress(2, bytes(most), 1 << 20) == bytes(1 << 20)
+
 
 @pytest.mark.parametrize(("codec", "module"), [(3, cramjam.lz4), (4, cramjam.zstd)])
 def test_frames_one_behind_the_other(codec: int, module: object) -> None:
