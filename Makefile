@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help maintenance demo demo-spark test test-spark test-fast simulate soak chaos-groups kill-spark spark-matrix fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help maintenance demo demo-spark test test-spark test-fast versions simulate soak chaos-groups kill-spark spark-matrix fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,17 @@ test-spark: .venv/ready #: all with a real Spark, and its own Kafka connector be
 
 test-fast: .venv/ready ## unit tests and simulation only, under a minute
 	$(PYTEST) -m "not slow and not kafka" tests/unit tests/simulation
+
+PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.1[1-9].*/bin/python3 /usr/bin/python3.1[1-9])
+versions: .venv/ready #: the fast tests, built native, on every Python found: make versions PYTHONS=python3.13
+	@set -e; for each in $(PYTHONS); do \
+		echo "== $$($$each --version)"; \
+		venv="build/versions/$$($$each -c 'import platform; print(platform.python_version())')"; \
+		$$each -m venv "$$venv"; \
+		"$$venv/bin/python" -m pip install -q -r requirements-dev.txt; \
+		"$$venv/bin/python" -m pip install -q --no-build-isolation -e ".[cli,prometheus,testing]"; \
+		PROKURIST_IMPL=native "$$venv/bin/python" -m pytest -q -m "not slow and not kafka" tests/unit tests/simulation; \
+	done
 
 SEEDS ?= 20000
 LIVES = nice -n 19 $(PYTEST) -q -p no:logging tests/simulation/test_seeds.py tests/simulation/test_many_members.py
