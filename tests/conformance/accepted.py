@@ -10,6 +10,8 @@ from typing import Final
 
 from tests.conformance.comparing import Difference
 
+ALL: Final = ("4.3.1", "3.9.2")
+
 
 @dataclass(frozen=True)
 class Accepted:
@@ -28,7 +30,7 @@ class Accepted:
     scenarios: tuple[str, ...]
     api: str
     path: str
-    versions: tuple[str, ...] = ("4.3.1", "3.9.2")
+    versions: tuple[str, ...] = ALL
     real: str = ".*"
 
     def covers(self, difference: Difference, version: str) -> bool:
@@ -41,4 +43,44 @@ class Accepted:
         )
 
 
-ACCEPTED: Final[list[Accepted]] = []
+OLD: Final = ("3.9.2",)
+READING: Final = r"^(len\()?(topics|responses)\[0\]\.partitions"
+
+ACCEPTED: Final[list[Accepted]] = [
+    Accepted(
+        "a maximal timestamp of deleted records",
+        ("offsets_by_timestamp",),
+        "ListOffsets",
+        READING,
+    ),
+    Accepted("an epoch of -2", ("epochs_of_one_leader",), "OffsetForLeaderEpoch", READING),
+    Accepted("batches that are cut", ("fetch_within_limits",), "Fetch", READING),
+    Accepted(
+        "transactions as ListOffsets sees them",
+        ("open_and_aborted_transactions",),
+        "ListOffsets",
+        READING,
+    ),
+    Accepted(
+        "aborted transactions beyond what is read",
+        ("open_and_aborted_transactions",),
+        "Fetch",
+        "aborted_transactions",
+    ),
+    Accepted("turns after a full fetch", ("turns_in_a_session",), "Fetch", "partition_index"),
+    Accepted(
+        "a classic group before its first assignment",
+        ("classic_versions",),
+        "DescribeGroups",
+        r"groups",
+        OLD,
+    ),
+    Accepted(
+        "coordinators of share groups",
+        ("coordinators",),
+        "FindCoordinator",
+        "error_code",
+        OLD,
+        r"coordinator_not_available \(15\)",
+    ),
+]

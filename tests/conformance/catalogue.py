@@ -45,6 +45,10 @@ ON_ONE_NODE: Final[Catalogue] = [
     (classic.classic_versions, ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")),
     (classic.classic_full_group, ()),
     (classic.classic_timeouts_refused, ()),
+]
+"""Scenarios for which one node is enough."""
+
+OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_refusals, ()),
     (consumer.consumer_hand_over, ()),
     (consumer.consumer_static_seats, ()),
@@ -55,4 +59,4 @@ ON_ONE_NODE: Final[Catalogue] = [
     (consumer.consumer_patterns, ()),
     (consumer.consumer_pattern_matches, ()),
 ]
-"""Scenarios for which one node is enough."""
+"""Those of a protocol that Kafka 3.9 had in early access, with other epochs: 4.x only."""

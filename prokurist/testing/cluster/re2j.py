@@ -249,7 +249,7 @@ class Translation:
         found = self._pattern[self._at]
         match found:
             case "[":
-                return [self._one_of(self._bracketed())]
+                return [one_of(self._bracketed())]
             case "\\":
                 return self._escaped()
             case ".":
@@ -267,11 +267,6 @@ class Translation:
         escaped = re.escape(character)
         return f"(?i:{escaped})" if "i" in self._flags else escaped
 
-    def _one_of(self, characters: frozenset[str]) -> str:
-        if "i" in self._flags:
-            characters = characters.union(c.swapcase() for c in characters)
-        return f"[{''.join(map(re.escape, sorted(characters)))}]" if characters else "(?!)"
-
     def _escaped(self) -> list[str]:
         rest = self._pattern[self._at + 1 :]
         if rest.startswith("Q"):
@@ -282,9 +277,7 @@ class Translation:
             self._at += 2
             return [r"\Z" if rest[0] == "z" else f"\\{rest[0]}"]
         characters = self._named_class()
-        return [
-            self._literal(self._escape()) if characters is None else self._one_of(characters)
-        ]
+        return [self._literal(self._escape()) if characters is None else one_of(characters)]
 
     def _named_class(self) -> frozenset[str] | None:
         r"""Take `\d` and its like, or `\pL` and its like; None where there is none."""
@@ -347,6 +340,9 @@ class Translation:
                     raise PatternRefused("invalid character class range")
             members |= {each for each in ASCII if low <= each <= high}
         self._at += 1
+        if "i" in self._flags:
+            # Before the class is negated: no case of a character that is named is in it.
+            members |= {each.swapcase() for each in members}
         return ASCII - members if negated else frozenset(members)
 
     def _member(self) -> str:
@@ -357,6 +353,11 @@ class Translation:
             return self._escape()
         self._at += 1
         return self._pattern[self._at - 1]
+
+
+def one_of(characters: frozenset[str]) -> str:
+    """Python's class of these characters."""
+    return f"[{''.join(map(re.escape, sorted(characters)))}]" if characters else "(?!)"
 
 
 def posix_class(name: str, *, negated: bool) -> frozenset[str]:
