@@ -54,7 +54,7 @@ def random_reads(random: Random, stage: Stage) -> None:
 def random_members(random: Random, stage: Stage) -> None:
     """Heartbeats, commits and look-ups of up to three members of the consumer protocol."""
     group = scene(stage)
-    known = {name: 0 for name in ("m1", "m2", "m3")}
+    known = dict.fromkeys(("m1", "m2", "m3"), 0)
     for _ in range(STEPS):
         name = random.choice(list(known))
         epoch = random.choice([known[name]] * 5 + [0, -1, known[name] + 1])

@@ -1,5 +1,7 @@
 """The model answers as real brokers do, field by field, but for what is accepted."""
 
+from pathlib import Path
+
 import pytest
 
 from prokurist.testing.cluster.apis import ApiName
@@ -40,6 +42,12 @@ def test_one_node(
     """The requests of a scenario, sent to one node."""
     if (scenario, apis) in ON_ONE_NODE or version != "3.9.2":
         hold(pair, version, scenario, apis)
+
+
+def test_every_accepted_difference_is_documented() -> None:
+    """docs/testing.md names it, with its reason."""
+    page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
+    assert [each.name for each in ACCEPTED if f"| {each.name} |" not in page] == []
 
 
 def test_every_accepted_difference_names_scenarios_that_there_are() -> None:
