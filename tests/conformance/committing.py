@@ -16,7 +16,11 @@ def commit(
     **more: Any,
 ) -> None:
     """Commit for a group, by default as nobody in particular."""
-    values = {"group_id": group, "member_id": member, "generation_id_or_member_epoch": epoch}
+    values: dict[str, Any] = {
+        "group_id": group,
+        "member_id": member,
+        "generation_id_or_member_epoch": epoch,
+    }
     stage.ask("a", "OffsetCommit", topics=list(topics), **values, **more)
 
 
@@ -59,7 +63,7 @@ def offsets(
 def forgotten(stage: Stage, group: str, topic: Topic) -> None:
     """Wait until a coordinator has heard that a topic is gone."""
     rows = [{"name": topic.name, "partition_indexes": (0,)}]
-    values = {"group_id": group, "topics": rows}
+    values: dict[str, Any] = {"group_id": group, "topics": rows}
     while True:
         told = stage.quietly("me", "OffsetFetch", 7, **values).topics[0].partitions[0]
         if told.committed_offset == -1:
