@@ -106,8 +106,8 @@ def commits_refused(stage: Stage) -> None:
     commit(stage, group, position(topic, (0, 1)), group_instance_id="i")
     offsets(stage, "", (topic, (0,)))
     offsets(stage, f"{group}-none", (topic, (0,)))
-    for member, epoch in (("x", -1), ("x", 3), (None, 3), ("", -1)):
-        offsets(stage, group, (topic, (0,)), member=member, epoch=epoch)
+    for name, epoch in (("x", -1), ("x", 3), (None, 3), ("", -1)):
+        offsets(stage, group, (topic, (0,)), member=name, epoch=epoch)
 
 
 def commits_of_topics_that_change(stage: Stage) -> None:
