@@ -131,6 +131,7 @@ class Cluster:
         It may lie in the past: then there is something now.
         """
         due = min((each.due() for each in self._sessions), default=math.inf)
+        due = min(due, self.state.agenda.next_at())
         if self._outbox:
             due = min(due, self._outbox[0][0])
         return None if due == math.inf else max(due, self._now)
@@ -143,15 +144,20 @@ class Cluster:
 
     def catch_up(self, now: float) -> None:
         """Let happen what is due by `now`; what becomes ready waits for `advance`."""
-        while self._sessions:
+        agenda = self.state.agenda
+        while True:
             # Of sessions that are due together the one connected first goes first.
-            session = min(self._sessions, key=Session.due)
-            due = session.due()
-            if due > now:
+            session = min(self._sessions, key=Session.due, default=None)
+            due = math.inf if session is None else session.due()
+            planned = agenda.next_at()
+            if min(due, planned) > now:
                 break
-            self._now = max(self._now, due)
-            self._step(session)
-        self._now = max(self._now, now)
+            self._now = self.state.now = max(self._now, min(due, planned))
+            if session is None or planned < due:
+                agenda.run_next()
+            else:
+                self._step(session)
+        self._now = self.state.now = max(self._now, now)
 
     def _step(self, session: Session) -> None:
         try:

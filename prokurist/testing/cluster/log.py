@@ -25,10 +25,19 @@ class Found(NamedTuple):
     leader_epoch: int
 
 
+class Settled(NamedTuple):
+    """A transaction that is over: its first record, and its marker."""
+
+    producer: int
+    first: int
+    last: int
+    committed: bool
+
+
 class Log:
     """The log."""
 
-    __slots__ = ("aborted", "batches", "end", "epochs", "open", "start")
+    __slots__ = ("batches", "end", "epochs", "open", "settled", "start")
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
@@ -36,7 +45,7 @@ class Log:
         self.end: int = 0
         self.epochs: EpochCache = EpochCache()
         self.open: dict[int, int] = {}  # transactions: producer, first offset
-        self.aborted: list[tuple[int, int, int]] = []  # producer, first and last offset
+        self.settled: list[Settled] = []  # in the order of their markers
 
     def __repr__(self) -> str:
         span = f"{self.start} to {self.end}"
@@ -56,17 +65,30 @@ class Log:
         """Put a marker at the end, which settles what its producer wrote."""
         kept = self.append(marker, epoch)
         first = self.open.pop(kept.producer_id, None)
-        if first is not None and not committed:
-            self.aborted.append((kept.producer_id, first, kept.last_offset))
+        if first is not None:
+            over = Settled(kept.producer_id, first, kept.last_offset, committed)
+            self.settled.append(over)
 
-    @property
-    def stable_end(self) -> int:
-        """The last stable offset: where the oldest open transaction begins, or the end."""
-        return min(self.open.values(), default=self.end)
+    def stable_end(self, watermark: int) -> int:
+        """The last stable offset below a high watermark.
+
+        That is where the oldest transaction begins that is open, or whose marker is not
+        below the watermark yet.
+        """
+        end = min(self.open.values(), default=watermark)
+        for over in reversed(self.settled):
+            if over.last < watermark:
+                break
+            end = min(end, over.first)
+        return min(end, watermark)
 
     def aborted_from(self, offset: int) -> list[tuple[int, int]]:
         """The aborted transactions that reach beyond an offset: producer, first offset."""
-        return [(producer, first) for producer, first, last in self.aborted if last >= offset]
+        return [
+            (over.producer, over.first)
+            for over in self.settled
+            if over.last >= offset and not over.committed
+        ]
 
     def read(
         self, offset: int, max_bytes: int, *, at_least_one: bool, upto: int | None = None

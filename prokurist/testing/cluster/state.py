@@ -12,11 +12,14 @@ from zlib import crc32
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.testing.cluster.agenda import Agenda
+from prokurist.testing.cluster.batches import Batch
 from prokurist.testing.cluster.classic_group import ClassicGroup
 from prokurist.testing.cluster.consumer_group import Listed
 from prokurist.testing.cluster.fetch_sessions import FetchSessions
 from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.groups import Group
+from prokurist.testing.cluster.replication import ReplicationDelays
 from prokurist.testing.cluster.topics import (
     Partition,
     Topic,
@@ -69,6 +72,9 @@ class State:
         cluster_id: The cluster's own id.
         features: What is finalised, with its level.
         features_epoch: Grows with each change of that.
+        replication: How long followers take to follow.
+        now: Up to when everything that was due has happened.
+        agenda: What is planned for later.
         version: Counts changes that a parked request may be waiting for.
         changed_at: When the last of them was.
     """
@@ -85,6 +91,9 @@ class State:
     cluster_id: str = "prokurist-embedded-clu"
     features: dict[str, int] = field(default_factory=dict)
     features_epoch: int = 0
+    replication: ReplicationDelays = field(default_factory=ReplicationDelays)
+    now: float = 0.0
+    agenda: Agenda = field(default_factory=Agenda)
     version: int = 0
     changed_at: float = 0.0
     _incarnations: dict[str, int] = field(default_factory=dict)
@@ -127,7 +136,9 @@ class State:
         self.broker(node_id).registered = False
         for topic in self.topics.values():
             for partition in topic.partitions:
+                before = partition.epoch
                 partition.lose(node_id)
+                self.follow(partition, elected=partition.epoch != before)
 
     def welcome_back(self, node_id: int) -> None:
         """A broker is back: its copies catch up, and it leads what waited for it."""
@@ -138,10 +149,54 @@ class State:
         broker.running = broker.registered = True
         for topic in self.topics.values():
             for partition in topic.partitions:
+                before = partition.epoch
                 partition.take_back(node_id)
                 # With a leader again the other copies that run can catch up with it.
                 for other in self.registered():
                     partition.take_back(other.node.id)
+                self.follow(partition, elected=partition.epoch != before)
+
+    # --- replication ------------------------------------------------------------------
+
+    def append(self, partition: Partition, batch: Batch) -> Batch:
+        """Put a batch into a partition; it gets its offsets here."""
+        kept = partition.append(batch)
+        self.follow(partition)
+        return kept
+
+    def elect(self, partition: Partition, node: int, epoch: int | None = None) -> None:
+        """Have a broker lead a partition, in the next epoch or a given one."""
+        partition.elect(node, epoch)
+        self.follow(partition, elected=True)
+
+    def follow(self, partition: Partition, *, elected: bool = False) -> None:
+        """Have the copies follow after an append, an election or a change of the ISR."""
+        delays = self.replication
+        if not delays.any:
+            self.follow_at_once(partition)
+            return
+        partition.raise_watermark()
+        at = self.now + (delays.election if elected else delays.fetch)
+        if elected:
+            partition.followed_from = at
+        epoch, upto = partition.epoch, partition.log.end
+
+        def hear(_: float) -> None:
+            if partition.epoch == epoch:
+                partition.hear()
+
+        def fetch(at: float) -> None:
+            if partition.epoch == epoch:
+                partition.fetch(upto)
+                self.changed(at)
+                self.agenda.plan(at + delays.watermark, hear)
+
+        self.agenda.plan(max(at, partition.followed_from), fetch)
+
+    def follow_at_once(self, partition: Partition) -> None:
+        """Have the copies in sync catch up wholly, whatever time that takes elsewhere."""
+        partition.fetch(partition.log.end)
+        partition.hear()
 
     def nearer_replica(self, partition: Partition, node: int, rack: str) -> int | None:
         """The follower that a leader names to a consumer in a rack, if there is one."""

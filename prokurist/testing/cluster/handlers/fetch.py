@@ -181,10 +181,11 @@ def one(
         return {**bare(each.partition, where.code), "aborted_transactions": []}
     if where.code:
         return {**bare(each.partition, where.code), **leader_hint(where)}
-    log = where.led.log
+    log, copy = where.led.log, where.led.copy_of(context.node)
+    stable_end = log.stable_end(copy.watermark)
     known = {
-        "high_watermark": log.end,
-        "last_stable_offset": log.stable_end,
+        "high_watermark": copy.watermark,
+        "last_stable_offset": stable_end,
         "log_start_offset": log.start,
     }
     ended = last_fetched(where, each, context.node)
@@ -196,7 +197,7 @@ def one(
     if ended is not None and parted(ended, each):
         diverging = {"epoch": ended.epoch, "end_offset": ended.end_offset}
         return {**bare(each.partition, 0), **known, "diverging_epoch": diverging}
-    if each.fetch_offset > log.end:
+    if each.fetch_offset > copy.end:
         return bare(each.partition, ErrorCode.offset_out_of_range)
     committed = request.isolation_level == READ_COMMITTED
     values = {**bare(each.partition, 0), **known}
@@ -206,7 +207,7 @@ def one(
     if nearer is not None and followers:
         return {**values, "preferred_read_replica": nearer}
     limit = min(room, each.partition_max_bytes)
-    upto = log.stable_end if committed else log.end
+    upto = stable_end if committed else copy.watermark
     values["records"] = log.read(each.fetch_offset, limit, at_least_one=first, upto=upto)
     if committed:
         values["aborted_transactions"] = [
@@ -236,7 +237,7 @@ def last_fetched(where: Place, each: Any, node: int) -> EpochEnd | None:
     epoch = field(each, "last_fetched_epoch", NO_EPOCH)
     if epoch == NO_EPOCH:
         return None
-    return where.led.epochs_of(node).end_of(epoch, where.led.log.end)
+    return where.led.epochs_of(node).end_of(epoch, where.led.copy_of(node).end)
 
 
 def parted(ended: EpochEnd, each: Any) -> bool:
