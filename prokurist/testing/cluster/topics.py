@@ -5,7 +5,7 @@ Thread: whoever drives the model.
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -131,9 +131,16 @@ class Partition:
         for copy in self.copies.values():
             copy.cut(self.log.end)
 
-    def fetch(self, upto: int) -> None:
-        """Have the followers fetch what lies below an offset; moves the high watermark."""
+    def fetch(self, upto: int, behind: Collection[int] = ()) -> None:
+        """Have the followers fetch what lies below an offset; moves the high watermark.
+
+        Args:
+            upto: The offset.
+            behind: Brokers that do not know of the leader yet.
+        """
         for node in self.isr:
+            if node in behind:
+                continue
             copy = self.copy_of(node)
             copy.end = max(copy.end, min(upto, self.log.end))
         self.followed = True
@@ -146,12 +153,14 @@ class Partition:
             in_sync = min(self.copy_of(node).end for node in self.isr)
             leads.watermark = max(leads.watermark, in_sync)
 
-    def hear(self) -> None:
+    def hear(self, behind: Collection[int] = ()) -> None:
         """Have the followers learn of the leader's high watermark."""
         if self.leader == NO_LEADER:
             return
         known = self.copy_of(self.leader).watermark
         for node in self.isr:
+            if node in behind:
+                continue
             copy = self.copy_of(node)
             copy.watermark = max(copy.watermark, min(copy.end, known))
 

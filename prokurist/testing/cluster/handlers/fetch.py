@@ -71,7 +71,8 @@ class Parked:
             return {"error_code": code, "session_id": NO_SESSION, "responses": []}
         session = self.session
         is_full = session is None or field(self.request, "session_epoch", FULL) <= FULL
-        told, enough = collect(self.state, self.request, self.context, session, is_full=is_full)
+        state = self.state.latest.seen_by(self.context.broker)
+        told, enough = collect(state, self.request, self.context, session, is_full=is_full)
         if not enough and now < self.until:
             return Wait(self.until, self)
         if session is not None:
@@ -80,7 +81,7 @@ class Parked:
             "error_code": ErrorCode.none,
             "session_id": NO_SESSION if session is None else session.id,
             "responses": by_topic(told),
-            "node_endpoints": endpoints(self.state, [values for _, values in told]),
+            "node_endpoints": endpoints(state, [values for _, values in told]),
         }
 
 
