@@ -254,13 +254,24 @@ class State:
         partition.fetch(partition.log.end)
         partition.hear()
 
-    def nearer_replica(self, partition: Partition, node: int, rack: str) -> int | None:
-        """The follower that a leader names to a consumer in a rack, if there is one."""
+    def nearer_replica(
+        self, partition: Partition, node: int, rack: str, offset: int
+    ) -> int | None:
+        """The follower that a leader names to a consumer in a rack, if there is one.
+
+        It is in sync, has what lies before the offset, and the leader knows its address;
+        of several the one that has most, and then the one with the highest id.
+        """
         if partition.leader != node or not rack or self.brokers[node].node.rack == rack:
             return None
-        return next(
-            (each for each in partition.isr if self.brokers[each].node.rack == rack), None
-        )
+        near = [
+            (partition.copy_of(each).end, each)
+            for each in partition.isr
+            if self.brokers[each].node.rack == rack
+            and self.brokers[each].registered
+            and partition.log.start <= offset <= partition.copy_of(each).end
+        ]
+        return max(near)[1] if near else None
 
     # --- topics -----------------------------------------------------------------
 

@@ -189,6 +189,14 @@ def one(
         "last_stable_offset": stable_end,
         "log_start_offset": log.start,
     }
+    committed = request.isolation_level == READ_COMMITTED
+    values = {**bare(each.partition, 0), **known}
+    if committed:
+        values["aborted_transactions"] = []
+    rack = field(request, "rack_id", "")
+    nearer = state.nearer_replica(where.led, context.node, rack, each.fetch_offset)
+    if nearer is not None and followers:
+        return {**values, "preferred_read_replica": nearer}
     ended = last_fetched(where, each, context.node)
     if ended is not None and ended.end_offset == UNDEFINED:
         # An epoch that this copy does not know: a follower has it from its first record on.
@@ -200,13 +208,6 @@ def one(
         return {**bare(each.partition, 0), **known, "diverging_epoch": diverging}
     if each.fetch_offset > copy.end:
         return bare(each.partition, ErrorCode.offset_out_of_range)
-    committed = request.isolation_level == READ_COMMITTED
-    values = {**bare(each.partition, 0), **known}
-    if committed:
-        values["aborted_transactions"] = []
-    nearer = state.nearer_replica(where.led, context.node, field(request, "rack_id", ""))
-    if nearer is not None and followers:
-        return {**values, "preferred_read_replica": nearer}
     limit = min(room, each.partition_max_bytes)
     upto = stable_end if committed else copy.watermark
     values["records"] = log.read(each.fetch_offset, limit, at_least_one=first, upto=upto)

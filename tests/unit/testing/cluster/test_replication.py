@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prokurist.types import TopicPartition
+from prokurist.types import Node, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,3 +128,33 @@ def test_undoing_the_delays_has_every_copy_catch_up(lab: "Lab") -> None:
         lab.control.append(ORDERS, b"one")
         assert ends(fetch(lab, 0)) == (0, 0, False)
     assert ends(fetch(lab, 0)) == (1, 1, True)
+
+
+def test_a_follower_is_named_when_it_has_what_comes_before(
+    make_lab: "Callable[..., Lab]",
+) -> None:
+    """In sync and up to the offset; of several the one that has most."""
+    nodes = [Node(1, "a", 1, "east"), Node(2, "b", 1, "west"), Node(3, "c", 1, "west")]
+    lab = make_lab(nodes, {"orders": 1})
+    lab.control.let_followers_serve()
+
+    def named(offset: int) -> int:
+        part = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 9999}
+        topics = [{"topic": "orders", "partitions": [part]}]
+        values: dict[str, Any] = {"max_wait": timedelta(0), "max_bytes": 9999}
+        values["rack_id"] = "west"
+        body = lab.ask("Fetch", 12, topics=topics, **values)
+        number: int = body.responses[0].partitions[0].preferred_read_replica
+        return number
+
+    assert named(0) == 3
+    held = lab.control.delay_replication(fetch=0.1)
+    lab.control.append(ORDERS, b"one")
+    assert (named(0), named(1)) == (3, -1)
+    lab.pass_by(0.1)
+    assert named(1) == 3
+    held.undo()
+    lab.control.kill(3)
+    assert named(1) == 2
+    lab.control.delete_records(ORDERS, 1)
+    assert named(0) == -1
