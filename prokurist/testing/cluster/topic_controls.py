@@ -100,7 +100,7 @@ class TopicControls(Steering):
         """Commit or abort what a producer has written to a partition."""
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)
-            marker = make_marker(producer, committed=committed)
+            marker = make_marker(producer, committed=committed, timestamp=int(now * 1000))
             partition.end_transaction(marker, committed=committed)
             cluster.state.follow(partition)
             cluster.state.changed(now)

@@ -108,7 +108,9 @@ class Partition:
 
     def epochs_of(self, node: int) -> EpochCache:
         """The epochs that a broker's copy knows: those with records, a leader its own too."""
-        known = self.log.epochs.up_to(self.copy_of(node).end)
+        end, start = self.copy_of(node).end, self.log.start
+        # An epoch of which all records were deleted is kept, as beginning at the start.
+        known = self.log.epochs.up_to(max(end, start + 1) if start else end)
         if node == self.leader:
             known.assign(self.epoch, self.epoch_start)
         return known

@@ -76,7 +76,9 @@ class Parked:
         if not enough and now < self.until:
             return Wait(self.until, self)
         if session is not None:
-            session.tell((wanted.key, *ends_of(values)) for wanted, values in told)
+            # The first answer, which is full, leaves the order in which is served.
+            rows = ((wanted.key, *ends_of(values)) for wanted, values in told)
+            session.tell((key, ends, served and not is_full) for key, ends, served in rows)
         return {
             "error_code": ErrorCode.none,
             "session_id": NO_SESSION if session is None else session.id,
@@ -111,7 +113,7 @@ def collect(
         room -= len(values["records"])
         wrong = wrong or calls_for_answer(values)
         told.append((wanted, values))
-    enough = wrong or size >= request.min_bytes
+    enough = wrong or size >= min(request.min_bytes, request.max_bytes)
     return (told if is_full or session is None else news(session, told)), enough
 
 
@@ -211,10 +213,11 @@ def one(
     limit = min(room, each.partition_max_bytes)
     upto = stable_end if committed else copy.watermark
     values["records"] = log.read(each.fetch_offset, limit, at_least_one=first, upto=upto)
-    if committed:
+    if committed and values["records"]:
+        behind = log.offset_after(each.fetch_offset, len(values["records"]))
         values["aborted_transactions"] = [
             {"producer_id": producer, "first_offset": offset}
-            for producer, offset in log.aborted_from(each.fetch_offset)
+            for producer, offset in log.aborted_between(each.fetch_offset, behind)
         ]
     return values
 
