@@ -8,16 +8,16 @@ Thread: the network thread alone.
   application thread.
 - What is held and what is promised together stay within `fetch.buffer.max.bytes`: each
   has one half of it, and the brokers share the second. When more than the first half
-  is held, nothing more is fetched until half of that is free again. Only where a poll
-  can return nothing of what is held (it is paused) are the other partitions asked for
-  all the same, one batch at a time.
+  is held, nothing more is fetched until half of that is free again; but for partitions
+  of which nothing is held, which the backlog of others would starve. They share what
+  room there is, and get one batch at a time where there is none.
 - Who has not polled for a while is not fetched for, and the next poll asks
   (`Prefetch`): a client that is left alone is idle.
 - A poll that waits is woken by every answer, an empty or failed one too.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -48,6 +48,10 @@ ATTENTION: Final = 5.0
 
 ONE_BATCH: Final = 1
 """Bytes to ask for, for the smallest answer: brokers send one whole batch at least."""
+
+WAIT_BESIDE_BACKLOG: Final = 0.1
+"""Seconds at most that a broker may wait for records of partitions without any, while the
+others are not asked for: meanwhile half of what is held of these may be returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +157,17 @@ class FetchManager:
             # will not ask, so its wish is looked for here.
             self._stirred = self._is_polled
             return
-        full, starving = False, self._buffer.starving
+        full, emptied = False, self._buffer.emptied
         by_source = self._by_source()
         for node, wishes in by_source.items():
             source = self._sources.setdefault(node.id, Source(node))
             source.node = node
             if source.operation is None and not self._begin(source, wishes, len(by_source)):
                 full = True
-        self._buffer.rest(below=self._low_water if full else None, idle=False)
-        changed = self._buffer.starving != starving or self._buffer.held <= self._low_water
+        self._buffer.rest(below=self._low_water if full else None, idle=False, emptied=emptied)
+        changed = self._buffer.emptied != emptied or self._buffer.held <= self._low_water
         if full and changed:
-            self._stirred = True  # The same: a poll has made room meanwhile, or waits.
+            self._stirred = True  # The same: a poll has made room meanwhile.
 
     @property
     def _is_polled(self) -> bool:
@@ -197,27 +201,28 @@ class FetchManager:
         return self._limits.buffer // 4
 
     def _begin(self, source: Source, wishes: list[Wish], brokers: int) -> bool:
-        """Send a fetch, if there is room for its answer: whether there was."""
-        half = self._limits.buffer // 2
-        most = min(self._limits.answer, len(wishes) * self._limits.partition, half // brokers)
-        is_full = self._buffer.held > half
+        """Send a fetch of what there is room for: whether that is everything."""
+        terms = self._limits.terms
+        room = self._limits.buffer // 2
+        held = self._buffer.held
+        is_full = held > room
         if is_full:
-            if not self._buffer.starving:
-                return False
-            held = self._buffer.partitions()
-            wishes = [wish for wish in wishes if wish.partition not in held]
-            most = ONE_BATCH
+            holding = self._buffer.partitions()
+            wishes = [wish for wish in wishes if wish.partition not in holding]
+            room = self._limits.buffer - held
+            terms = replace(terms, max_wait=min(terms.max_wait, WAIT_BESIDE_BACKLOG))
+        most = min(self._limits.answer, len(wishes) * self._limits.partition, room // brokers)
         if wishes:
-            self._send(source, wishes, max(ONE_BATCH, most))
+            self._send(source, wishes, terms, max(ONE_BATCH, most))
         return not is_full
 
-    def _send(self, source: Source, wishes: list[Wish], most: int) -> None:
+    def _send(self, source: Source, wishes: list[Wish], terms: Terms, most: int) -> None:
         ids = self._ids(wish.partition.topic for wish in wishes)
         self._subscription.fetched_as(ids)
         request = source.session.request(
             [Asked(wish, self._question(wish)) for wish in wishes],
             ids,
-            self._limits.terms,
+            terms,
             most,
         )
 
@@ -249,15 +254,14 @@ class FetchManager:
 
     async def _fetch(self, source: Source, request: Fetch) -> None:
         began = self._timer.now
-        terms = self._limits.terms
         self.attending.sent(source.node, connected=self._is_connected(source))
-        overdue = OverdueAnswer(self._metadata, self._timer, source.node, wait=terms.max_wait)
+        overdue = OverdueAnswer(self._metadata, self._timer, source.node, wait=request.max_wait)
         try:
             answer = await self._client.send(
                 source.node,
                 request,
                 lane=Lane.FETCH,
-                patience=terms.max_wait + self._limits.request,
+                patience=request.max_wait + self._limits.request,
             )
         except Withdrawn:
             raise
@@ -266,7 +270,8 @@ class FetchManager:
             well = self._lost(source, error)
         else:
             self.attending.answered(source.node)
-            well = self._take(source, answer.response, self._timer.now - began)
+            is_slow = self._timer.now - began >= request.max_wait / 2
+            well = self._take(source, answer.response, is_slow=is_slow)
         finally:
             overdue.end()
         self._background.nudge()
@@ -296,8 +301,14 @@ class FetchManager:
             self._background.post(BackgroundError(error))
         return False
 
-    def _take(self, source: Source, answer: FetchAnswer, took: float) -> bool:
-        """Take an answer in: whether the broker may be asked again at once."""
+    def _take(self, source: Source, answer: FetchAnswer, *, is_slow: bool) -> bool:
+        """Take an answer in: whether the broker may be asked again at once.
+
+        Args:
+            source: Whose answer it is.
+            answer: The answer.
+            is_slow: Whether it has taken about as long as the broker was to wait.
+        """
         if answer.error:
             return self._refused(source, answer.error)
         outcome = self._judge.judge(answer, source.session.asked, source.node)
@@ -308,7 +319,7 @@ class FetchManager:
         # to: fetch.min.bytes=0) would be asked as fast as it can answer. What is in
         # trouble is left out next time, and holds up nobody else.
         is_new = outcome.moved or bool(outcome.troubled)
-        return is_new or took >= self._limits.terms.max_wait / 2
+        return is_new or is_slow
 
     def _refused(self, source: Source, code: int) -> bool:
         """The same, where the request as a whole was refused."""
