@@ -3,7 +3,7 @@
 import pytest
 
 from prokurist import errors
-from prokurist.types import OffsetAndMetadata
+from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.looking_up import asked
 from tests.simulation.reading import A, B, C, drained, offsets, reader, written
 from tests.simulation.world import World
@@ -36,7 +36,7 @@ def test_a_position_that_cannot_be_confirmed_holds_up_no_reset(trouble: str) -> 
             world.control.freeze(1)
         else:
             world.control.kill(1, missed=False)
-        began, got = world.clock.time, {}
+        began, got = world.clock.time, dict[TopicPartition, list[int]]()
         while len(got) < 2:
             got.update(offsets(consumer.poll(1.0)))
             assert world.clock.time - began < 3.0
@@ -99,23 +99,20 @@ def test_an_overdue_fetch_asks_for_metadata_once_a_second() -> None:
         assert [each.node for each in requests].count(1) <= 1
 
 
-def test_metadata_that_a_frozen_broker_owes_is_asked_of_another() -> None:
+def test_metadata_that_a_frozen_broker_owes_is_asked_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """B106: a question that is parked there already is put to another one."""
     world = led_by_three(3, 3, 3)
     with reader(world, A, B, C) as consumer:
         drained(consumer)
         metadata = world.members[0].machinery.metadata
-        candidates = metadata._candidates
+        frozen = metadata.cluster.nodes[1]
         world.control.freeze(1)
-        metadata._candidates = lambda: (
-            [  # type: ignore[method-assign]
-                each for each in candidates() if each.id == 1
-            ]
-            or candidates()
-        )
-        metadata.request_update()
-        consumer.poll(0.01)
-        metadata._candidates = candidates  # type: ignore[method-assign]
+        with monkeypatch.context() as patched:
+            patched.setattr(metadata, "_candidates", lambda: [frozen])
+            metadata.request_update()
+            consumer.poll(0.01)
         version = metadata.cluster.version
         consumer.poll(5.0)
         assert metadata.cluster.version > version

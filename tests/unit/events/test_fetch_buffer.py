@@ -1,6 +1,5 @@
 """The buffer by itself: turns, what is held, and who has to ask."""
 
-
 from prokurist.errors import KafkaException
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer, Held
 from prokurist.types import TopicPartition
