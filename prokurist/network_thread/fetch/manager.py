@@ -32,6 +32,7 @@ from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.counters import FetchCounters
 from prokurist.network_thread.fetch.answers import Judge, Outcome
 from prokurist.network_thread.fetch.attending import Attending
+from prokurist.network_thread.fetch.plan import FetchPlan, Part
 from prokurist.network_thread.fetch.session import Asked, Terms
 from prokurist.network_thread.fetch.sources import Replicas, Source, Troubles, leadership
 from prokurist.network_thread.metadata_manager import MetadataManager
@@ -121,6 +122,8 @@ class FetchManager:
             client.trace,
             read_committed=limits.terms.read_committed,
         )
+        self._plan = FetchPlan(metadata, subscription, self._replicas, self._troubles)
+        self._generation = -1
         self._sources: dict[int, Source] = {}
         self._served: dict[TopicPartition, int] = {}
         self.counters: FetchCounters = FetchCounters()
@@ -146,10 +149,13 @@ class FetchManager:
     # --- what is asked of whom -------------------------------------------------------
 
     def _look(self) -> None:
-        assigned = self._subscription.assigned()
-        self._replicas.keep(assigned)
-        self._troubles.keep(assigned)
-        self._served = {tp: at for tp, at in self._served.items() if tp in assigned}
+        generation = self._subscription.generation
+        if generation != self._generation:
+            self._generation = generation
+            assigned = self._subscription.assigned()
+            self._replicas.keep(assigned)
+            self._troubles.keep(assigned)
+            self._served = {tp: at for tp, at in self._served.items() if tp in assigned}
         self._buffer.purge(lambda tp, ticket: self._subscription.use_of(tp, ticket) is Use.DROP)
         if not self._is_polled:
             self._buffer.rest(below=None, idle=True)
@@ -158,11 +164,13 @@ class FetchManager:
             self._stirred = self._is_polled
             return
         full, emptied = False, self._buffer.emptied
-        by_source = self._by_source()
-        for node, wishes in by_source.items():
-            source = self._sources.setdefault(node.id, Source(node))
-            source.node = node
-            if source.operation is None and not self._begin(source, wishes, len(by_source)):
+        parts = self._plan.parts()
+        for part in parts:
+            source = self._sources.get(part.node.id)
+            if source is None:
+                source = self._sources[part.node.id] = Source(part.node)
+            source.node = part.node
+            if source.operation is None and not self._begin(source, part, len(parts)):
                 full = True
         self._buffer.rest(below=self._low_water if full else None, idle=False, emptied=emptied)
         changed = self._buffer.emptied != emptied or self._buffer.held <= self._low_water
@@ -175,56 +183,51 @@ class FetchManager:
         waits = self._background.awaiting is not None
         return waits or self._timer.now - self._buffer.polled_at < ATTENTION
 
-    def _by_source(self) -> dict[Node, list[Wish]]:
-        """What may be fetched, by the broker to fetch it from; the longest unserved first."""
-        cluster = self._metadata.cluster
-        wishes = self._subscription.fetchable()
-        wishes.sort(key=lambda wish: self._served.get(wish.partition, 0))
-        by_source: dict[Node, list[Wish]] = {}
-        for wish in wishes:
-            tp = wish.partition
-            led = leadership(cluster, tp)
-            if self._troubles.waits(tp, led):
-                continue
-            node = self._replicas.source_of(tp, cluster)
-            if node is not None:
-                by_source.setdefault(node, []).append(wish)
-            else:
-                # At each back-off, until metadata name a leader: also where they do not
-                # know the partition at all.
-                self._troubles.meet(tp, led)
-                self._metadata.request_update()
-        return by_source
-
     @property
     def _low_water(self) -> int:
         return self._limits.buffer // 4
 
-    def _begin(self, source: Source, wishes: list[Wish], brokers: int) -> bool:
+    def _begin(self, source: Source, part: Part, brokers: int) -> bool:
         """Send a fetch of what there is room for: whether that is everything."""
-        terms = self._limits.terms
+        terms, wishes = self._limits.terms, part.wishes
         room = self._limits.buffer // 2
         held = self._buffer.held
         is_full = held > room
         if is_full:
             holding = self._buffer.partitions()
             wishes = [wish for wish in wishes if wish.partition not in holding]
+            part.changed = None
             room = self._limits.buffer - held
             terms = replace(terms, max_wait=min(terms.max_wait, WAIT_BESIDE_BACKLOG))
         most = min(self._limits.answer, len(wishes) * self._limits.partition, room // brokers)
-        if wishes:
-            self._send(source, wishes, terms, max(ONE_BATCH, most))
+        most = max(ONE_BATCH, most)
+        if part.changed is not None and source.session.is_kept:
+            self._send(source, self._changes(source, part, terms, most))
+        elif wishes:
+            self._send(source, self._everything(source, wishes, terms, most))
+        if not is_full:
+            part.taken()
         return not is_full
 
-    def _send(self, source: Source, wishes: list[Wish], terms: Terms, most: int) -> None:
+    def _changes(self, source: Source, part: Part, terms: Terms, most: int) -> Fetch:
+        """A fetch of what was asked for last, but for some positions that have moved on."""
+        wishes = [part.wishes[place] for place in sorted(part.changed or ())]
+        if wishes:
+            self._subscription.fetched_as(self._ids(wish.partition.topic for wish in wishes))
+        changed = [Asked(wish, self._question(wish)) for wish in wishes]
+        return source.session.request_changes(changed, terms, most)
+
+    def _everything(
+        self, source: Source, wishes: list[Wish], terms: Terms, most: int
+    ) -> Fetch:
+        """A fetch of these partitions and no others, the longest unserved first."""
         ids = self._ids(wish.partition.topic for wish in wishes)
         self._subscription.fetched_as(ids)
-        request = source.session.request(
-            [Asked(wish, self._question(wish)) for wish in wishes],
-            ids,
-            terms,
-            most,
-        )
+        wishes = sorted(wishes, key=lambda wish: self._served.get(wish.partition, 0))
+        asked = [Asked(wish, self._question(wish)) for wish in wishes]
+        return source.session.request(asked, ids, terms, most)
+
+    def _send(self, source: Source, request: Fetch) -> None:
 
         def ended(_nothing: None, error: KafkaException | None) -> None:
             source.operation = None
