@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.kafka, pytest.mark.minutes]
 
 PARTITIONS = 6
-ENDLESS = {"processingTime": "0 seconds"}
+ENDLESS = "0 seconds"
 
 
 class Load:
@@ -94,7 +94,11 @@ def test_one_broker_after_the_other_is_away(
     """The query lives, and has each row exactly once."""
     kafka = prokurist_own_cluster
     query = stream_to(
-        spark, OURS, options(kafka, topic, startingOffsets="earliest"), tmp_path, **ENDLESS
+        spark,
+        OURS,
+        options(kafka, topic, startingOffsets="earliest"),
+        tmp_path,
+        processingTime=ENDLESS,
     )
     try:
         until(lambda: rows(query) > 0)
@@ -126,7 +130,11 @@ def test_a_query_starts_while_a_broker_is_away(
     until(lambda: load.count > 100)
     kafka.freeze(0)
     query = stream_to(
-        spark, OURS, options(kafka, topic, startingOffsets="earliest"), tmp_path, **ENDLESS
+        spark,
+        OURS,
+        options(kafka, topic, startingOffsets="earliest"),
+        tmp_path,
+        processingTime=ENDLESS,
     )
     try:
         until(lambda: rows(query) > 0)
@@ -148,7 +156,11 @@ def test_a_cluster_in_which_no_broker_answers_is_told(
     """Within the default deadline of a minute, and some seconds for Spark itself."""
     kafka = prokurist_own_cluster
     query = stream_to(
-        spark, OURS, options(kafka, topic, startingOffsets="earliest"), tmp_path, **ENDLESS
+        spark,
+        OURS,
+        options(kafka, topic, startingOffsets="earliest"),
+        tmp_path,
+        processingTime=ENDLESS,
     )
     until(lambda: rows(query) > 0)
     load.close()
