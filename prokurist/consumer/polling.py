@@ -24,6 +24,7 @@ from prokurist.events.application_events import (
 )
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
+from prokurist.events.clock import Deadline
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.membership import Presence
 from prokurist.events.subscription import Subscription
@@ -137,6 +138,8 @@ class Polling:
 
         Raises:
             CorruptRecordException: The next records of a partition are damaged.
+            RecordTooLargeException: The next batch of a partition takes more memory than
+                `fetch.decoded.batch.max.bytes`; or it is larger than what is fetched.
             GroupAuthorizationException: Not allowed in the group.
             IllegalStateException: Nothing is subscribed to or assigned.
             KafkaException: A rebalance listener has raised something, which is the cause.
@@ -174,7 +177,9 @@ class Polling:
                 self._collector.take_back()
             raise
 
-    def _await_records(self, call: Call, collect: Callable[[], Result | None]) -> Result | None:
+    def _await_records(
+        self, call: Call, collect: Callable[[Deadline], Result | None]
+    ) -> Result | None:
         """Go on until something is collected or the time is over.
 
         Raises:
@@ -230,7 +235,7 @@ class Polling:
         self._buffer.stir()
         self._collector.read_again()
 
-    def _pass(self, call: Call, collect: Callable[[], Result | None]) -> Result | None:
+    def _pass(self, call: Call, collect: Callable[[Deadline], Result | None]) -> Result | None:
         """Collect what there is, and ask for what is missing.
 
         Raises:
@@ -247,7 +252,7 @@ class Polling:
         error = self._background.take(self._subscription.still_wanted)
         if error is not None:
             raise error
-        result = collect()
+        result = collect(call.deadline)
         try:
             if self._subscription.ask_missing():
                 self._caller.post(LookUpPositions(call))

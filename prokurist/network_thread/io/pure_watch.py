@@ -52,6 +52,10 @@ class PureWatch:
         stream = self._streams[number]
         self._selector.modify(stream.made, interest, stream)
 
+    def accept(self, number: int, largest: int) -> None:
+        """Accept other frames of it; see `Watch.accept`."""
+        self._streams[number].reader.largest = largest
+
     def remove(self, number: int) -> None:
         """Watch it no more; see `Watch.remove`."""
         self._selector.unregister(self._streams.pop(number).made)

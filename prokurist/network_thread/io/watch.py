@@ -63,11 +63,27 @@ class Watch(Protocol):
             number: A number that no watched socket bears.
             made: It stays open until it is removed.
             interest: READING, WRITING, or both.
+
+        Raises:
+            ValueError: It is none of these.
         """
         ...
 
     def change(self, number: int, interest: int) -> None:
-        """Watch it for something else."""
+        """Watch it for something else.
+
+        Raises:
+            ValueError: It is to be watched for nothing.
+        """
+        ...
+
+    def accept(self, number: int, largest: int) -> None:
+        """From now on accept other frames of a socket.
+
+        Args:
+            number: Which.
+            largest: A longer frame ends its stream.
+        """
         ...
 
     def remove(self, number: int) -> None:
