@@ -15,7 +15,7 @@ STRANGE = {
     "a TLS alert": (b"\x15\x03\x03\0\2\2\x46", "set security.protocol to SSL or SASL_SSL"),
     "a negative length": (b"\xff\xff\xff\xff", "a frame of -1 bytes"),
     "a huge length": (b"\x7f\xff\xff\xff", "a frame of 2147483647 bytes"),
-    "an empty frame": (b"\0\0\0\0", "an answer of 0 bytes has no header"),
+    "an empty frame": (b"\0\0\0\0", "a frame of 0 bytes, which is too short"),
 }
 
 
@@ -71,8 +71,9 @@ def test_what_goes_on_sending_nonsense_is_told_of_once_a_minute(
     """B219: at once, and then no storm; of what is well again nothing is said."""
     world = World()
     with world.consumer() as consumer:
-        data, seen = STRANGE["an empty frame"]
-        asked: Literal["ApiVersions", "Metadata"] = "Metadata" if greets else "ApiVersions"
+        data = b"\0\0\0\4\x7f\xff\xff\xff"
+        asked: Literal["ApiVersions", "Metadata"] = "ApiVersions" if greets else "Metadata"
+        seen = "another request than the greeting" if greets else "answered request 2147483647"
         nonsense = world.control.garbage(asked, data, times=None, framed=False)
         with pytest.raises(TimeoutException):
             consumer.list_topics(timeout=2.0)

@@ -24,7 +24,7 @@ import os
 from prokurist.network_thread.io.framing import (
     LOOKED_AT, MOST_AT_ONCE, SMALLEST_FRAME_BYTES, TOO_MANY, Progress, objection
 )
-from prokurist.network_thread.io.watch import CLOSED, READING, WAKE, WRITING, Seen
+from prokurist.network_thread.io.watch import CLOSED, READING, WAKE, WRITING, Seen, check_interest
 
 include "_native_calls.pxi"
 
@@ -409,9 +409,7 @@ cdef class NativeWatch:
 
 
 cdef inline short wanted(int interest) except -1:
-    # The system tells of a peer that is gone also where nothing was asked for.
-    if not interest or interest & ~(READING | WRITING):
-        raise ValueError(f"a socket is watched for reading, writing or both, not for {interest}")
+    check_interest(interest)
     return (POLLIN if interest & READING else 0) | (POLLOUT if interest & WRITING else 0)
 
 

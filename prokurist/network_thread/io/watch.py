@@ -119,6 +119,21 @@ WAKE: Final = -1
 is the caller's business."""
 
 
+def check_interest(interest: int) -> None:
+    """See that a socket is watched for something.
+
+    Of one that is watched for nothing the system tells all the same when its peer is
+    gone: each wait would end at once, and nothing would come of it.
+
+    Raises:
+        ValueError: It is neither READING nor WRITING nor both.
+    """
+    if not 0 < interest <= READING | WRITING:
+        raise ValueError(
+            f"a socket is watched for reading, writing or both, not for {interest}"
+        )
+
+
 def best_watch() -> MakeWatch:
     """The twin that serves in this process."""
     return watch_of(chosen(MODULES))
