@@ -93,7 +93,9 @@ def within(allowed: Allowance, run: Callable[[], Result], *, exact: bool = False
     """
     if exact:
         give_back()
-    for left in reversed(range(TRIES)):
+    left = TRIES
+    while True:
+        left -= 1
         before = resident() if SEEN else 0
         began = time.process_time()
         result = run()
@@ -102,10 +104,9 @@ def within(allowed: Allowance, run: Callable[[], Result], *, exact: bool = False
         if grown > allowed.octets:
             raise Costly(f"{grown} bytes at the peak, and {allowed.octets} are allowed")
         if took <= allowed.seconds * SLOWER:
-            break
+            return result
         if not left:
             raise Costly(f"{took:.3f} s, and {allowed.seconds:.3f} are allowed")
-    return result
 
 
 def give_back() -> None:

@@ -110,25 +110,27 @@ def written(table: Struct, way: tuple[Field, ...], size: int) -> bytes:
     for field in table.fields:
         if field.tag is None:
             on = bool(way) and field is way[0]
-            parts.append(value(field, way[1:] if on else (), size if on else 0, table.flexible))
+            parts.append(
+                value(field, way[1:] if on else (), size if on else 0, flexible=table.flexible)
+            )
     return b"".join(parts) + (b"\0" if table.flexible else b"")
 
 
-def value(field: Field, way: tuple[Field, ...], size: int, flexible: bool) -> bytes:
+def value(field: Field, way: tuple[Field, ...], size: int, *, flexible: bool) -> bytes:
     """A field, which is empty or the array that is to be long, or leads to it."""
     if not field.array:
-        return alone(field, flexible)
+        return alone(field, flexible=flexible)
     if not size:
-        return length(0, flexible)
+        return length(0, flexible=flexible)
     if way:
         assert field.struct is not None
-        return length(1, flexible) + written(field.struct, way, size)
-    element = alone(field._replace(nullable=False), flexible)
+        return length(1, flexible=flexible) + written(field.struct, way, size)
+    element = alone(field._replace(nullable=False), flexible=flexible)
     count = size // len(element)
-    return length(count, flexible) + element * count
+    return length(count, flexible=flexible) + element * count
 
 
-def alone(field: Field, flexible: bool) -> bytes:
+def alone(field: Field, *, flexible: bool) -> bytes:
     """The smallest value that a field, or an element of it, can have."""
     if field.struct is not None:
         return b"\xff" if field.nullable else written(field.struct, (), 0)
@@ -136,10 +138,10 @@ def alone(field: Field, flexible: bool) -> bytes:
         return bytes(struct.calcsize(FIXED[field.kind]))
     if field.kind == "uuid":
         return bytes(16)
-    return length(0, flexible, 2 if field.kind == "string" else 4)
+    return length(0, 2 if field.kind == "string" else 4, flexible=flexible)
 
 
-def length(count: int, flexible: bool, width: int = 4) -> bytes:
+def length(count: int, width: int = 4, *, flexible: bool) -> bytes:
     """A length as it is written."""
     if not flexible:
         return count.to_bytes(width, "big")
