@@ -129,7 +129,7 @@ def test_a_watch_that_loses_bytes_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.timeout(120)
 def test_inputs_that_ask_for_much_cost_what_they_may() -> None:
-    """B103, B290, B295, B296: some of each kind."""
+    """B103, B272, B277, B278: some of each kind."""
     with closing(targets.Pairs()) as pairs:
         for number in range(60):
             for target in (

@@ -208,7 +208,7 @@ def test_damage_that_checksums_do_not_see(codec: Codec) -> None:
 
 
 def test_a_bomb(codec: Codec) -> None:
-    """B291: the cap holds; the error names place, sizes and key, and a seek goes past it."""
+    """B273: the cap holds; the error names place, sizes and key, and a seek goes past it."""
     bomb = encode_batch([(0, None, bytes(CAP), ())] * 2, codec=Compression.GZIP)
     data = batch(0) + _at(bomb, 3) + batch(5)
     read = reader(codec, data)
@@ -234,7 +234,7 @@ def _at(data: bytes, base_offset: int) -> bytes:
 
 @pytest.mark.parametrize("how", [Compression.NONE, Compression.ZSTD])
 def test_columns_count_as_what_is_decompressed_does(codec: Codec, how: Compression) -> None:
-    """B291: the smallest records take six times as much again when they are decoded."""
+    """B273: the smallest records take six times as much again when they are decoded."""
     data = encode_batch([(0, None, None, ())] * 1000, codec=how)
     plain = (
         0 if how is Compression.NONE else len(encode_batch([(0, None, None, ())] * 1000)) - 61
@@ -245,7 +245,7 @@ def test_columns_count_as_what_is_decompressed_does(codec: Codec, how: Compressi
 
 
 def test_no_batch_is_opened_when_the_time_is_over(codec: Codec) -> None:
-    """B292: but one is, so that whoever has no time gets ahead all the same."""
+    """B274: but one is, so that whoever has no time gets ahead all the same."""
     data = b"".join(marker(at, 7, "commit") for at in range(100)) + batch(100)
     read = reader(codec, data)
     asked: list[int] = []

@@ -119,7 +119,7 @@ def test_a_slow_sender_is_read_in_the_midst_of_a_large_frame(wire: Wire) -> None
 
 
 def test_a_frame_tells_the_memory_behind_it(wire: Wire) -> None:
-    """B293: pages of an earlier frame may be more than it fills."""
+    """B275: pages of an earlier frame may be more than it fills."""
     assert memory_behind(wire.pull(bytes(1000))) == 1000
     first = wire.pull(bytes(3 * MIB))
     assert memory_behind(first[5:10]) == 3 * MIB

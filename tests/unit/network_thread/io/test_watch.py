@@ -267,7 +267,7 @@ def test_a_socket_is_watched_for_something(watched: Watched, interest: int) -> N
 
 
 def test_a_million_frames_that_are_none(watched: Watched) -> None:
-    """B296: the first one that is too short for an answer ends the stream."""
+    """B278: the first one that is too short for an answer ends the stream."""
     theirs = watched.pair(1)
     theirs.sendall(framed(b"well") + bytes(100_000))
     (seen,) = watched.watch.wait(1.0)
@@ -276,7 +276,7 @@ def test_a_million_frames_that_are_none(watched: Watched) -> None:
 
 
 def test_more_frames_at_once_than_are_ever_asked_for(watched: Watched) -> None:
-    """B296: what a turn makes objects of is bounded, however small the frames are."""
+    """B278: what a turn makes objects of is bounded, however small the frames are."""
     theirs = watched.pair(1)
     theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
     theirs.setblocking(False)
@@ -296,7 +296,7 @@ def test_more_frames_at_once_than_are_ever_asked_for(watched: Watched) -> None:
 
 
 def test_frames_of_another_length_are_accepted_from_now_on(watched: Watched) -> None:
-    """B294: by stream."""
+    """B276: by stream."""
     first, second = watched.pair(1), watched.pair(2)
     watched.watch.accept(1, 10)
     for each in (first, second):

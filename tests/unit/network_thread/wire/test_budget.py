@@ -32,7 +32,7 @@ def topics(count: int, tail: bytes = b"\0") -> bytes:
 
 
 def test_more_elements_than_are_taken() -> None:
-    """B295: an answer with millions of nothing costs no more than one with a million."""
+    """B277: an answer with millions of nothing costs no more than one with a million."""
     frame = topics(3 << 20)
     tracemalloc.start()
     began = time.process_time()
@@ -47,7 +47,7 @@ def test_more_elements_than_are_taken() -> None:
 
 
 def test_a_greeting_is_short() -> None:
-    """B294, B295: in bytes, and in elements of few bytes."""
+    """B276, B277: in bytes, and in elements of few bytes."""
     with pytest.raises(MalformedAnswer, match="is longer than 1048576, the most that is taken"):
         decode(ApiVersions("a", "1"), 3, bytes((1 << 20) + 1))
     row = struct.pack(">hhhb", 1, 0, 3, 0)
@@ -59,7 +59,7 @@ def test_a_greeting_is_short() -> None:
 
 
 def test_tagged_fields_of_a_header_are_few() -> None:
-    """B295: each takes two bytes, and a step of the interpreter."""
+    """B277: each takes two bytes, and a step of the interpreter."""
     frame = struct.pack(">i", 1) + varint(1 << 20) + bytes(2 << 20)
     with pytest.raises(MalformedAnswer, match="with its tagged fields it has more than 64"):
         decode(Fetch(()), 12, frame)
@@ -68,7 +68,7 @@ def test_tagged_fields_of_a_header_are_few() -> None:
 @pytest.mark.parametrize("most", [0, 1, 9, 10, 11, 100])
 @pytest.mark.parametrize("tail", [b"\0", b"\3\7\0\6\0", b"\2\7\0"])
 def test_the_twins_count_alike(most: int, tail: bytes) -> None:
-    """B295: topics and tagged fields, to the same number and with the same words."""
+    """B277: topics and tagged fields, to the same number and with the same words."""
     table = message(apis.FETCH, 12, "response")
 
     def outcome(read: reading.Whole) -> object:
@@ -81,13 +81,13 @@ def test_the_twins_count_alike(most: int, tail: bytes) -> None:
 
 
 def test_what_is_wrong_behind_very_many_elements_is_not_looked_for_twice() -> None:
-    """B295: the pure reader would take as many seconds as the native one tenths."""
+    """B277: the pure reader would take as many seconds as the native one tenths."""
     with pytest.raises(MalformedAnswer, match="it is not right at byte"):
         decode(Fetch(()), 12, topics(100_000, b"\1\1"))
 
 
 def test_all_of_a_frame_is_counted_as_held() -> None:
-    """B293: records are views of their frame, however few of its bytes they are."""
+    """B275: records are views of their frame, however few of its bytes they are."""
     frame = memory_for(50 << 20)
     frames = frame.toreadonly(), memoryview(b"x" * 1000)
     tp = TopicPartition("t", 0)
