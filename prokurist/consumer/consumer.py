@@ -122,7 +122,8 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
             Deserializers(config.key_deserializer, config.value_deserializer),
             most=config.max_poll_records,
             check_crcs=config.check_crcs,
-            memory=config.fetch_buffer_max_bytes,
+            cap=config.fetch_decoded_batch_max_bytes,
+            now=clock.now,
         )
         self._caller = Caller(
             clock,

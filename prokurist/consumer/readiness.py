@@ -79,7 +79,7 @@ class Readiness(Iteration):
             call = self._caller.call("wait_until_ready", timeout)
             wait = ReadyWait(self._obstacles, call)
             found = self._await_records(
-                call, lambda: wait.look(self._caller.now()), look_again=LOOK_AGAIN
+                call, lambda _deadline: wait.look(self._caller.now()), look_again=LOOK_AGAIN
             )
             if found is None:
                 now = self._caller.now()

@@ -248,6 +248,7 @@ class Connection:
                 f"{self.node} refused our greeting: {refused}"
             ) from refused
         self._offered = answer.offered
+        self._network.trust(self.number)
         self._cancel_setup()
         self._move(ConnectionState.READY)
         self._counters.opened += 1
