@@ -365,4 +365,5 @@ def place_of(machinery: Machinery) -> GroupPlace | None:
     group = machinery.group
     if group is None:
         return None
-    return GroupPlace(group.membership.standing, group.coordinator.name)
+    epoch = machinery.enrolment.identity.epoch
+    return GroupPlace(group.membership.standing, epoch, group.coordinator.name)
