@@ -8,6 +8,7 @@ from typing import Final
 
 from prokurist.events.trace import Kind, Level, Side
 
+_connection = partial(Kind, area="connection", side=Side.NETWORK)
 _metadata = partial(Kind, area="metadata", side=Side.NETWORK)
 
 BOOTSTRAP_FAILED: Final = _metadata(
@@ -65,7 +66,28 @@ TOPIC_FOUND: Final = _metadata(
     ends=TOPIC_MISSING,
 )
 
+CONNECTION_REFUSED: Final = _connection(
+    "connection_refused",
+    Level.WARNING,
+    "{node} refuses another connection, for {lane}, and the one for {other} carries its "
+    "requests, which may wait there: {error}. If that lasts, raise the broker's max.connections.per.ip",
+    "The broker closes a further connection of this client, while another one stands. All goes "
+    "on over that, and more slowly: a broker works on one request of a connection at a time.",
+    story="node",
+    patience=5.0,
+)
+CONNECTION_ACCEPTED: Final = _connection(
+    "connection_accepted",
+    Level.WARNING,
+    "{node} accepts a further connection, after {seconds:.0f} s",
+    "The end of `connection_refused`, as loud as its beginning.",
+    story="node",
+    ends=CONNECTION_REFUSED,
+)
+
 OUTAGES: Final = (
+    CONNECTION_REFUSED,
+    CONNECTION_ACCEPTED,
     BOOTSTRAP_FAILED,
     BOOTSTRAP_SUCCEEDED,
     CLUSTER_UNREACHABLE,
