@@ -70,9 +70,11 @@ CONNECTION_REFUSED: Final = _connection(
     "connection_refused",
     Level.WARNING,
     "{node} refuses another connection, for {lane}, and the one for {other} carries its "
-    "requests, which may wait there: {error}. If that lasts, raise the broker's max.connections.per.ip",
-    "The broker closes a further connection of this client, while another one stands. All goes "
-    "on over that, and more slowly: a broker works on one request of a connection at a time.",
+    "requests, which may wait there: {error}. If that lasts, raise the broker's "
+    "max.connections.per.ip",
+    "The broker closes a further connection of this client, while another one stands. All "
+    "goes on over that, and more slowly: a broker works on one request of a connection at a "
+    "time.",
     story="node",
     patience=5.0,
 )

