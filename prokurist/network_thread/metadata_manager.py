@@ -24,27 +24,25 @@ needs any broker asks for `somebody()`.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
 
 from prokurist.errors import KafkaException, RetriableException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
-from prokurist.events.cluster import Cluster, TopicView
+from prokurist.events.cluster import ABSENT, Cluster, TopicView
 from prokurist.events.tellings import LEADERS_MOVED, METADATA_FAILED, REBOOTSTRAPPED
 from prokurist.network_thread.bootstrap import Bootstrap
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.interest import Interest
+from prokurist.network_thread.interruptible import Interruptible
 from prokurist.network_thread.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.outage import Outage
 from prokurist.network_thread.refusals import topic_error
-from prokurist.network_thread.requests import Lane
+from prokurist.network_thread.requests import Answer, Lane
 from prokurist.network_thread.timer import Due, Timer
 from prokurist.network_thread.topic_views import views_of
 from prokurist.network_thread.verdicts import METADATA, Verdict
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
 from prokurist.types import Node, TopicPartition
-
-ABSENT: Final = frozenset({3, 100})
-"""Codes that say of a topic that it is not there, and not only that it has to wait."""
 
 
 class MetadataManager:
@@ -108,6 +106,9 @@ class MetadataManager:
         self._quiet_until = timer.now
         self._quiet: Due | None = None
         self._suspects: set[int] = set()
+        self._attempt: tuple[Node, Interruptible[Answer[MetadataAnswer]]] | None = None
+        self._interrupted: set[int] = set()
+        self._outage = Outage(client.trace, bootstrap.servers)
         self.last_error: KafkaException | None = None
 
     # --- what others ask for ---------------------------------------------------------
@@ -165,14 +166,30 @@ class MetadataManager:
             addresses, when each of them has failed by now.
         """
         self._suspects.add(node.id)
-        return self._bootstrap.failed(node, error)
+        told = self._bootstrap.failed(node, error)
+        if all(each.id in self._suspects for group in self._groups() for each in group):
+            self._outage.goes_on(self.cluster, told)
+        return told
+
+    def doubt(self, node: Node) -> None:
+        """A broker owes another answer: ask others before it, also what it is being asked.
+
+        Once for each broker and question: where all of them are slow, one has to be
+        waited for.
+        """
+        if not self.cluster.nodes.keys() - self._suspects - {node.id}:
+            return
+        self._suspects.add(node.id)
+        if self._attempt is None or node.id in self._interrupted:
+            return
+        asked, attempt = self._attempt
+        if asked.id == node.id:
+            self._interrupted.add(node.id)
+            attempt.interrupt(RetriableException(f"{node} is silent; another broker is asked"))
 
     def _candidates(self) -> list[Node]:
         """Whom to ask: brokers that are known, then bootstrap addresses; no suspects."""
-        known = list(self.cluster.nodes.values())
-        groups = [known] if known else [list(self._bootstrap.nodes)]
-        if known and self._rebootstrap:
-            groups.append(list(self._bootstrap.nodes))
+        groups = self._groups()
         for group in groups:
             fit = [node for node in group if node.id not in self._suspects]
             if fit:
@@ -180,6 +197,14 @@ class MetadataManager:
         # Each of them has failed once: it is everybody's turn again.
         self._suspects.clear()
         return groups[0]
+
+    def _groups(self) -> list[list[Node]]:
+        """The brokers that are known, and the bootstrap addresses where they are of use."""
+        known = list(self.cluster.nodes.values())
+        groups = [known] if known else [list(self._bootstrap.nodes)]
+        if known and self._rebootstrap:
+            groups.append(list(self._bootstrap.nodes))
+        return groups
 
     # --- asking ----------------------------------------------------------------------
 
@@ -221,8 +246,10 @@ class MetadataManager:
                 (),
                 self._create and self._interest.may_create,
             )
+            attempt = Interruptible(self._client.send(node, request, anybody=True))
+            self._attempt = node, attempt
             try:
-                answer = (await self._client.send(node, request, anybody=True)).response
+                answer = (await attempt.outcome).response
             except KafkaException as error:
                 if not error.retriable:
                     raise
@@ -295,6 +322,7 @@ class MetadataManager:
         self.last_error = None
         self._suspects.clear()
         self._bootstrap.answered()
+        self._outage.ended(self.cluster)
         self._client.forget({*self.cluster.nodes, *(each.id for each in self._bootstrap.nodes)})
         self._look_again(older)
         self._refuse()
@@ -359,7 +387,8 @@ class MetadataManager:
         self._age = self._timer.after(self._max_age, "metadata.max.age.ms", self.request_update)
 
     def _asked(self, _nothing: None, error: KafkaException | None) -> None:
-        self._asking = None
+        self._asking = self._attempt = None
+        self._interrupted.clear()
         # After a fatal error too: what is known grows old all the same.
         self._watch_age()
         promise, self._now_asked = self._now_asked, None

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from prokurist.errors import KafkaException, LogTruncationException
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
-from prokurist.events.cluster import Cluster
+from prokurist.events.cluster import ABSENT, Cluster
 from prokurist.events.confirmation import truncated
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
 from prokurist.events.tellings import LOG_TRUNCATED, POSITIONS_RESET, TOPICS_MADE_ANEW
 from prokurist.events.trace import Trace
-from prokurist.network_thread.metadata_manager import ABSENT, MetadataManager
+from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.position_search import Search, narrowing, truncation_of
 from prokurist.network_thread.validation_manager import Check
 from prokurist.network_thread.wire.log_offsets import ListedOffset
@@ -68,8 +68,10 @@ class Outcomes:
         settled = []
         for tp, row in found.items():
             if row.offset is not None and tp in search.left:
-                position = Position(row.offset, row.leader_epoch)
-                self._subscription.settle(search.left[tp], position, row.asked_in)
+                # Without the epoch of the answer: for the end of a log that is the
+                # leader's current one, in which nothing need have been written. Once it
+                # has ended without a record no log knows it any more.
+                self._subscription.settle(search.left[tp], Position(row.offset), row.asked_in)
                 settled.append(tp)
         if settled:
             begins = {tp: found[tp].offset for tp in settled}
