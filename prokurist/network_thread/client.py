@@ -334,6 +334,12 @@ class NetworkClient:
         connection = self._connections.get((node.id, lane))
         return connection is not None and connection.state is ConnectionState.READY
 
+    def has_refused(self, node: Node) -> bool:
+        """Whether the last try to connect to a node's address was refused, and none stands."""
+        to_it = [each for each in self._connections.values() if same_address(each.node, node)]
+        stands = any(each.state is ConnectionState.READY for each in to_it)
+        return not stands and any(each.refused for each in to_it)
+
     def next_chance(self, nodes: Iterable[Node]) -> float:
         """When the first of these nodes may be asked again."""
         moments = [

@@ -60,6 +60,7 @@ class Connection:
         number: Of the present try's socket; -1 where there is none.
         pipeline: What is said on it.
         tried_at: When the last try to connect began.
+        refused: Whether that ended by a refusal, and not by silence.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Connection:
         self._expected: Expected = ()
         self._addresses: deque[SocketAddress] = deque()
         self.tried_at: float = -math.inf
+        self.refused: bool = False
         self._failures = 0
         self._setup_failures = 0
         self._retry_at = -1.0
@@ -249,6 +251,7 @@ class Connection:
             ) from refused
         self._offered = answer.offered
         self._cancel_setup()
+        self.refused = False
         self._move(ConnectionState.READY)
         self._counters.opened += 1
         self._tell(CONNECTION_UP)
@@ -308,6 +311,8 @@ class Connection:
         """Down, against our wish; what is wrong with the broker may be told already."""
         stood = self.state is ConnectionState.READY
         since = self.pipeline.unanswered_since if stood else self.tried_at
+        # While its limit runs, a setup has not ended by silence.
+        self.refused = not stood and self._setup is not None
         self._down()
         self._failures += 1
         pause = self._limits.reconnect.pause(self._failures)
