@@ -125,6 +125,8 @@ class Listeners:
     def _answer(self, step: Step) -> object:
         if step.kind is StepKind.POSITIONS:
             return self._auto.last_of(step.partitions)
+        if step.kind is StepKind.COMMIT:
+            return self._auto.before_rebalance()
         if step.work is not None:
             return self._inside(step.kind.value, step.work)
         partitions = step.partitions

@@ -1,7 +1,7 @@
 """Scenarios of OffsetCommit and OffsetFetch outside of a membership."""
 
-from typing import Any
 import uuid
+from typing import Any
 
 from tests.conformance.sides import Topic
 from tests.conformance.stage import Stage

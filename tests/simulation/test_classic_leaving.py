@@ -133,12 +133,16 @@ def test_a_commit_in_revoked_at_the_end_goes_out_in_a_round_too(way: str) -> Non
 def test_the_last_commit_follows_the_member_into_a_new_generation(*, listener: bool) -> None:
     """B178: the round has ended for the coordinator, and this member does not know it yet."""
     world = World()
-    settings = {
-        "partition_assignment_strategy": "cooperative-sticky",
-        "enable_auto_commit": not listener,
-    }
-    (one,) = joined(world, **settings)
-    other = consumer_in(world, "other", **settings)
+    one, other = (
+        consumer_in(
+            world,
+            name,
+            partition_assignment_strategy="cooperative-sticky",
+            enable_auto_commit=not listener,
+        )
+        for name in ("one", "other")
+    )
+    one.subscribe("orders")
 
     class Committing(Heard):
         def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:

@@ -159,7 +159,7 @@ class Small(Polling):
             self.caller, self.subscription, self._interceptors, enrolment, None
         )
         self._commits = self.commits = Commits(
-            self.caller, self._auto, self._interceptors, enrolment
+            self.caller, self._auto, self._interceptors, enrolment, self.subscription
         )
         self._listeners = Listeners(self.caller, self.background, self._auto, self.subscription)
         stage.rules.append(self._nothing_lies_about)
