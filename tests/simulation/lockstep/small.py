@@ -21,6 +21,7 @@ from prokurist.consumer.polling import Polling
 from prokurist.errors import KafkaException, TimeoutException
 from prokurist.events.application_events import (
     ApplicationEvent,
+    CloseBegins,
     Commit,
     CommitOnce,
     LookUpPositions,
@@ -175,7 +176,7 @@ class Small(Polling):
                 self.calls.withdraw(call)
             case LookUpPositions():
                 self.on_look_up()
-            case Prefetch():
+            case Prefetch() | CloseBegins():
                 pass
             case _:
                 raise AssertionError(event)
