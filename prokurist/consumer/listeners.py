@@ -126,7 +126,8 @@ class Listeners:
         if step.kind is StepKind.POSITIONS:
             return self._auto.last_of(step.partitions)
         if step.kind is StepKind.COMMIT:
-            return self._auto.before_rebalance()
+            self._auto.before_rebalance()
+            return None
         if step.work is not None:
             return self._inside(step.kind.value, step.work)
         partitions = step.partitions
