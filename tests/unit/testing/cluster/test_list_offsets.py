@@ -106,3 +106,11 @@ def test_controls_refuse_what_is_not_there(lab: "Lab") -> None:
     lab.control.create_topic("lonely", replication=1)
     with pytest.raises(ValueError, match="no other broker"):
         lab.control.move_leader(TopicPartition("lonely", 0))
+
+
+def test_the_marker_of_a_transaction_bears_the_clock(lab: "Lab") -> None:
+    """And is found by it, though it is no record that anyone is given."""
+    lab.control.append(ORDERS, b"one", timestamp=5, producer=7)
+    lab.control.end_transaction(ORDERS, 7, committed=True)
+    found = offset(lab, 6)
+    assert (found.error_code, found.offset, found.timestamp) == (0, 1, 100_000)
