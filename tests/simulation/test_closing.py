@@ -82,6 +82,63 @@ def test_all_brokers_dead_and_something_to_commit() -> None:
     assert world.members[0].thread.life is Life.ENDED
 
 
+@pytest.mark.parametrize("auto", [True, False], ids=["auto-commit", "leave alone"])
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_where_every_broker_refuses_close_ends_as_soon_as_that_is_known(
+    protocol: str, *, auto: bool
+) -> None:
+    """B181: within a few back-offs of the default 30 s, and without an exception."""
+    world = World(nodes=3)
+    consumer = world.consumer(fetches=False, group_protocol=protocol, enable_auto_commit=auto)
+    consumer.subscribe(TP.topic)
+    while not consumer.assignment():
+        consumer.poll(0.1)
+    consumer.poll(1.0)
+    for node in (1, 2, 3):
+        world.control.kill(node)
+    began = world.clock.time
+    consumer.close()
+    assert world.clock.time - began < 5.0
+    assert world.members[0].thread.life is Life.ENDED
+
+
+def test_a_broker_that_is_silent_among_others_that_refuse_is_waited_for() -> None:
+    """B180, B181: it may answer yet; once it does, the last offsets are committed."""
+    world = World(nodes=2)
+    consumer = reading(world)
+    consumer.committed(TP)
+    coordinator = world.control.coordinator("g")
+    assert coordinator is not None
+    world.control.kill(3 - coordinator)
+    frozen = world.control.freeze(coordinator)
+    world.at(world.clock.time + 4.0, frozen.undo)
+    began = world.clock.time
+    consumer.close(8.0)
+    assert 4.0 <= world.clock.time - began < 5.0
+    assert committed(world) == 3
+
+
+@pytest.mark.parametrize("what", ["auto", "async"])
+def test_a_look_up_that_comes_too_late_is_not_waited_for(what: str) -> None:
+    """B181: its next attempt lies 30 s away, and the budget is 8 s."""
+    world = World()
+    world.control.fail("FindCoordinator", 15, times=None)
+    consumer = reading(
+        world,
+        enable_auto_commit=what == "auto",
+        retry_backoff_ms=30_000,
+        retry_backoff_max_ms=30_000,
+    )
+    told: list[object] = []
+    if what == "async":
+        consumer.commit_async(None, lambda _, error: told.append(type(error)))
+    world.clock.sleep(0.5)
+    began = world.clock.time
+    consumer.close(8.0)
+    assert world.clock.time - began < 0.1
+    assert told == [errors.RetriableCommitFailedException] * (what == "async")
+
+
 @pytest.mark.parametrize("code", [12, 22, 25, 29, 30])
 def test_a_refused_last_commit_is_logged_and_all_is_closed(
     code: int, caplog: pytest.LogCaptureFixture
