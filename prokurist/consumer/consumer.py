@@ -143,7 +143,9 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
             self._enrolment,
             interval if config.enable_auto_commit else None,
         )
-        self._commits = Commits(self._caller, self._auto, self._interceptors, self._enrolment)
+        self._commits = Commits(
+            self._caller, self._auto, self._interceptors, self._enrolment, self._subscription
+        )
         self._listeners = Listeners(
             self._caller, self._background, self._auto, self._subscription
         )

@@ -178,14 +178,14 @@ class NetworkClient:
 
     def _carrier(self, own: Connection) -> Connection:
         """The connection that carries the requests of one: itself, unless it is refused."""
-        if not own.is_refused:
+        if not own.has_stand_in:
             return own
         other = self._stand_in(own)
         if own.state is not ConnectionState.READY:
             own.try_again()
         elif other is None or not other.pipeline.carries(own.lane):
             # Not before: what was sent earlier is answered earlier.
-            own.is_refused = False
+            own.has_stand_in = False
             self.trace.tell(CONNECTION_ACCEPTED, node=own.node)
             return own
         return other or own
@@ -275,7 +275,7 @@ class NetworkClient:
         other = self._stand_in(connection)
         if other is None:
             return False
-        connection.is_refused = True
+        connection.has_stand_in = True
         lanes = {"lane": connection.lane.value, "other": other.lane.value}
         self.trace.tell(CONNECTION_REFUSED, node=connection.node, error=error, **lanes)
         self._pressing[other] = None
@@ -373,9 +373,15 @@ class NetworkClient:
     def is_ready(self, node: Node, lane: Lane) -> bool:
         """Whether a connection stands on which a request would be written at once."""
         own = self._connections.get((node.id, lane))
-        if own is not None and own.is_refused:
+        if own is not None and own.has_stand_in:
             own = self._stand_in(own)
         return own is not None and own.state is ConnectionState.READY
+
+    def has_refused(self, node: Node) -> bool:
+        """Whether the last try to connect to a node's address was refused, and none stands."""
+        to_it = [each for each in self._connections.values() if same_address(each.node, node)]
+        stands = any(each.state is ConnectionState.READY for each in to_it)
+        return not stands and any(each.refused for each in to_it)
 
     def next_chance(self, nodes: Iterable[Node]) -> float:
         """When the first of these nodes may be asked again."""
@@ -391,7 +397,7 @@ class NetworkClient:
         own = self._connections.get((node.id, Lane.GENERAL))
         if own is None or not same_address(own.node, node):
             return None
-        return (own.is_refused and self._stand_in(own)) or own
+        return (own.has_stand_in and self._stand_in(own)) or own
 
     def release(self, node: Node, lane: Lane) -> None:
         """Close a connection that is not needed for long, unless it is used."""

@@ -63,7 +63,8 @@ class Connection:
         number: Of the present try's socket; -1 where there is none.
         pipeline: What is said on it.
         tried_at: When the last try to connect began.
-        is_refused: Whether the broker refuses it while another connection to it stands.
+        has_stand_in: Whether the broker refuses it while another connection to it stands.
+        refused: Whether the last try ended by a refusal, and not by silence.
     """
 
     def __init__(
@@ -107,7 +108,8 @@ class Connection:
         self._expected: Expected = ()
         self._addresses: deque[SocketAddress] = deque()
         self.tried_at: float = -math.inf
-        self.is_refused: bool = False
+        self.has_stand_in: bool = False
+        self.refused: bool = False
         self._failures = 0
         self._setup_failures = 0
         self._retry_at = -1.0
@@ -261,6 +263,7 @@ class Connection:
         self._offered = answer.offered
         self._network.trust(self.number)
         self._cancel_setup()
+        self.refused = False
         self._move(ConnectionState.READY)
         self._counters.opened += 1
         self._tell(CONNECTION_UP)
@@ -320,6 +323,8 @@ class Connection:
         """Down, against our wish; what is wrong with the broker may be told already."""
         stood = self.state is ConnectionState.READY
         since = self.pipeline.unanswered_since if stood else self.tried_at
+        # While its limit runs, a setup has not ended by silence.
+        self.refused = not stood and self._setup is not None
         self._down()
         self._failures += 1
         pause = self._limits.reconnect.pause(self._failures)

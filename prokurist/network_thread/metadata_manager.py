@@ -210,6 +210,14 @@ class MetadataManager:
             groups.append(list(self._bootstrap.nodes))
         return groups
 
+    @property
+    def all_have_refused(self) -> bool:
+        """Whether every broker and every bootstrap address refuses connections.
+
+        A broker that is silent has not refused: it may answer yet.
+        """
+        return all(self._client.has_refused(each) for group in self._groups() for each in group)
+
     # --- asking ----------------------------------------------------------------------
 
     def poll(self) -> None:

@@ -150,7 +150,7 @@ class ClassicExchange:
             KafkaException: Nobody took the word: the coordinator notices by itself.
         """
         ground = self._ground
-        node = await ground.coordinator.known(call)
+        node = await ground.coordinator.known(call, last=True)
         request = LeaveGroup(ground.group_id, who.member_id, ground.instance_id, reason)
         await ground.client.send(node, request, call=call, lane=Lane.COORDINATOR)
 

@@ -21,6 +21,7 @@ from prokurist.consumer.polling import Polling
 from prokurist.errors import KafkaException, TimeoutException
 from prokurist.events.application_events import (
     ApplicationEvent,
+    CloseBegins,
     Commit,
     CommitOnce,
     LookUpPositions,
@@ -166,7 +167,7 @@ class Small(Polling):
             self.caller, self.subscription, self._interceptors, enrolment, None
         )
         self._commits = self.commits = Commits(
-            self.caller, self._auto, self._interceptors, enrolment
+            self.caller, self._auto, self._interceptors, enrolment, self.subscription
         )
         self._obstacles = NothingInTheWay()  # type: ignore[assignment]
         self._listeners = Listeners(self.caller, self.background, self._auto, self.subscription)
@@ -183,7 +184,7 @@ class Small(Polling):
                 self.calls.withdraw(call)
             case LookUpPositions():
                 self.on_look_up()
-            case Prefetch():
+            case Prefetch() | CloseBegins():
                 pass
             case _:
                 raise AssertionError(event)
