@@ -59,7 +59,7 @@ class WorkloadLife:
         self._leaders: dict[TopicPartition, tuple[int, int]] = {}
         self._events = 0
         self._window = self.world.clock.time
-        self._counted: Counter[int] = Counter()
+        self._counted: Counter[tuple[int, int]] = Counter()
         self._turns = 0
         self._say(repr(self.reader))
 
@@ -149,11 +149,13 @@ class WorkloadLife:
         now, sent = self.world.clock.time, self.reader.sent
         seconds = now - self._window
         if seconds > 0:
-            fresh = {each: sent[each] - self._counted[each] for each in sent}
+            fresh = self.reader.sent_since(self._counted)
             events = None if idle else self._events
             self.reader.thrift.judge(seconds, fresh, events=events)
             turns = self.reader.member.network.turns - self._turns
-            most = TURNS_OF_A_REQUEST * (sum(fresh.values()) + self._events + 10 * seconds)
+            most = TURNS_OF_A_REQUEST * (
+                sum(each.total() for each in fresh.values()) + self._events + 10 * seconds
+            )
             assert turns <= most, f"{turns} turns of the loop in {seconds:.1f} s"
         assert not self.reader.thrift.wrongs, "\n".join(self.reader.thrift.wrongs)
         self._counted, self._events, self._window = sent.copy(), 0, now

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from prokurist import OffsetAndMetadata, SubscriptionPattern, errors
 from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.testing.cluster.apis import by_key
 from prokurist.types import TopicPartition
 from tests.oracles.bounds import Settings
 from tests.oracles.liveness import Liveness
@@ -66,7 +67,7 @@ class Reader:
             self.keys["partition_assignment_strategy"] = pick(("range", "cooperative-sticky"))
         self.paused: set[TopicPartition] = set()
         self.by_hand: set[TopicPartition] = set()
-        self.sent: Counter[int] = Counter()
+        self.sent: Counter[tuple[int, int]] = Counter()
         self.records = 0
         self.consumer: KafkaConsumer
         self.member: Member
@@ -106,10 +107,18 @@ class Reader:
         write = self.member.network.write
 
         def counted(connection: int, frame: bytes) -> None:
-            self.sent[connection] += 1
+            self.sent[connection, int.from_bytes(frame[4:6])] += 1
             write(connection, frame)
 
         self.member.network.write = counted  # type: ignore[method-assign]
+
+    def sent_since(self, before: Counter[tuple[int, int]]) -> dict[int, Counter[str]]:
+        """The requests since a moment by connection, and by kind."""
+        found: dict[int, Counter[str]] = {}
+        for (connection, key), count in self.sent.items():
+            if fresh := count - before[connection, key]:
+                found.setdefault(connection, Counter())[by_key()[key].name] = fresh
+        return found
 
     def end(self, timeout: float) -> None:
         """End it in order."""
