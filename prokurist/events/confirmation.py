@@ -93,8 +93,7 @@ class Confirmation(Assignment):
 
         Args:
             tp: The partition.
-            ticket: Under which the leader was asked, or records fetched; with an older
-                one nothing happens.
+            ticket: Under which the leader was asked; with an older one nothing happens.
             epoch: The last epoch that the leader's log shares with what was read;
                 None for none.
             end_offset: Where that epoch ends in the leader's log; None likewise.
@@ -105,23 +104,11 @@ class Confirmation(Assignment):
         """
         with self._lock:
             state = self._current(tp, ticket)
-            if state is None or state.position is None:
+            if state is None or state.position is None or not state.missing:
                 return None
-            if not state.missing:
-                # What else was fetched under the ticket is of the other log, too.
-                self._renew(state)
-                state.need_validation()
             self._settled += 1
-            if end_offset is not None and end_offset >= state.position.offset:
-                # Only what was fetched ahead is gone, and nothing that was returned.
-                state.validated(leader_epoch)
-                return None
             policy = self._policy_of(state)
             if policy.kind == "none":
-                if state.position.epoch is None:
-                    # Nobody can be asked about it: the next fetch says whether it is in
-                    # the log.
-                    state.validated(leader_epoch)
                 return truncated(tp, state.position.offset, epoch, end_offset)
             if epoch is None or end_offset is None:
                 state.need_reset(policy)

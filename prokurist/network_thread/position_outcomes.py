@@ -68,8 +68,10 @@ class Outcomes:
         settled = []
         for tp, row in found.items():
             if row.offset is not None and tp in search.left:
-                position = Position(row.offset, row.leader_epoch)
-                self._subscription.settle(search.left[tp], position, row.asked_in)
+                # Without the epoch of the answer: for the end of a log that is the
+                # leader's current one, in which nothing need have been written. Once it
+                # has ended without a record no log knows it any more.
+                self._subscription.settle(search.left[tp], Position(row.offset), row.asked_in)
                 settled.append(tp)
         if settled:
             begins = {tp: found[tp].offset for tp in settled}

@@ -26,7 +26,7 @@ from prokurist.network_thread.fetch.session import Asked
 from prokurist.network_thread.fetch.sources import Replicas
 from prokurist.network_thread.refusals import TOPIC_AUTHORIZATION_FAILED, topic_error
 from prokurist.network_thread.verdicts import FETCH, Verdict
-from prokurist.network_thread.wire.fetch import Divergence, FetchAnswer, FetchedPartition
+from prokurist.network_thread.wire.fetch import FetchAnswer, FetchedPartition
 from prokurist.records.implementation import CODEC
 from prokurist.types import Node, TopicPartition
 
@@ -41,6 +41,8 @@ class Outcome:
         entries: For the buffer.
         moved: Whether something was got ahead with: there is more to fetch at once.
         well: Partitions that were answered without an error.
+        redirected: Partitions for which a replica was named in place of records.
+        behind: Partitions whose replica lacks the offset: their leader is asked.
         troubled: Partitions to be fetched again after a pause.
         stale: Whether what we know of the cluster is to blame for some of these.
         leaders: What was said of leaders that are new: their ids and epochs.
@@ -49,6 +51,8 @@ class Outcome:
     entries: list[Entry[Any]] = field(default_factory=list)
     moved: bool = False
     well: list[TopicPartition] = field(default_factory=list)
+    redirected: list[TopicPartition] = field(default_factory=list)
+    behind: list[TopicPartition] = field(default_factory=list)
     troubled: list[TopicPartition] = field(default_factory=list)
     stale: bool = False
     leaders: dict[TopicPartition, tuple[int, int]] = field(default_factory=dict)
@@ -96,7 +100,6 @@ class Judge:
                 continue  # Nobody wants it any more, or ever did.
             match FETCH.of(row.error):
                 case Verdict.DONE:
-                    outcome.well.append(row.partition)
                     self._take(outcome, put, row, held)
                 case Verdict.REFRESH:
                     outcome.stale = True
@@ -107,7 +110,8 @@ class Judge:
                 case Verdict.RETRY | Verdict.NEW_SESSION:
                     outcome.troubled.append(row.partition)
                 case Verdict.OUT_OF_RANGE if self._replicas.forget(row.partition):
-                    outcome.moved = True  # A follower may lag behind: its leader is asked.
+                    outcome.moved = True
+                    outcome.behind.append(row.partition)
                 case Verdict.OUT_OF_RANGE:
                     self._tell_out_of_range(put.wish)
                     self._fail(outcome, put.wish, None)
@@ -118,13 +122,13 @@ class Judge:
 
     def _take(self, outcome: Outcome, put: Asked, row: FetchedPartition, held: Held) -> None:
         wish = put.wish
-        if row.divergence is not None:
-            self._part(put, row.divergence)
-            outcome.moved = True
-            return
         if row.preferred_replica is not None:
             self._replicas.prefer(wish.partition, row.preferred_replica)
             outcome.moved = True
+        if row.preferred_replica is not None and not len(row.records):
+            outcome.redirected.append(wish.partition)
+        else:
+            outcome.well.append(wish.partition)
         end = row.last_stable_offset if self._read_committed else row.high_watermark
         if not len(row.records):
             self._subscription.fetched(wish, None, end=end, start=row.log_start)
@@ -153,20 +157,6 @@ class Judge:
                 held,
                 wish.stop,
             )
-        )
-
-    def _part(self, put: Asked, parted: Divergence) -> None:
-        """The leader's log is not the one that was read.
-
-        Where the user has to hear of it, the next poll has the position confirmed,
-        and that will tell him.
-        """
-        self._subscription.diverged(
-            put.wish.partition,
-            put.wish.ticket,
-            parted.epoch,
-            parted.end_offset,
-            put.question.leader_epoch,
         )
 
     def _refuse(

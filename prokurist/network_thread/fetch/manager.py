@@ -24,6 +24,7 @@ from uuid import UUID
 from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
 from prokurist.events.backoff import Backoff
+from prokurist.events.cluster import Cluster
 from prokurist.events.fetch_buffer import Chunk, FetchBuffer
 from prokurist.events.fetching import Use, Wish
 from prokurist.events.subscription import Subscription
@@ -183,8 +184,10 @@ class FetchManager:
             node = self._replicas.source_of(tp, cluster)
             if node is not None:
                 by_source.setdefault(node, []).append(wish)
-            elif tp.topic not in cluster.topics:
-                # Nobody has asked yet. What has no leader is asked about already.
+            else:
+                # At each back-off, until metadata name a leader: also where they do not
+                # know the partition at all.
+                self._troubles.meet(tp, led)
                 self._metadata.request_update()
         return by_source
 
@@ -233,7 +236,6 @@ class FetchManager:
             wish.position.offset,
             self._limits.partition,
             None if view is None else view.leader_epoch,
-            wish.position.epoch,
         )
 
     def _ids(self, topics: Iterable[str]) -> dict[str, UUID]:
@@ -327,11 +329,30 @@ class FetchManager:
             self._troubles.end(tp)
         for tp in outcome.troubled:
             self._troubles.meet(tp, leadership(cluster, tp))
+        for tp in outcome.behind:
+            self._troubles.pass_on(tp, leadership(cluster, tp))
+        for tp in outcome.redirected:
+            self._redirected(tp, cluster)
         if outcome.stale:
             self._metadata.request_update()
         if outcome.leaders:
             self._metadata.hint(outcome.leaders, answer.nodes)
         self._buffer.put(outcome.entries)
+
+    def _redirected(self, tp: TopicPartition, cluster: Cluster) -> None:
+        """A replica was named: it is asked at once, unless that is in vain.
+
+        It is in vain where metadata lack it, as after its restart, and where the
+        partition has been passed on before and nothing has been fetched since.
+        """
+        led = leadership(cluster, tp)
+        if self._replicas.preferred(tp) not in cluster.nodes:
+            self._metadata.request_update()
+            self._troubles.meet(tp, led)
+        elif self._troubles.has(tp):
+            self._troubles.meet(tp, led)
+        else:
+            self._troubles.pass_on(tp, led)
 
     # --- the end ---------------------------------------------------------------------
 

@@ -58,6 +58,11 @@ class Replicas:
         """The leader has named a replica."""
         self._preferred[tp] = node, self._timer.now + self._lifetime
 
+    def preferred(self, tp: TopicPartition) -> int | None:
+        """The id of the replica that a leader has named."""
+        preferred = self._preferred.get(tp)
+        return None if preferred is None else preferred[0]
+
     def forget(self, tp: TopicPartition) -> bool:
         """Read from the leader again: whether that is another broker."""
         return self._preferred.pop(tp, None) is not None
@@ -87,7 +92,7 @@ class Trouble:
 
     Attributes:
         failures: How often in a row.
-        until: Until when it is left alone.
+        until: Until when it is left alone; in the past where it need not wait.
         leadership: Who led it then; with another leader there is no reason to wait.
     """
 
@@ -120,6 +125,14 @@ class Troubles:
         self._met[tp] = Trouble(failures, until, leadership)
         if self._due is None or until < self._due.at:
             self._watch(until)
+
+    def pass_on(self, tp: TopicPartition, leadership: Leadership) -> None:
+        """A broker has sent a partition to another one, which may be asked at once."""
+        self._met.setdefault(tp, Trouble(0, self._timer.now, leadership))
+
+    def has(self, tp: TopicPartition) -> bool:
+        """Whether a partition has met something since it was last fetched."""
+        return tp in self._met
 
     def waits(self, tp: TopicPartition, leadership: Leadership) -> bool:
         """Whether a partition has to be left alone yet."""

@@ -38,6 +38,9 @@ FIRST_EPOCH: Final = 0
 LAST_EPOCH: Final = -1
 """End the session that is named, and begin none."""
 
+NO_EPOCH: Final = -1
+"""Stands for the epoch of the last record that was fetched."""
+
 IDS_SINCE: Final = 13
 
 
@@ -51,28 +54,12 @@ class FetchQuestion:
         max_bytes: How much of it; a first larger batch passes.
         leader_epoch: The epoch that we believe its leader to be in, by which the
             broker fences a question based on stale metadata.
-        last_epoch: The epoch of the record before the offset, where it is known,
-            by which the broker notices that our logs have parted.
     """
 
     partition: TopicPartition
     offset: int
     max_bytes: int
     leader_epoch: int | None = None
-    last_epoch: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Divergence:
-    """Where what we have read parts from the leader's log.
-
-    Attributes:
-        epoch: The greatest epoch that both have.
-        end_offset: Where the leader's log has its end.
-    """
-
-    epoch: int
-    end_offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +89,6 @@ class FetchedPartition:
         aborted: The aborted transactions among the records, each as its producer's
             id and its first offset; None for whoever reads uncommitted ones.
         preferred_replica: The broker to be asked instead (KIP-392).
-        divergence: Where our logs have parted.
         leader: Who leads it, if another does.
     """
 
@@ -114,7 +100,6 @@ class FetchedPartition:
     log_start: int | None = None
     aborted: tuple[tuple[int, int], ...] | None = None
     preferred_replica: int | None = None
-    divergence: Divergence | None = None
     leader: LeaderHint | None = None
 
 
@@ -147,9 +132,10 @@ class Fetch:
     """What is there from these offsets on?
 
     Left out where a version lacks it: the session (below 7; every fetch is a full
-    one), the believed leader epoch (below 9), the rack (below 11; the leader is
-    read from) and the epoch of the last record (below 12; divergence is found by
-    asking for it).
+    one), the believed leader epoch (below 9) and the rack (below 11; the leader is
+    read from). The epoch of the last record is never sent: it is for replicas, whose
+    logs a leader compares with its own. A consumer's position is compared by
+    OffsetForLeaderEpoch when the leader epoch changes.
 
     Attributes:
         questions: What is wanted; in a session only what is new or has changed.
@@ -244,7 +230,7 @@ def partition_body(partition: int, question: FetchQuestion) -> Body:
         "partition": partition,
         "current_leader_epoch": or_minus_one(question.leader_epoch),
         "fetch_offset": question.offset,
-        "last_fetched_epoch": or_minus_one(question.last_epoch),
+        "last_fetched_epoch": NO_EPOCH,
         "log_start_offset": -1,
         "partition_max_bytes": question.max_bytes,
     }
@@ -252,7 +238,6 @@ def partition_body(partition: int, question: FetchQuestion) -> Body:
 
 def fetched(topic: str, row: Body) -> FetchedPartition:
     """One partition of the answer."""
-    diverging = row.get("diverging_epoch")
     leader = row.get("current_leader")
     aborted = row["aborted_transactions"]
     return FetchedPartition(
@@ -266,9 +251,6 @@ def fetched(topic: str, row: Body) -> FetchedPartition:
         if aborted is None
         else tuple((each["producer_id"], each["first_offset"]) for each in aborted),
         preferred_replica=known(row.get("preferred_read_replica", -1)),
-        divergence=None
-        if diverging is None or diverging["end_offset"] < 0
-        else Divergence(diverging["epoch"], diverging["end_offset"]),
         leader=None
         if leader is None or leader["leader_id"] < 0
         else LeaderHint(leader["leader_id"], leader["leader_epoch"]),

@@ -75,9 +75,9 @@ def test_a_position_without_an_epoch_is_never_doubted() -> None:
     assert subscription.position(A) == 8
 
 
-def fetched_ahead(policy: OffsetReset = LATEST) -> Subscription:
+def fetched_ahead() -> Subscription:
     """A position at offset 8 without an epoch, and records behind it that have one."""
-    subscription = reading(policy, epoch=None)
+    subscription = reading(epoch=None)
     (wish,) = subscription.fetchable()
     assert subscription.fetched(wish, Position(12, 2), leader_epoch=2)
     return subscription
@@ -97,23 +97,22 @@ def test_what_was_fetched_behind_a_position_without_an_epoch() -> None:
     assert subscription.fetchable() == [wish]
 
 
-def test_a_log_cut_back_before_a_position_without_an_epoch() -> None:
-    """B91: nobody can be asked about it; where it lies in the log, the next fetch says."""
-    subscription = fetched_ahead(NONE)
-    error = subscription.diverged(A, state_of(subscription).ticket, 0, 5, 3)
-    assert error is not None
-    assert not subscription.ask_missing()
-    assert [wish.position for wish in subscription.fetchable()] == [Position(8)]
+def doubted(subscription: Subscription) -> int:
+    """Another leader epoch makes the position doubtful: its ticket."""
+    assert subscription.leaders_are({A: 3})
+    return state_of(subscription).ticket
 
 
 def test_a_log_that_was_cut_back_with_a_policy() -> None:
-    """B91: noticed by whoever reads it; what else was fetched is dropped by its ticket."""
+    """B91: reading goes on where the logs part; an answer for an older position is dropped."""
     subscription = reading()
-    ticket = state_of(subscription).ticket
+    valid = state_of(subscription).ticket
+    ticket = doubted(subscription)
+    assert ticket != valid
+    assert subscription.diverged(A, valid, 0, 1, 3) is None
     assert subscription.diverged(A, ticket, 0, 5, 3) is None
     assert subscription.position(A) == 5
     assert subscription.returned().offsets == {A: OffsetAndMetadata(5, "", 0)}
-    assert state_of(subscription).ticket != ticket
     assert not subscription.leaders_are({A: 3})
     assert subscription.diverged(A, ticket, 0, 1) is None
     assert subscription.position(A) == 5
@@ -122,7 +121,7 @@ def test_a_log_that_was_cut_back_with_a_policy() -> None:
 def test_a_log_that_was_cut_back_who_knows_where() -> None:
     """B91: the policy is asked."""
     subscription = reading()
-    assert subscription.diverged(A, state_of(subscription).ticket, None, None) is None
+    assert subscription.diverged(A, doubted(subscription), None, None) is None
     (wanted,) = subscription.wanted()
     assert (wanted.reset, wanted.confirm) == (LATEST, None)
 
@@ -130,7 +129,7 @@ def test_a_log_that_was_cut_back_who_knows_where() -> None:
 def test_a_log_that_was_cut_back_without_a_policy() -> None:
     """B91: the user hears of it, and nothing is read before he has sought elsewhere."""
     subscription = reading(NONE)
-    error = subscription.diverged(A, state_of(subscription).ticket, 0, 5)
+    error = subscription.diverged(A, doubted(subscription), 0, 5)
     assert error is not None
     assert (error.offsets, error.partitions) == ({A: 8}, (A,))
     assert error.divergent_offsets == {A: OffsetAndMetadata(5, "", 0)}

@@ -113,10 +113,11 @@ def test_a_paused_partition_keeps_what_it_has(subscription: Subscription) -> Non
 
 
 def test_a_log_cut_back_behind_what_was_returned(subscription: Subscription) -> None:
-    """Nothing that the user was given is gone: reading goes on there, and nowhere else."""
-    subscription.diverged(TP, wish_of(subscription).ticket, 0, 4, 2)
-    assert wish_of(subscription).position == Position(2, 1)
-    subscription.diverged(TP, wish_of(subscription).ticket, 0, 1, 2)
+    """What was fetched ahead is given up; reading goes on where the logs part."""
+    assert subscription.leaders_are({TP: 2})
+    [wanted] = subscription.wanted()
+    assert wanted.confirm == Position(2, 1)
+    subscription.diverged(TP, wanted.ticket, 0, 1, 2)
     assert wish_of(subscription).position == Position(1, 0)
 
 

@@ -1,7 +1,6 @@
 """Fetch, in which records are walked where they lie."""
 
 from prokurist.network_thread.wire.fetch import (
-    Divergence,
     Fetch,
     FetchAnswer,
     FetchedPartition,
@@ -19,7 +18,7 @@ EXCHANGES = (
         "fetch",
         range(4, 19),
         lambda _: Fetch(
-            questions=(FetchQuestion(ORDERS, 42, 1 << 20, 6, 5),),
+            questions=(FetchQuestion(ORDERS, 42, 1 << 20, 6),),
             forgotten=(TopicPartition("orders", 4), TopicPartition("orders", 5)),
             topic_ids={"orders": ID},
             session_id=77,
@@ -49,7 +48,7 @@ EXCHANGES = (
                             "partition": 3,
                             "current_leader_epoch": 6,
                             "fetch_offset": 42,
-                            "last_fetched_epoch": 5,
+                            "last_fetched_epoch": -1,
                             "log_start_offset": -1,
                             "partition_max_bytes": 1 << 20,
                             "replica_directory_id": None,
@@ -78,7 +77,7 @@ EXCHANGES = (
                             "high_watermark": 50,
                             "last_stable_offset": 48,
                             "log_start_offset": 7,
-                            "diverging_epoch": {"epoch": 4, "end_offset": 40},
+                            "diverging_epoch": {"epoch": -1, "end_offset": -1},
                             "current_leader": {"leader_id": 2, "leader_epoch": 7},
                             "snapshot_id": {"end_offset": -1, "epoch": -1},
                             "aborted_transactions": ({"producer_id": 900, "first_offset": 44},),
@@ -103,7 +102,6 @@ EXCHANGES = (
                     log_start=since(5, v, 7),
                     aborted=((900, 44),),
                     preferred_replica=since(11, v, 5),
-                    divergence=since(12, v, Divergence(4, 40)),
                     leader=since(12, v, LeaderHint(2, 7)),
                 ),
             ),
