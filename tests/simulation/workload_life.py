@@ -17,7 +17,7 @@ from tests.simulation.world import World
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-QUIET: Final = 8.0
+QUIET: Final = 6.0
 """Seconds that the reader is left without anything to do at the end of each life."""
 
 WINDOW: Final = 2.0
@@ -87,17 +87,19 @@ class WorkloadLife:
     def rest(self) -> None:
         """Undo what was broken, read what is left, and leave the reader without work."""
         self.happens(self._mend)
-        bound = self.reader.liveness.bound(self.world.clock.time)
-        self.poll(bound + STEP)
+        self._read_all()
         for tp in self.topics.partitions():
             self.happens(lambda tp=tp: self.topics.write(tp, 1))  # type: ignore[misc]
-        self.poll(2.0)
-        left = {tp: each for tp, each in self.reader.due().items() if each is not None}
-        if left:
-            self.poll(bound + STEP)
+        self._read_all()
         self._close_window(idle=False)
         self.poll(QUIET, idle=True)
         self.reader.end(5.0)
+
+    def _read_all(self) -> None:
+        """Poll until nothing is due, or the oracle has found what is overdue."""
+        self.poll(2 * STEP)
+        while self.reader.is_owed():
+            self.poll(STEP)
 
     def _mend(self) -> None:
         self.control.heal()
@@ -123,7 +125,11 @@ class WorkloadLife:
         self.reader.look()
 
     def _standing(self) -> dict[TopicPartition, tuple[int, int]]:
-        return {tp: self.control.leader(tp) for tp in self.topics.partitions()}
+        return {
+            TopicPartition(topic.name, each.index): (each.leader, each.epoch)
+            for topic in self.world.cluster.state.topics.values()
+            for each in topic.partitions
+        }
 
     def broker_changed(self, node: int) -> None:
         """A broker stopped or came back: who searches, and who reads from it, begins anew."""

@@ -19,7 +19,7 @@ from tests.simulation.world import Member, World
 
 WAYS: Final = ("assign", "assign", "names", "names", "pattern", "broker pattern")
 HEARTBEAT: Final = 3.0
-STEP: Final = 0.25
+STEP: Final = 0.5
 """The longest poll, in seconds."""
 
 EVERYTHING: Final = "orders|audit"
@@ -55,7 +55,7 @@ class Reader:
             "client_rack": rack,
             "enable_auto_commit": lot.random() < 0.7,
             "auto_commit_interval_ms": pick((1_000, 5_000)),
-            "fetch_max_wait_ms": pick((500, 1_000)),
+            "fetch_max_wait_ms": pick((500, 1_500)),
             "request_timeout_ms": pick((2_000, 5_000)),
             "socket_connection_setup_timeout_ms": 1_000,
             "retry_backoff_max_ms": pick((400, 1_000)),
@@ -207,14 +207,18 @@ class Reader:
             book = self.topics.books.get(tp)
             if book is None:
                 continue
-            leader, _ = self.world.control.leader(tp)
-            broker = state.brokers.get(leader)
+            broker = state.brokers.get(state.topics[tp.topic].partitions[tp.partition].leader)
             if broker is None or not broker.running or broker.frozen:
                 continue
             if not book.starts and self.liveness.settled(tp, self.world.clock.time):
                 settle(book)
             found[tp] = book.left()
         return found
+
+    def is_owed(self) -> bool:
+        """Whether something is due, or may be as soon as a position is known."""
+        due = self.due()
+        return any(each is not None or not self.topics.books[tp].starts for tp, each in due.items())
 
     def look(self) -> None:
         """Judge what is due now."""
