@@ -20,7 +20,7 @@ from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.operation import Withdrawn
 from prokurist.network_thread.refusals import UNKNOWN_TOPIC_ID, offsets_error, topics_of
 from prokurist.network_thread.requests import Lane
-from prokurist.network_thread.shared_lookups import SharedLookups
+from prokurist.network_thread.shared_lookups import SharedLookups, Taker
 from prokurist.network_thread.stamps import Stamps
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.verdicts import (
@@ -214,13 +214,23 @@ class CommitManager:
         raise commit_failed(refusal) if verdict is Verdict.RENEW else refusal
 
     async def committed(
-        self, call: Call, partitions: tuple[TopicPartition, ...]
+        self,
+        call: Call,
+        partitions: tuple[TopicPartition, ...],
+        taker: Taker | None = None,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Look up what is committed; None for a partition without a commit."""
-        return await self._lookups.look_up(call, partitions)
+        """Look up what is committed; None for a partition without a commit.
+
+        Args:
+            call: For whom.
+            partitions: Of which partitions.
+            taker: Is given what each answer tells; one for all of them may be long in
+                coming, while a transaction is open.
+        """
+        return await self._lookups.look_up(call, partitions, taker)
 
     async def _look_up(
-        self, call: Call, partitions: frozenset[TopicPartition]
+        self, call: Call, partitions: frozenset[TopicPartition], told: Taker
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         found: dict[TopicPartition, OffsetAndMetadata | None] = {}
         left = set(partitions)
@@ -250,6 +260,7 @@ class CommitManager:
             else:
                 response = answer.response
                 failed = {tp: response.error for tp in left if response.error}
+                new: dict[TopicPartition, OffsetAndMetadata | None] = {}
                 for row in response.committed:
                     if row.partition not in left or failed.get(row.partition):
                         continue
@@ -257,11 +268,13 @@ class CommitManager:
                         failed[row.partition] = row.error
                     else:
                         left.discard(row.partition)
-                        found[row.partition] = (
+                        new[row.partition] = (
                             None
                             if row.offset is None
                             else OffsetAndMetadata(row.offset, row.metadata, row.leader_epoch)
                         )
+                found.update(new)
+                told(new)
                 await self._recover(
                     call,
                     OFFSET_FETCH,

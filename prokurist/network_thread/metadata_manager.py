@@ -34,9 +34,10 @@ from prokurist.events.tellings import LEADERS_MOVED, METADATA_FAILED, REBOOTSTRA
 from prokurist.network_thread.bootstrap import Bootstrap
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.interest import Interest
+from prokurist.network_thread.interruptible import Interruptible
 from prokurist.network_thread.operation import Operation, Promise, Withdrawn
 from prokurist.network_thread.refusals import topic_error
-from prokurist.network_thread.requests import Lane
+from prokurist.network_thread.requests import Answer, Lane
 from prokurist.network_thread.timer import Due, Timer
 from prokurist.network_thread.topic_views import views_of
 from prokurist.network_thread.verdicts import METADATA, Verdict
@@ -108,6 +109,8 @@ class MetadataManager:
         self._quiet_until = timer.now
         self._quiet: Due | None = None
         self._suspects: set[int] = set()
+        self._attempt: tuple[Node, Interruptible[Answer[MetadataAnswer]]] | None = None
+        self._interrupted: set[int] = set()
         self.last_error: KafkaException | None = None
 
     # --- what others ask for ---------------------------------------------------------
@@ -167,6 +170,22 @@ class MetadataManager:
         self._suspects.add(node.id)
         return self._bootstrap.failed(node, error)
 
+    def doubt(self, node: Node) -> None:
+        """A broker owes another answer: ask others before it, also what it is being asked.
+
+        Once for each broker and question: where all of them are slow, one has to be
+        waited for.
+        """
+        if not self.cluster.nodes.keys() - self._suspects - {node.id}:
+            return
+        self._suspects.add(node.id)
+        if self._attempt is None or node.id in self._interrupted:
+            return
+        asked, attempt = self._attempt
+        if asked.id == node.id:
+            self._interrupted.add(node.id)
+            attempt.interrupt(RetriableException(f"{node} is silent; another broker is asked"))
+
     def _candidates(self) -> list[Node]:
         """Whom to ask: brokers that are known, then bootstrap addresses; no suspects."""
         known = list(self.cluster.nodes.values())
@@ -221,8 +240,10 @@ class MetadataManager:
                 (),
                 self._create,
             )
+            attempt = Interruptible(self._client.send(node, request, anybody=True))
+            self._attempt = node, attempt
             try:
-                answer = (await self._client.send(node, request, anybody=True)).response
+                answer = (await attempt.outcome).response
             except KafkaException as error:
                 if not error.retriable:
                     raise
@@ -359,7 +380,8 @@ class MetadataManager:
         self._age = self._timer.after(self._max_age, "metadata.max.age.ms", self.request_update)
 
     def _asked(self, _nothing: None, error: KafkaException | None) -> None:
-        self._asking = None
+        self._asking = self._attempt = None
+        self._interrupted.clear()
         # After a fatal error too: what is known grows old all the same.
         self._watch_age()
         promise, self._now_asked = self._now_asked, None

@@ -10,7 +10,8 @@ from typing import Final, TypeAlias
 
 from prokurist.events.application_events import Edge
 from prokurist.events.call import Call
-from prokurist.network_thread.leaders import Heard, Leaders, Taker, judged
+from prokurist.network_thread.inquiries import Heard, Taker, judged
+from prokurist.network_thread.leaders import Leaders
 from prokurist.network_thread.verdicts import LIST_OFFSETS, Verdict
 from prokurist.network_thread.wire.log_offsets import (
     ListedOffset,
@@ -88,7 +89,7 @@ class OffsetsManager:
 
 
 class OffsetInquiry:
-    """Which offset does each log have at a moment? See `leaders.Inquiry`."""
+    """Which offset does each log have at a moment? See `Inquiry`."""
 
     api: str = LIST_OFFSETS.api
 
@@ -99,7 +100,7 @@ class OffsetInquiry:
     def request(
         self, epochs: Mapping[TopicPartition, int | None], seconds: float
     ) -> ListOffsets:
-        """See `leaders.Inquiry`."""
+        """See `Inquiry`."""
         return ListOffsets(
             tuple(OffsetQuestion(tp, self._moments[tp], epoch) for tp, epoch in epochs.items()),
             self._read_committed,
@@ -112,7 +113,7 @@ class OffsetInquiry:
         answer: ListOffsetsAnswer,
         node: Node,
     ) -> Heard[ListedOffset]:
-        """See `leaders.Inquiry`."""
+        """See `Inquiry`."""
 
         def worth(row: ListedOffset, verdict: Verdict) -> ListedOffset | None:
             moment, asked_in = self._moments[row.partition], epochs[row.partition]
@@ -125,7 +126,7 @@ class OffsetInquiry:
         return judged(LIST_OFFSETS, epochs, answer.offsets, node, worth)
 
     def unasked(self, tp: TopicPartition, epoch: int | None) -> ListedOffset | None:
-        """See `leaders.Inquiry`: nothing stands for an offset."""
+        """See `Inquiry`: nothing stands for an offset."""
 
 
 def is_whole(moment: int, row: ListedOffset) -> bool:

@@ -14,8 +14,9 @@ from prokurist.errors import (
     NoOffsetForPartitionException,
 )
 from prokurist.events.assignment import Wanted
-from prokurist.network_thread.leaders import RowT
+from prokurist.network_thread.inquiries import RowT
 from prokurist.network_thread.operation import Promise
+from prokurist.network_thread.pieces import Pieces
 from prokurist.network_thread.shared_call import SharedCall
 from prokurist.network_thread.wire.log_offsets import ListedOffset
 from prokurist.types import OffsetAndMetadata, TopicPartition, named
@@ -30,11 +31,13 @@ class Search:
     Attributes:
         call: Its deadline and its ledger.
         left: What has not been found yet.
+        pieces: The stages that are on their way.
     """
 
     def __init__(self, call: SharedCall, wanted: Iterable[Wanted]) -> None:
         self.call = call
         self.left: dict[TopicPartition, Wanted] = {each.partition: each for each in wanted}
+        self.pieces: Pieces = Pieces()
         self._ends: dict[TopicPartition, Promise[None]] = {}
 
     @property
@@ -85,7 +88,7 @@ def kind_of(wanted: Wanted) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Taking(Generic[RowT]):
-    """Takes what leaders find, as their answers come; see `leaders.Taker`."""
+    """Takes what leaders find, as their answers come; see `Taker`."""
 
     take: Callable[[Mapping[TopicPartition, RowT]], None]
     wants: Callable[[TopicPartition], bool]

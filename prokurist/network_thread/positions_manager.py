@@ -4,6 +4,8 @@ Thread: the network thread alone. Each look-up is one operation in the backgroun
 with a deadline of its own: what the group has committed, which the leaders confirm,
 and where that says nothing, what the policy says, by the leaders.
 
+- Each partition goes through these stages by itself. One whose leader is away or silent,
+  or for which the group has no stable answer yet, holds up no other.
 - One look-up serves all who wait: a partition is never looked up twice at once.
 - What a `poll` has asked for goes on after that poll, until its own deadline. What
   only `position` has asked for ends with the last one who waits for it.
@@ -15,7 +17,7 @@ and where that says nothing, what the policy says, by the leaders.
   what has to be confirmed.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -204,25 +206,71 @@ class PositionsManager:
 
     async def _work(self, search: Search) -> None:
         try:
-            await self._by_group(search)
-            await self._by_leaders(search)
-            await self._by_policy(search)
-        except Withdrawn:
-            raise
-        except KafkaException as error:
-            self._outcomes.refuse(search, tuple(search.left), error)
+            self._go_on(search, tuple(search.left))
+            await search.pieces.ended()
         finally:
             self._outcomes.give_up(search)
 
-    async def _by_group(self, search: Search) -> None:
-        """What the group has committed; what it has not is left to the policy."""
-        new = [tp for tp, wanted in search.left.items() if kind_of(wanted) is Kind.GROUP]
-        found: Mapping[TopicPartition, OffsetAndMetadata | None] = dict.fromkeys(new)
-        commits = self._commits
-        if commits is not None and new:
-            found = await self._without_refused(
-                search, new, lambda tps: self._committed(search, commits, tps)
+    def _go_on(
+        self, search: Search, partitions: Iterable[TopicPartition], after: Kind | None = None
+    ) -> None:
+        """Begin the next stage of some partitions, whatever the others wait for.
+
+        Args:
+            search: The search that they are of.
+            partitions: Which; those that are found, or in the same stage yet, are left out.
+            after: The stage that has just answered for them; None for none.
+        """
+        stages: dict[Kind, list[TopicPartition]] = {}
+        for tp in partitions:
+            wanted = search.left.get(tp)
+            if wanted is not None and kind_of(wanted) is not after:
+                stages.setdefault(kind_of(wanted), []).append(tp)
+        for kind, part in stages.items():
+            work = {
+                Kind.GROUP: self._by_group,
+                Kind.LEADER: self._by_leaders,
+                Kind.POLICY: self._by_policy,
+            }[kind]
+            search.pieces.begin(
+                self._stage(search, kind, part, work(search, part)),
+                f"positions by {kind.value}",
             )
+
+    async def _stage(
+        self,
+        search: Search,
+        kind: Kind,
+        partitions: Iterable[TopicPartition],
+        work: Coroutine[Any, Any, None],
+    ) -> None:
+        """Do the work of a stage; its error concerns those that are in that stage yet."""
+        try:
+            await work
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            stuck = [
+                tp
+                for tp in partitions
+                if (wanted := search.left.get(tp)) is not None and kind_of(wanted) is kind
+            ]
+            self._outcomes.refuse(search, stuck, error)
+
+    async def _by_group(self, search: Search, partitions: list[TopicPartition]) -> None:
+        """What the group has committed; what it has not is left to the policy."""
+        commits = self._commits
+        if commits is None:
+            self._take_committed(search, dict.fromkeys(partitions))
+            return
+        await self._without_refused(
+            search, partitions, lambda tps: self._committed(search, commits, tps)
+        )
+
+    def _take_committed(
+        self, search: Search, found: Mapping[TopicPartition, OffsetAndMetadata | None]
+    ) -> None:
+        """The group has answered for some partitions."""
         self._outcomes.settle_committed(
             search,
             {
@@ -237,11 +285,12 @@ class PositionsManager:
         ]
         if policy.kind == "none" and none:
             self._outcomes.refuse(search, none, no_offset(none))
-            return
+            none = []
         for tp in none:
             wanted = search.left[tp]
             if self._subscription.need_reset(wanted, policy):
                 search.left[tp] = replace(wanted, reset=policy)
+        self._go_on(search, found, after=Kind.GROUP)
 
     async def _committed(
         self, search: Search, commits: CommitManager, partitions: tuple[TopicPartition, ...]
@@ -254,7 +303,11 @@ class PositionsManager:
         failures = 0
         while True:
             try:
-                return await commits.committed(search.call, partitions)
+                return await commits.committed(
+                    search.call,
+                    partitions,
+                    lambda found: self._take_committed(search, found),
+                )
             except UnknownMemberIdException:
                 if self._subscription.subscribed is None:
                     raise
@@ -263,17 +316,19 @@ class PositionsManager:
             if not any(self._outcomes.wants(search, tp) for tp in partitions):
                 return {}
 
-    async def _by_leaders(self, search: Search) -> None:
+    async def _by_leaders(self, search: Search, partitions: list[TopicPartition]) -> None:
         """Have positions confirmed; where a log was cut back, the policy says what follows."""
         unconfirmed = {
             tp: wanted.confirm
-            for tp, wanted in search.left.items()
-            if wanted.confirm is not None
+            for tp in partitions
+            if (wanted := search.left.get(tp)) is not None and wanted.confirm is not None
         }
-        taking: Taking[Check] = Taking(
-            lambda checks: self._outcomes.settle_checks(search, checks),
-            lambda tp: self._outcomes.wants(search, tp),
-        )
+
+        def take(checks: Mapping[TopicPartition, Check]) -> None:
+            self._outcomes.settle_checks(search, checks)
+            self._go_on(search, checks, after=Kind.LEADER)
+
+        taking: Taking[Check] = Taking(take, lambda tp: self._outcomes.wants(search, tp))
         await self._without_refused(
             search,
             unconfirmed,
@@ -282,22 +337,35 @@ class PositionsManager:
             ),
         )
 
-    async def _by_policy(self, search: Search) -> None:
+    async def _by_policy(self, search: Search, partitions: list[TopicPartition]) -> None:
         """What the leaders say of beginnings, ends and times."""
         questions = {
             tp: self._moment(wanted.reset)
-            for tp, wanted in search.left.items()
-            if wanted.reset is not None
+            for tp in partitions
+            if (wanted := search.left.get(tp)) is not None and wanted.reset is not None
         }
-        await self._listed(search, questions, self._taking(search))
-        # By time, and no record is that young: reading goes on with the next one that
-        # is written. The end is asked for first and the time once more after it: a
-        # record written in between is found by one of the two.
-        old = {tp: moment for tp, moment in questions.items() if tp in search.left}
-        if not old:
-            return
-        ends = await self._listed(search, dict.fromkeys(old, int(Moment.LATEST)))
-        await self._listed(search, {tp: old[tp] for tp in ends}, self._taking(search))
+
+        def take(found: Mapping[TopicPartition, ListedOffset]) -> None:
+            self._outcomes.settle_listed(search, found)
+            young = {tp: questions[tp] for tp in found if tp in search.left}
+            if young:
+                work = self._by_end(search, young)
+                search.pieces.begin(
+                    self._stage(search, Kind.POLICY, young, work), "positions by time"
+                )
+
+        await self._listed(
+            search, questions, Taking(take, lambda tp: self._outcomes.wants(search, tp))
+        )
+
+    async def _by_end(self, search: Search, questions: Mapping[TopicPartition, int]) -> None:
+        """By time, and no record is that young: reading goes on with the next one written.
+
+        The end is asked for first and the time once more after it: a record written in
+        between is found by one of the two.
+        """
+        ends = await self._listed(search, dict.fromkeys(questions, int(Moment.LATEST)))
+        await self._listed(search, {tp: questions[tp] for tp in ends}, self._taking(search))
         self._outcomes.settle_listed(search, ends)
 
     def _taking(self, search: Search) -> Taking[ListedOffset]:

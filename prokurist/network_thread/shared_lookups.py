@@ -21,7 +21,12 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 Committed: TypeAlias = dict[TopicPartition, OffsetAndMetadata | None]
 
-Asking: TypeAlias = Callable[[Call, frozenset[TopicPartition]], Coroutine[Any, Any, Committed]]
+Taker: TypeAlias = Callable[[Committed], None]
+"""Is given what one answer tells."""
+
+Asking: TypeAlias = Callable[
+    [Call, frozenset[TopicPartition], Taker], Coroutine[Any, Any, Committed]
+]
 
 
 class LookUp:
@@ -30,6 +35,12 @@ class LookUp:
     def __init__(self, now: float) -> None:
         self.call: SharedCall = SharedCall("committed", now, NEVER)
         self.answer: Promise[Committed] | None = None
+        self.takers: list[Taker] = []
+
+    def told(self, found: Committed) -> None:
+        """One answer has come."""
+        for take in tuple(self.takers):
+            take(found)
 
     def __repr__(self) -> str:
         return f"LookUp({self.call})"
@@ -48,8 +59,15 @@ class SharedLookups:
         self._timer = timer
         self._joinable: dict[frozenset[TopicPartition], LookUp] = {}
 
-    async def look_up(self, call: Call, partitions: tuple[TopicPartition, ...]) -> Committed:
+    async def look_up(
+        self, call: Call, partitions: tuple[TopicPartition, ...], taker: Taker | None = None
+    ) -> Committed:
         """What is committed for some partitions.
+
+        Args:
+            call: For whom.
+            partitions: Which.
+            taker: Is given what each answer tells, as it comes.
 
         Raises:
             KafkaException: What the look-up has met, for all who share it.
@@ -59,13 +77,19 @@ class SharedLookups:
         if mine is None or mine.call.was_written:
             mine = self._joinable[wanted] = LookUp(self._timer.now)
         mine.call.follow(call, self._timer.now)
+        if taker is not None:
+            mine.takers.append(taker)
         try:
             if mine.answer is None:
                 # Followed first: the ledger hears of its first steps, too.
-                mine.answer = begin(self._ask(mine.call, wanted), "a look-up of offsets")
+                mine.answer = begin(
+                    self._ask(mine.call, wanted, mine.told), "a look-up of offsets"
+                )
             found = await mine.answer
         finally:
             mine.call.leave_alone(call)
+            if taker is not None:
+                mine.takers.remove(taker)
             if not mine.call.is_followed and self._joinable.get(wanted) is mine:
                 del self._joinable[wanted]
         return {tp: found[tp] for tp in partitions}

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from prokurist.errors import RetriableException
 from prokurist.events.call import Call
 from prokurist.events.partition_state import Position
-from prokurist.network_thread.leaders import Heard, Leaders, Taker, judged
+from prokurist.network_thread.inquiries import Heard, Taker, judged
+from prokurist.network_thread.leaders import Leaders
 from prokurist.network_thread.verdicts import OFFSET_FOR_LEADER_EPOCH, Verdict
 from prokurist.network_thread.wire.log_offsets import (
     EpochEnd,
@@ -80,7 +81,7 @@ class ValidationManager:
 
 
 class EpochInquiry:
-    """Where does the epoch of the record before each position end? See `leaders.Inquiry`."""
+    """Where does the epoch of the record before each position end? See `Inquiry`."""
 
     api: str = OFFSET_FOR_LEADER_EPOCH.api
 
@@ -91,7 +92,7 @@ class EpochInquiry:
     def request(
         self, epochs: Mapping[TopicPartition, int | None], seconds: float
     ) -> OffsetForLeaderEpoch:
-        """See `leaders.Inquiry`."""
+        """See `Inquiry`."""
         del seconds  # The protocol has no room for them here.
         return OffsetForLeaderEpoch(
             tuple(EpochQuestion(tp, self._epoch(tp), epoch) for tp, epoch in epochs.items())
@@ -109,7 +110,7 @@ class EpochInquiry:
         answer: OffsetForLeaderEpochAnswer,
         node: Node,
     ) -> Heard[Check]:
-        """See `leaders.Inquiry`."""
+        """See `Inquiry`."""
         rows = [
             Check(end.partition, end.error, epochs.get(end.partition), end)
             for end in answer.ends
@@ -136,7 +137,7 @@ class EpochInquiry:
         return behind and tp not in self._doubted and not check.confirms(self._positions[tp])
 
     def unasked(self, tp: TopicPartition, epoch: int | None) -> Check | None:
-        """See `leaders.Inquiry`: the position counts as it is (B92)."""
+        """See `Inquiry`: the position counts as it is (B92)."""
         return Check(tp, 0, epoch, None)
 
 

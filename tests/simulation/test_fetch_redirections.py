@@ -104,7 +104,7 @@ def test_a_follower_that_refuses_and_is_named_again(code: int) -> None:
 
 
 def test_a_replica_that_metadata_lack() -> None:
-    """B110: metadata are asked for at each back-off until they know it, and so is the leader."""
+    """B110: metadata, and the leader, are asked once for each back-off until it is known."""
     world = in_racks()
     with reader(world, client_rack="east") as consumer:
         metadata = world.members[0].machinery.metadata

@@ -36,6 +36,7 @@ from prokurist.network_thread.fetch.session import Asked, Terms
 from prokurist.network_thread.fetch.sources import Replicas, Source, Troubles, leadership
 from prokurist.network_thread.metadata_manager import MetadataManager
 from prokurist.network_thread.operation import Operation, Withdrawn
+from prokurist.network_thread.overdue import OverdueAnswer
 from prokurist.network_thread.requests import Lane
 from prokurist.network_thread.timer import Timer
 from prokurist.network_thread.verdicts import FETCH, Verdict
@@ -250,6 +251,7 @@ class FetchManager:
         began = self._timer.now
         terms = self._limits.terms
         self.attending.sent(source.node, connected=self._is_connected(source))
+        overdue = OverdueAnswer(self._metadata, self._timer, source.node, wait=terms.max_wait)
         try:
             answer = await self._client.send(
                 source.node,
@@ -265,6 +267,8 @@ class FetchManager:
         else:
             self.attending.answered(source.node)
             well = self._take(source, answer.response, self._timer.now - began)
+        finally:
+            overdue.end()
         self._background.nudge()
         if not well:
             await self._timer.sleep(
