@@ -196,6 +196,9 @@ class Reader:
         """Commit as other clients and admin tools do."""
         with suppress(errors.KafkaException):
             self.consumer.commit_sync({tp: OffsetAndMetadata(offset)}, timeout=1.0)
+        book = self.topics.books[tp]
+        if book.starts and not self.liveness.settled(tp, self.world.clock.time):
+            book.starts |= {offset}  # A look-up that is under way may find it.
 
     # --- what is owed ----------------------------------------------------------------------
 
