@@ -1,8 +1,8 @@
 """One partition's log: batches in order, and the epochs they were written in.
 
 Invariants: offsets rise; `start <= end`; an epoch begins where the one before it
-ended; everything below `end` is replicated (the model does it at once, so high
-watermark and log end are one number); below `stable_end` no transaction is open.
+ended; below `stable_end` no transaction is open. `epochs` has the epochs with records,
+which every complete copy knows; what a leader knows beyond them is the partition's.
 
 Thread: whoever drives the model; the log itself has no lock.
 """
@@ -14,9 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from prokurist.testing.cluster.batches import Batch
-
-UNDEFINED = -1
-"""What Kafka writes for "no such epoch", "no such offset", "no such timestamp"."""
+from prokurist.testing.cluster.epochs import EpochCache
 
 
 class Found(NamedTuple):
@@ -25,13 +23,6 @@ class Found(NamedTuple):
     offset: int
     timestamp: int
     leader_epoch: int
-
-
-class EpochEnd(NamedTuple):
-    """Where an epoch ended."""
-
-    epoch: int
-    end_offset: int
 
 
 class Log:
@@ -43,18 +34,19 @@ class Log:
         self.batches: list[Batch] = []
         self.start: int = 0
         self.end: int = 0
-        self.epochs: list[tuple[int, int]] = [(0, 0)]  # epoch, first offset
+        self.epochs: EpochCache = EpochCache()
         self.open: dict[int, int] = {}  # transactions: producer, first offset
         self.aborted: list[tuple[int, int, int]] = []  # producer, first and last offset
 
     def __repr__(self) -> str:
         span = f"{self.start} to {self.end}"
-        return f"Log({span}, {len(self.batches)} batches, epoch {self.epochs[-1][0]})"
+        return f"Log({span}, {len(self.batches)} batches, {self.epochs})"
 
     def append(self, batch: Batch, epoch: int) -> Batch:
         """Put a batch at the end; it gets its offsets here."""
         kept = batch.appended_at(self.end, epoch)
         self.batches.append(kept)
+        self.epochs.assign(epoch, kept.base_offset)
         self.end = kept.last_offset + 1
         if kept.is_transactional and not kept.is_control:
             self.open.setdefault(kept.producer_id, kept.base_offset)
@@ -75,13 +67,6 @@ class Log:
     def aborted_from(self, offset: int) -> list[tuple[int, int]]:
         """The aborted transactions that reach beyond an offset: producer, first offset."""
         return [(producer, first) for producer, first, last in self.aborted if last >= offset]
-
-    def begin_epoch(self, epoch: int) -> None:
-        """A leader was elected: what is appended from now on is its."""
-        # As in Kafka no trace is left of epochs in which nothing was written, nor of
-        # those that an older one, elected by accident, overrules.
-        self.epochs = [each for each in self.epochs if each[0] < epoch and each[1] < self.end]
-        self.epochs.append((epoch, self.end))
 
     def read(
         self, offset: int, max_bytes: int, *, at_least_one: bool, upto: int | None = None
@@ -114,23 +99,11 @@ class Log:
         """The record with the latest timestamp, the first of equals."""
         return max(self._records(), key=lambda each: each.timestamp, default=None)
 
-    def epoch_at(self, offset: int) -> int:
-        """The epoch that an offset was, or will be, written in."""
-        return next((epoch for epoch, first in reversed(self.epochs) if first <= offset), 0)
-
-    def epoch_end(self, epoch: int) -> EpochEnd:
-        """Where the newest epoch up to the asked one ended, as Kafka answers it."""
-        if epoch > self.epochs[-1][0] or epoch < 0:
-            return EpochEnd(UNDEFINED, UNDEFINED)
-        later = [first for known, first in self.epochs if known > epoch]
-        upto = [known for known, _ in self.epochs if known <= epoch]
-        return EpochEnd(upto[-1] if upto else epoch, later[0] if later else self.end)
-
     def truncate(self, end: int) -> None:
         """Forget everything from an offset on, as an unclean election does."""
         self.batches = [each for each in self.batches if each.last_offset < end]
         self.end = max(self.start, min(end, self.end))
-        self.epochs = [each for each in self.epochs if each[1] < end] or self.epochs[:1]
+        self.epochs.truncate(self.end)
 
     def delete_before(self, offset: int) -> None:
         """Forget everything below an offset, as retention does."""

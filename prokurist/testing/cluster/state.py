@@ -18,7 +18,6 @@ from prokurist.testing.cluster.fetch_sessions import FetchSessions
 from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.groups import Group
 from prokurist.testing.cluster.topics import (
-    NO_LEADER,
     Partition,
     Topic,
     add_partitions,
@@ -128,28 +127,21 @@ class State:
         self.broker(node_id).registered = False
         for topic in self.topics.values():
             for partition in topic.partitions:
-                if node_id in partition.isr and len(partition.isr) > 1:
-                    partition.isr.remove(node_id)
-                if partition.leader == node_id:
-                    self._elect_another(partition, node_id)
+                partition.lose(node_id)
 
     def welcome_back(self, node_id: int) -> None:
-        """A broker is back: its copies catch up, and it leads what nobody leads."""
+        """A broker is back: its copies catch up, and it leads what waited for it."""
         broker = self.broker(node_id)
+        if broker.registered and not broker.running:
+            # A new process is let in only after the old one's session is over.
+            self.miss(node_id)
         broker.running = broker.registered = True
         for topic in self.topics.values():
             for partition in topic.partitions:
-                if node_id in partition.replicas and node_id not in partition.isr:
-                    partition.isr.append(node_id)
-                if partition.leader == NO_LEADER and node_id in partition.isr:
-                    partition.elect(node_id)
-
-    def _elect_another(self, partition: Partition, gone: int) -> None:
-        heirs = [each for each in partition.isr if each != gone]
-        if heirs:
-            partition.elect(heirs[0])
-        else:
-            partition.leader = NO_LEADER
+                partition.take_back(node_id)
+                # With a leader again the other copies that run can catch up with it.
+                for other in self.registered():
+                    partition.take_back(other.node.id)
 
     def nearer_replica(self, partition: Partition, node: int, rack: str) -> int | None:
         """The follower that a leader names to a consumer in a rack, if there is one."""
@@ -177,15 +169,20 @@ class State:
         copies = min(3, len(nodes)) if replication is None else replication
         topic = make_topic(name, partitions, copies, nodes, nth)
         self.topics[name] = topic
-        for partition in topic.partitions:
-            if not self.brokers[partition.leader].registered:
-                self._elect_another(partition, partition.leader)
+        self._place(topic.partitions)
         return topic
 
     def grow_topic(self, topic: Topic, total: int) -> None:
         """Add partitions up to a number."""
         copies = len(topic.partitions[0].replicas) if topic.partitions else 1
+        there = len(topic.partitions)
         add_partitions(topic, total, copies, sorted(self.brokers))
+        self._place(topic.partitions[there:])
+
+    def _place(self, partitions: Sequence[Partition]) -> None:
+        live = [broker.node.id for broker in self.registered()]
+        for partition in partitions:
+            partition.place(live)
 
     def delete_topic(self, name: str) -> None:
         """Forget a topic, and what groups committed for it."""

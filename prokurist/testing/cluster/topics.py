@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from prokurist.testing.cluster.epochs import EpochCache
 from prokurist.testing.cluster.log import Log
 from prokurist.testing.cluster.producers import ProducerNumbers
 
@@ -26,9 +27,12 @@ class Partition:
     Attributes:
         index: Its number.
         replicas: The brokers that keep a copy, the preferred leader first.
-        isr: Those that are caught up.
+        isr: Those that are caught up; empty once the last of them is gone.
         leader: The broker that leads; `NO_LEADER` while there is none.
-        epoch: The leader epoch.
+        epoch: The leader epoch. It rises with each election, and when the last leader goes.
+        epoch_start: Where the log ended when the leader was elected.
+        eligible: Brokers outside the ISR that may lead without a loss of records: the
+            last that was in sync (Kafka's eligible leader replicas).
         log: What is in it.
         producers: The numbers of the idempotent producers that wrote to it.
     """
@@ -38,6 +42,8 @@ class Partition:
     isr: list[int]
     leader: int
     epoch: int = 0
+    epoch_start: int = 0
+    eligible: list[int] = field(default_factory=list)
     log: Log = field(default_factory=Log)
     producers: ProducerNumbers = field(default_factory=ProducerNumbers)
 
@@ -47,10 +53,49 @@ class Partition:
         )
 
     def elect(self, leader: int, epoch: int | None = None) -> None:
-        """Have another broker lead, in the next epoch or a given one."""
+        """Have a broker lead (or none), in the next epoch or a given one; it is in sync."""
         self.leader = leader
         self.epoch = self.epoch + 1 if epoch is None else epoch
-        self.log.begin_epoch(self.epoch)
+        self.epoch_start = self.log.end
+        if leader == NO_LEADER:
+            return
+        self.eligible.clear()
+        if leader not in self.isr:
+            self.isr.append(leader)
+
+    def place(self, live: Sequence[int]) -> None:
+        """Give a new partition its first leader and ISR, among the brokers that live."""
+        self.isr = [each for each in self.replicas if each in live]
+        self.leader = self.isr[0] if self.isr else NO_LEADER
+        self.eligible = [] if self.isr else list(self.replicas)
+
+    def lose(self, node: int) -> None:
+        """Take a broker that is gone out of the ISR; if it led, another one leads or none.
+
+        The last of the ISR stays eligible: no other may lead until it is back.
+        """
+        if node in self.isr:
+            self.isr.remove(node)
+            if not self.isr:
+                self.eligible = [node]
+        if self.leader == node:
+            self.elect(self.isr[0] if self.isr else NO_LEADER)
+
+    def take_back(self, node: int) -> None:
+        """Let a broker that is back catch up, and lead if none leads and it may."""
+        if self.leader == NO_LEADER:
+            if node in self.eligible:
+                self.elect(node)
+        elif node in self.replicas and node not in self.isr:
+            self.isr.append(node)
+
+    def epochs_of(self, node: int) -> EpochCache:
+        """The epochs that a broker's copy knows: those with records, a leader its own too."""
+        if node != self.leader:
+            return self.log.epochs
+        known = self.log.epochs.copy()
+        known.assign(self.epoch, self.epoch_start)
+        return known
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context, Result, Wait
+from prokurist.testing.cluster.epochs import UNDEFINED, EpochEnd
 from prokurist.testing.cluster.fetch_sessions import (
     FULL,
     NO_SESSION,
@@ -26,7 +27,6 @@ from prokurist.testing.cluster.handlers.leadership import (
     leader_hint,
     place,
 )
-from prokurist.testing.cluster.log import UNDEFINED, EpochEnd
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
@@ -187,14 +187,16 @@ def one(
         "last_stable_offset": log.stable_end,
         "log_start_offset": log.start,
     }
-    ended = last_fetched(where, each)
+    ended = last_fetched(where, each, context.node)
     if ended is not None and ended.end_offset == UNDEFINED:
-        # An epoch that this log has never seen: the client is ahead of it.
+        # An epoch that this copy does not know: a follower has it from its first record on.
+        return bare(each.partition, ErrorCode.offset_out_of_range)
+    if each.fetch_offset < log.start:
         return bare(each.partition, ErrorCode.offset_out_of_range)
     if ended is not None and parted(ended, each):
         diverging = {"epoch": ended.epoch, "end_offset": ended.end_offset}
         return {**bare(each.partition, 0), **known, "diverging_epoch": diverging}
-    if not log.start <= each.fetch_offset <= log.end:
+    if each.fetch_offset > log.end:
         return bare(each.partition, ErrorCode.offset_out_of_range)
     committed = request.isolation_level == READ_COMMITTED
     values = {**bare(each.partition, 0), **known}
@@ -229,10 +231,12 @@ def bare(index: int, code: int) -> dict[str, Any]:
     }
 
 
-def last_fetched(where: Place, each: Any) -> EpochEnd | None:
-    """Where the epoch ended that the client read last, if it says which it was."""
+def last_fetched(where: Place, each: Any, node: int) -> EpochEnd | None:
+    """Where the epoch ended that the client read last, as this broker's copy knows it."""
     epoch = field(each, "last_fetched_epoch", NO_EPOCH)
-    return None if epoch == NO_EPOCH else where.led.log.epoch_end(epoch)
+    if epoch == NO_EPOCH:
+        return None
+    return where.led.epochs_of(node).end_of(epoch, where.led.log.end)
 
 
 def parted(ended: EpochEnd, each: Any) -> bool:

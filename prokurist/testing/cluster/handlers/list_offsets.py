@@ -5,9 +5,10 @@ from typing import Any, Final
 from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context
+from prokurist.testing.cluster.epochs import UNDEFINED
 from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.handlers.leadership import NO_EPOCH, place
-from prokurist.testing.cluster.log import UNDEFINED, Found
+from prokurist.testing.cluster.log import Found
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.topics import Partition
 from prokurist.testing.cluster.wire import Values
@@ -76,7 +77,9 @@ def look_up(partition: Partition, timestamp: int, *, committed: bool = False) ->
             end = log.stable_end if committed else log.end
             return Found(end, UNDEFINED, partition.epoch)
         case -2 | -4:  # EARLIEST, EARLIEST_LOCAL: nothing is tiered, so they are one
-            return Found(log.start, UNDEFINED, log.epoch_at(log.start))
+            return Found(
+                log.start, UNDEFINED, partition.epochs_of(partition.leader).at(log.start)
+            )
         case -3:  # MAX_TIMESTAMP
             return log.latest_stamped() or NOWHERE
         case _ if timestamp < 0:

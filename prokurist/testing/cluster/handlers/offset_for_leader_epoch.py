@@ -3,8 +3,8 @@
 from typing import Any
 
 from prokurist.testing.cluster.answers import Context
+from prokurist.testing.cluster.epochs import UNDEFINED, EpochEnd
 from prokurist.testing.cluster.handlers.leadership import place
-from prokurist.testing.cluster.log import UNDEFINED, EpochEnd
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
@@ -27,7 +27,9 @@ def one(state: State, asked: Any, each: Any, context: Context) -> Values:
     where = place(state, context, asked, each.partition, each.current_leader_epoch)
     ended = EpochEnd(UNDEFINED, UNDEFINED)
     if not where.code:
-        ended = where.led.log.epoch_end(each.leader_epoch)
+        partition = where.led
+        known = partition.epochs_of(context.node)
+        ended = known.end_of(each.leader_epoch, partition.log.end)
     return {
         "error_code": where.code,
         "partition": each.partition,

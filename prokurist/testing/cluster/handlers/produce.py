@@ -10,6 +10,7 @@ from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context, Result, Silence
 from prokurist.testing.cluster.batches import Batch, CorruptBatch, InvalidBatch, parse
+from prokurist.testing.cluster.epochs import UNDEFINED
 from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.handlers.leadership import (
     Place,
@@ -17,7 +18,6 @@ from prokurist.testing.cluster.handlers.leadership import (
     leader_hint,
     place,
 )
-from prokurist.testing.cluster.log import UNDEFINED
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 

@@ -97,7 +97,7 @@ def test_a_partition_without_copies_elsewhere_has_no_leader(
     [partition] = body.topics[0].partitions
     assert (partition.error_code, partition.leader_id) == (5, -1)
     lab.control.restart(1)
-    assert lab.control.leader(TopicPartition("lonely", 0)) == (1, 1)
+    assert lab.control.leader(TopicPartition("lonely", 0)) == (1, 2)
 
 
 def test_an_answer_that_was_ready_has_left_a_killed_broker(lab: "Lab") -> None:

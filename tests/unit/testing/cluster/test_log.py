@@ -110,11 +110,11 @@ def test_records_are_found_by_time() -> None:
 def test_epochs_end_where_the_next_one_begins() -> None:
     """As brokers answer it, unknown and bygone epochs included."""
     log = logged([1, 2, 3])
-    log.begin_epoch(2)
     log.append(make_batch([Record(b"v")]), 2)
-    log.begin_epoch(3)
-    log.begin_epoch(5)
-    ends = {epoch: tuple(log.epoch_end(epoch)) for epoch in range(-1, 7)}
+    known = log.epochs
+    known.assign(3, 4)
+    known.assign(5, 4)
+    ends = {epoch: tuple(known.end_of(epoch, log.end)) for epoch in range(-1, 7)}
     assert ends == {
         -1: (-1, -1),
         0: (0, 3),
@@ -130,22 +130,20 @@ def test_epochs_end_where_the_next_one_begins() -> None:
 def test_an_older_epoch_overrules_newer_ones() -> None:
     """Epochs stay in order, so that an end can be found at all."""
     log = logged([1])
-    log.begin_epoch(4)
     log.append(make_batch([Record(b"v")]), 4)
-    log.begin_epoch(2)
-    assert log.epochs == [(0, 0), (2, 2)]
-    assert tuple(log.epoch_end(0)) == (0, 2)
+    log.append(make_batch([Record(b"v")]), 2)
+    assert log.epochs.entries == [(0, 0), (2, 2)]
+    assert tuple(log.epochs.end_of(0, log.end)) == (0, 2)
 
 
 def test_a_log_is_cut_back_with_its_epochs() -> None:
     """What is written afterwards takes the offsets that were given out before."""
     log = logged([1, 2, 3])
-    log.begin_epoch(1)
     log.append(make_batch([Record(b"v")]), 1)
     log.truncate(3)
-    log.begin_epoch(2)
+    log.epochs.assign(2, 3)
     assert (log.end, len(log.batches)) == (3, 1)
-    assert tuple(log.epoch_end(1)) == (0, 3)
+    assert tuple(log.epochs.end_of(1, log.end)) == (0, 3)
     assert log.append(make_batch([Record(b"v")]), 2).base_offset == 3
 
 
