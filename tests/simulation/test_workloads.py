@@ -29,6 +29,7 @@ def live(seed: int) -> None:
     except BaseException as error:
         error.add_note("\n".join(life.log))
         error.add_note(f"replay: PROKURIST_SEEDS={seed} .venv/bin/python -m pytest {WHERE}")
+        life.reader.consumer._caller.closed = True
         raise
     finally:
         BUILT.clear()
