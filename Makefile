@@ -9,12 +9,16 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark test-fast simulate soak chaos-groups kill-spark spark-matrix fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help maintenance demo demo-spark test test-spark test-fast versions simulate soak chaos-groups kill-spark spark-matrix fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+	@echo "make maintenance    print the other targets: long runs, single checks, generated files"
 
-demo: .venv/ready ## see it at work: a broker, frozen and thawed; a real Kafka with make demo KAFKA=1
+maintenance: #: print these lines
+	@awk -F ':.*#: ' '/^[a-z-]+:.*#: / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/package ## see it at work: a broker, frozen and thawed; a real Kafka with make demo KAFKA=1
 	@KAFKA="$(KAFKA)" $(PY) docs/demo.py
 
 demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; a real Kafka with KAFKA=1
@@ -30,15 +34,26 @@ test: .venv/ready ## all tests that this machine can run, skips counted by reaso
 	echo "== tests/spark"; $(PYTEST) -m "not minutes" tests/spark; spark=$$?; \
 	echo "== $(REAL)"; wait $$real; real=$$?; cat build/real.txt; exit $$(( rest | spark | real ))
 
-test-spark: .venv/ready ## all with a real Spark, and its own Kafka connector beside ours
+test-spark: .venv/ready #: all with a real Spark, and its own Kafka connector beside ours
 	$(PYTEST) tests/spark
 
 test-fast: .venv/ready ## unit tests and simulation only, under a minute
 	$(PYTEST) -m "not slow and not kafka" tests/unit tests/simulation
 
+PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.1[1-9].*/bin/python3 /usr/bin/python3.1[1-9])
+versions: .venv/ready #: the fast tests, built native, on every Python found: make versions PYTHONS=python3.13
+	@set -e; for each in $(PYTHONS); do \
+		echo "== $$($$each --version)"; \
+		venv="build/versions/$$($$each -c 'import platform; print(platform.python_version())')"; \
+		$$each -m venv "$$venv"; \
+		"$$venv/bin/python" -m pip install -q -r requirements-dev.txt; \
+		"$$venv/bin/python" -m pip install -q --no-build-isolation -e ".[cli,prometheus,testing]"; \
+		PROKURIST_IMPL=native "$$venv/bin/python" -m pytest -q -m "not slow and not kafka" tests/unit tests/simulation; \
+	done
+
 SEEDS ?= 20000
 LIVES = nice -n 19 $(PYTEST) -q -p no:logging tests/simulation/test_seeds.py tests/simulation/test_many_members.py
-simulate: .venv/ready ## many lives by lot, on two cores: make simulate SEEDS=100000
+simulate: .venv/ready #: many lives by lot, on two cores: make simulate SEEDS=100000
 	@half=$$(( $(SEEDS) / 2 )); \
 	PROKURIST_SEEDS=1-$$half $(LIVES) & first=$$!; \
 	PROKURIST_SEEDS=$$(( half + 1 ))-$(SEEDS) $(LIVES); \
@@ -46,28 +61,28 @@ simulate: .venv/ready ## many lives by lot, on two cores: make simulate SEEDS=10
 
 MINUTES ?= 60
 SEED ?= 1
-soak: .venv/ready ## three real nodes in trouble, by seed: make soak MINUTES=60 SEED=1
+soak: .venv/ready #: three real nodes in trouble, by seed: make soak MINUTES=60 SEED=1
 	@$(PY) -m tests.soak --minutes $(MINUTES) --seed $(SEED)
 
 PROTOCOL ?= both
 chaos-groups: MINUTES = 20
-chaos-groups: .venv/ready ## groups in trouble, by seed: make chaos-groups MINUTES=20 SEED=1 PROTOCOL=both
+chaos-groups: .venv/ready #: groups in trouble, by seed: make chaos-groups MINUTES=20 SEED=1 PROTOCOL=both
 	@$(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED) --protocol $(PROTOCOL)
 
 ROUNDS ?= 10
-kill-spark: .venv/ready ## a Spark whose parts are killed, by seed: make kill-spark ROUNDS=10 SEED=1
+kill-spark: .venv/ready #: a Spark whose parts are killed, by seed: make kill-spark ROUNDS=10 SEED=1
 	@$(PY) -m tests.spark.kills --rounds $(ROUNDS) --seed $(SEED)
 
-spark-matrix: .venv/ready ## other versions of pyspark, pyarrow and pandas, below build/spark
+spark-matrix: .venv/ready #: other versions of pyspark, pyarrow and pandas, below build/spark
 	@$(PY) -m tests.spark.matrix
 
 FUZZ ?= 10000000
-fuzz: .venv/ready ## hostile bytes, by seed, on two cores: make fuzz FUZZ=10000000 SEED=1
+fuzz: .venv/ready #: hostile bytes, by seed, on two cores: make fuzz FUZZ=10000000 SEED=1
 	@$(PY) -m tests.fuzz --count $(FUZZ) --seed $(SEED)
 
 ASAN := build/asan
 FUZZ_ASAN ?= 100000
-fuzz-asan: .venv/ready ## the same with the native code under AddressSanitizer; wants gcc
+fuzz-asan: .venv/ready #: the same with the native code under AddressSanitizer; wants gcc
 	rm -rf $(ASAN) && mkdir -p $(ASAN)
 	git ls-files -z -co --exclude-standard -- prokurist tests pyproject.toml README.md LICENSE NOTICE | tar --null -T - -c | tar -x -C $(ASAN)
 	cd $(ASAN) && CFLAGS="-fsanitize=address -fno-omit-frame-pointer -g" LDFLAGS="-fsanitize=address" "$(CURDIR)/$(PY)" -c "import setuptools; setuptools.setup()" -q build_ext --inplace
@@ -79,17 +94,17 @@ format: .venv/ready ## put the code into its form
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-lint: .venv/ready ## form and lint
+lint: .venv/ready #: form and lint
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 
-types: .venv/ready ## mypy, strict, over package and tests
+types: .venv/ready #: mypy, strict, over package and tests
 	$(BIN)/mypy
 
-contracts: .venv/ready ## who may import whom
+contracts: .venv/ready #: who may import whom
 	$(BIN)/lint-imports --no-logo
 
-verify-types: build/types/ready ## the public API is typed in full, seen from an installed wheel
+verify-types: build/types/ready #: the public API is typed in full, seen from an installed wheel
 	@PATH="$$PWD/build/types/bin:$$PATH" $(PY) -m pyright --ignoreexternal --verifytypes prokurist
 
 BENCHMARKS := import_cost first_record decode round_trip idle fairness metrics tracing overshoot rebalance consume spark
@@ -102,7 +117,7 @@ docs: .venv/docs ## the documentation, as HTML in docs/_build
 	$(PY) -m sphinx -q -E -a -n -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-generated: .venv/ready ## write anew what is generated from the tables
+generated: .venv/ready #: write anew what is generated from the tables
 	$(PY) -m tests.messages > build.tmp && mv build.tmp prokurist/network_thread/wire/tables.py
 	$(PY) -m prokurist.config typed > build.tmp && mv build.tmp prokurist/config/typed.py
 	$(PY) -m prokurist.config docs > build.tmp && mv build.tmp docs/config.md
@@ -112,10 +127,10 @@ generated: .venv/ready ## write anew what is generated from the tables
 	$(PY) -m prokurist.logs > build.tmp && mv build.tmp docs/logging.md
 	$(BIN)/ruff format -q prokurist/config/typed.py
 
-picture: .venv/ready ## draw a commit to a frozen broker, as it stands in the README
+picture: .venv/ready #: draw a commit to a frozen broker, as it stands in the README
 	$(PY) docs/frozen_commit.py > build.tmp && mv build.tmp docs/frozen_commit.svg
 
-dashboard: .venv/ready ## the Grafana dashboard on real data, as a page; wants prometheus
+dashboard: .venv/ready #: the Grafana dashboard on real data, as a page; wants prometheus
 	@$(PY) docs/ops/preview.py build/dashboard.html
 
 broker: .venv/ready ## a real Kafka in the foreground, to play with: make broker ARGS="--nodes 3"
@@ -127,11 +142,20 @@ clean: ## remove what the other targets made
 
 # --- what the targets stand on --------------------------------------------------
 
-.venv/ready: requirements-dev.txt pyproject.toml $(wildcard prokurist/*/_native*.pyx prokurist/*/*/_native*.pyx prokurist/*/_native_*.pxi prokurist/*/*/_native_*.pxi)
+# The package and its embedded broker: all that the demonstration needs.
+NATIVE := $(wildcard prokurist/*/_native*.pyx prokurist/*/*/_native*.pyx prokurist/*/_native_*.pxi prokurist/*/*/_native_*.pxi)
+.venv/package: requirements-build.txt pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "prokurist needs Python 3.11 or newer; $(PYTHON) is %d.%d: name another, as in make PYTHON=python3.12" % v[:2])'
-	$(PYTHON) -m venv .venv
-	$(PY) -m pip install -q -r requirements-dev.txt
-	$(PY) -m pip install -q --no-build-isolation -e ".[cli,prometheus,testing]"
+	@echo "Installing prokurist with its native modules into .venv: about half a minute, once."
+	@$(PYTHON) -m venv .venv
+	@$(PY) -m pip install -q -r requirements-build.txt
+	@$(PY) -m pip install -q --no-build-isolation -e ".[testing]"
+	@touch $@
+
+.venv/ready: requirements-dev.txt .venv/package
+	@echo "Installing the development tools into .venv, PySpark among them: about two minutes, once."
+	@$(PY) -m pip install -q -r requirements-dev.txt
+	@$(PY) -m pip install -q --no-build-isolation -e ".[cli,prometheus,testing]"
 	@touch $@
 
 .venv/docs: .venv/ready requirements-docs.txt

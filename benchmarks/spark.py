@@ -21,6 +21,7 @@ up in memory.
 
 import argparse
 import json
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +33,7 @@ from consume import PARTITIONS, fill
 from pyspark.sql import SparkSession
 from spark_batches import batches, present_batches
 from spark_holdings import many, present_many
-from spark_session import CONNECTOR, OURS, THEIRS, connector, session
+from spark_session import OURS, THEIRS, session
 from spark_streams import (
     latest,
     present_latest,
@@ -42,7 +43,11 @@ from spark_streams import (
     triggers,
 )
 
-from prokurist.testing.kafka import RealKafka
+from prokurist.testing.kafka import KafkaUnavailable, RealKafka
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.spark_connector import CONNECTOR, connector_jars
 
 QUESTIONS = ("batch", "stream", "trigger", "latest", "many")
 
@@ -50,16 +55,18 @@ QUESTIONS = ("batch", "stream", "trigger", "latest", "many")
 def main() -> None:
     """Ask all that is asked for, and print tables."""
     asked = arguments()
-    jars = connector()
-    if jars is None:
-        show("left out: Spark's own source, whose jars could not be had")
-    formats = [OURS] if jars is None else [OURS, THEIRS]
+    jars: list[Path] = []
+    try:
+        jars = connector_jars()
+    except KafkaUnavailable as error:
+        show(f"left out: Spark's own source: {error}")
+    formats = [OURS, THEIRS] if jars else [OURS]
     show(f"PySpark {pyspark.__version__} beside {', '.join(CONNECTOR)}")
     show(machine())
     found: dict[str, Any] = {"machine": machine()}
     with RealKafka() as kafka, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        spark = session(jars or [])
+        spark = session(jars)
         try:
             if {"batch", "stream"} & set(asked.only):
                 for size in asked.sizes:

@@ -5,7 +5,6 @@ Thread: the main one.
 
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,39 +15,13 @@ import confluent_kafka
 from pyspark.sql import SparkSession
 from spark_made_up import MadeUp
 
-from prokurist.testing.kafka import KafkaUnavailable, RealKafka
-from prokurist.testing.kafka.jars import find_maven
+from prokurist.testing.kafka import RealKafka
 
 OURS, THEIRS, MADE_UP = "prokurist", "kafka", "made_up"
 """The sources, as Spark knows them."""
-CONNECTOR = (
-    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
-    "org.apache.kafka:kafka-clients:3.9.1",
-    "org.apache.commons:commons-pool2:2.12.1",
-)
-"""The jars of Spark's own source, as Maven names them."""
 
 Rounds = dict[str, list[float]]
 """What each source's rounds came to."""
-
-
-def connector() -> list[Path] | None:
-    """The jars of Spark's own source, one by one; None where they cannot be had."""
-    jars: list[Path] = []
-    for each in CONNECTOR:
-        group, artifact, version = each.split(":")
-        home = Path.home() / ".m2/repository" / group.replace(".", "/") / artifact / version
-        jar = home / f"{artifact}-{version}.jar"
-        if not jar.exists():
-            try:
-                argv = [str(find_maven()), "-q", "-B", "dependency:get", "-Dtransitive=false"]
-            except KafkaUnavailable:
-                return None
-            if subprocess.run([*argv, f"-Dartifact={each}"], check=False).returncode:
-                return None
-        jars.append(jar)
-    return jars
 
 
 def session(jars: Sequence[Path]) -> SparkSession:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from prokurist.errors import WakeupException as WakeupException
     from prokurist.records.consumer_records import ConsumerRecord as ConsumerRecord
     from prokurist.records.consumer_records import ConsumerRecords as ConsumerRecords
+    from prokurist.records.why_empty import EmptyCause as EmptyCause
+    from prokurist.records.why_empty import WhyEmpty as WhyEmpty
     from prokurist.types import ConsumerGroupMetadata as ConsumerGroupMetadata
     from prokurist.types import GroupMembershipOperation as GroupMembershipOperation
     from prokurist.types import MembershipState as MembershipState
@@ -57,6 +59,7 @@ __all__ = [
     "ConsumerRebalanceListener",
     "ConsumerRecord",
     "ConsumerRecords",
+    "EmptyCause",
     "GroupMembershipOperation",
     "Health",
     "IllegalStateException",
@@ -77,6 +80,7 @@ __all__ = [
     "TimestampType",
     "TopicPartition",
     "WakeupException",
+    "WhyEmpty",
     "__version__",
     "errors",
     "metrics",
@@ -95,6 +99,7 @@ _HOMES = {
     "ConsumerRebalanceListener": "prokurist.consumer.listeners",
     "ConsumerRecord": "prokurist.records.consumer_records",
     "ConsumerRecords": "prokurist.records.consumer_records",
+    "EmptyCause": "prokurist.records.why_empty",
     "GroupMembershipOperation": "prokurist.types",
     "Health": "prokurist.consumer.health",
     "IllegalStateException": "prokurist.errors",
@@ -115,6 +120,7 @@ _HOMES = {
     "TimestampType": "prokurist.types",
     "TopicPartition": "prokurist.types",
     "WakeupException": "prokurist.errors",
+    "WhyEmpty": "prokurist.records.why_empty",
 }
 """Where each name lives; `test_exports` keeps it equal to what type checkers see."""
 

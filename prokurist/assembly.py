@@ -37,6 +37,7 @@ from prokurist.network_thread.io.selector import LARGEST_FRAME_BYTES, SelectorNe
 from prokurist.network_thread.lag_manager import LagManager
 from prokurist.network_thread.leaders import Leaders
 from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.missing_topics import MissingTopics
 from prokurist.network_thread.offsets_manager import OffsetsManager
 from prokurist.network_thread.pipeline import LARGEST_INT32
 from prokurist.network_thread.positions_manager import PositionsManager
@@ -173,7 +174,7 @@ def consumer_machinery(
     background = BackgroundEvents()
     metadata = MetadataManager(
         client,
-        Interest(subscription.topics),
+        Interest(subscription.topics, subscription.follows_pattern),
         timer,
         retry,
         bootstrap,
@@ -249,7 +250,10 @@ def consumer_machinery(
         fetches.stir()
         background.nudge()
 
+    missing_topics = MissingTopics(subscription.topics, trace)
+
     def on_update(cluster: Cluster) -> None:
+        missing_topics.look(cluster)
         positions.on_metadata(cluster)
         if group is not None:
             group.membership.on_metadata(cluster)

@@ -8,14 +8,17 @@ and what changes hands is left out of the first round: who has to give it up joi
 again when that is done, and the second round gives it out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Final
 
 from prokurist.assignors.assignor import Member, Parts, Topics
 from prokurist.assignors.encoding import MalformedMessage, Reader, Writer
 from prokurist.assignors.stickiness import balanced
 from prokurist.types import TopicPartition
+
+GENERATION_BYTES: Final = 4
 
 
 class StickyAssignor:
@@ -56,12 +59,9 @@ class CooperativeStickyAssignor:
 
     def assign(self, topics: Topics, members: Sequence[Member]) -> Parts:
         """See `Assignor.assign`."""
-        dated = [
-            replace(each, generation=max(each.generation, generation_in(each.user_data)))
-            for each in members
-        ]
-        parts = balanced(topics, dated)
-        had = {(tp, each.member_id) for each in members for tp in each.owned}
+        present = claims_by_date(members)
+        parts = balanced(topics, present)
+        had = {(tp, each.member_id) for each in present for tp in each.owned}
         stays = {tp: member_id for member_id, mine in parts.items() for tp in mine}
         to_give_up = {tp for tp, member_id in had if stays.get(tp) != member_id}
         return {
@@ -90,9 +90,31 @@ def remembering(member: Member) -> Member:
     return replace(member, owned=owned, generation=generation)
 
 
-def generation_in(user_data: bytes | None) -> int:
-    """The generation that a cooperative member wrote down; -1 for none."""
-    try:
-        return Reader(user_data or b"").int32()
-    except MalformedMessage:
-        return -1
+def claims_by_date(members: Iterable[Member]) -> list[Member]:
+    """Members of a cooperative group with the claims of the latest generation alone.
+
+    A member that was put out and has not heard so yet claims what is another's by now: of
+    two that claim one partition, the one of the later generation reads it (KIP-792).
+    """
+    dated = [dated_by_user_data(each) for each in members]
+    latest: dict[TopicPartition, int] = {}
+    for each in dated:
+        for tp in each.owned:
+            latest[tp] = max(each.generation, latest.get(tp, each.generation))
+    return [
+        replace(each, owned=tuple(tp for tp in each.owned if latest[tp] == each.generation))
+        for each in dated
+    ]
+
+
+def dated_by_user_data(member: Member) -> Member:
+    """A member with the generation of its user data, where its subscription bears none.
+
+    A subscription bears one from version 2 on. Before that Java's cooperative members wrote
+    it into their user data, as its only four bytes. What librdkafka writes there is another
+    thing, and longer: it begins with a number of topics.
+    """
+    data = member.user_data or b""
+    if member.generation >= 0 or len(data) != GENERATION_BYTES:
+        return member
+    return replace(member, generation=Reader(data).int32())

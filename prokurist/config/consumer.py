@@ -167,9 +167,10 @@ class ConsumerKeys(ConnectionKeys):
         bool,
         Key(
             Boolean(),
-            "Whether asking for an unknown topic may create it, if the broker allows that too.",
+            "Whether asking for an unknown topic may create it, if the broker allows that too. "
+            "Brokers before Kafka 0.11 can only be asked with true.",
         ),
-    ] = True
+    ] = False
     exclude_internal_topics: Annotated[
         bool,
         Key(Boolean(), "Whether a pattern subscription leaves out Kafka's internal topics."),

@@ -87,7 +87,9 @@ class Closing:
         self._phase("commits", lambda: self.commits.finish(self._by(commits_end)))
         self._phase("callbacks", self.commits.give_up)
         # Always, and with the time that was kept for it: others wait for its partitions.
-        self._phase("leave", lambda: self.leave(self._leaving(call)))
+        if not self._phase("leave", lambda: self.leave(self._leaving(call))):
+            # An interrupt may have come before it was posted; of what has left this is nothing.
+            self._phase("leave", lambda: self.leave(self._leaving(call)))
         # The thread needs one turn to close everything. It is given that turn even if
         # the budget is used up, or was nothing.
         last = Deadline(max(call.deadline.at, self.caller.now() + LAST_TURN))
@@ -102,8 +104,12 @@ class Closing:
         self.caller.trace.tell(CLIENT_CLOSED, seconds=self.caller.now() - call.began)
         self._raise()
 
-    def _phase(self, name: str, work: Callable[[], Exception | None]) -> None:
-        """Do it, and remember what it raises or returns, and how long it took."""
+    def _phase(self, name: str, work: Callable[[], Exception | None]) -> bool:
+        """Run a phase, and remember what it raises or returns, and how long it took.
+
+        Returns:
+            False when an interrupt has ended it.
+        """
         began = self.caller.now()
         try:
             failed = work()
@@ -111,7 +117,7 @@ class Closing:
             failed = error
         except BaseException as interrupt:  # noqa: BLE001 - as above
             self._interrupt = self._interrupt or interrupt
-            return
+            return False
         finally:
             took = self.caller.now() - began
             self.caller.counters.closing.of(name).observe(took)
@@ -119,16 +125,22 @@ class Closing:
         if failed is not None and self._failure is not None:
             self.caller.trace.tell(CLOSE_FAILED_AGAIN, error=failed)
         self._failure = self._failure or failed
+        return True
 
     def _by(self, deadline: Deadline) -> Deadline:
         """The deadline of a phase; it has come once there was an interrupt."""
-        if self._interrupt is None:
-            return deadline
-        return deadline.earlier(Deadline(self.caller.now()))
+        return self._by_at(deadline, self.caller.now())
+
+    def _by_at(self, deadline: Deadline, now: float) -> Deadline:
+        return deadline if self._interrupt is None else deadline.earlier(Deadline(now))
 
     def _leaving(self, call: Call) -> Call:
-        caller = self.caller
-        return Call("close", caller.now(), self._by(call.deadline), trace=caller.tracing)
+        """The call that leaves; after an interrupt it has no time, which means one turn.
+
+        The clock is read once: a deadline a moment after the beginning would not mean that.
+        """
+        now = self.caller.now()
+        return Call("close", now, self._by_at(call.deadline, now), trace=self.caller.tracing)
 
     def _end_thread(self, call: Call, last: Deadline) -> None:
         try:

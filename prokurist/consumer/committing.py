@@ -6,9 +6,11 @@ Thread: the application's. A part of `KafkaConsumer`, which holds what it stands
 from collections.abc import Mapping
 from datetime import timedelta
 
+from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import offsets_in
 from prokurist.consumer.calling import Caller
 from prokurist.consumer.commits import CommitCallback, Commits
+from prokurist.errors import InvalidGroupIdException
 from prokurist.events.application_events import BY_NAME
 from prokurist.events.subscription import Returned, Subscription
 from prokurist.types import OffsetAndMetadata, TopicPartition
@@ -17,6 +19,7 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 class Committing:
     """See the module."""
 
+    _config: ConsumerConfig
     _caller: Caller
     _commits: Commits
     _subscription: Subscription
@@ -44,6 +47,7 @@ class Committing:
         """
         given = None if offsets is None else offsets_in(offsets)
         with self._caller.inside("commit_sync"):
+            self._check_group("commit_sync")
             wanted = (
                 self._subscription.returned() if given is None else Returned(given, BY_NAME)
             )
@@ -63,14 +67,29 @@ class Committing:
                 thread inside a later `poll`, `commit_sync`, `commit_async` or
                 `close`; in the order of the commits. A passing failure comes as
                 RetriableCommitFailedException. Without one it is logged.
+
+        Raises:
+            InvalidGroupIdException: There is no `group.id`.
         """
         given = None if offsets is None else offsets_in(offsets)
         if callback is not None and not callable(callback):
             raise TypeError(f"a commit callback is callable, not {callback!r}")
         with self._caller.inside("commit_async"):
+            self._check_group("commit_async")
             wanted = (
                 self._subscription.returned() if given is None else Returned(given, BY_NAME)
             )
             own = self._commits.later(wanted, callback)
             # The answer may be here already: its callback runs in a later call all the same.
             self._commits.run_callbacks(before=own)
+
+    def _check_group(self, operation: str) -> None:
+        """Refuse a commit of a consumer without a group, also where nothing is to be committed.
+
+        Raises:
+            InvalidGroupIdException: There is no `group.id`.
+        """
+        if self._config.group_id is None:
+            raise InvalidGroupIdException(
+                f"{operation} needs a group: set group.id in the configuration"
+            )

@@ -24,13 +24,14 @@ from prokurist.consumer.commits import Commits
 from prokurist.consumer.committing import Committing
 from prokurist.consumer.counters import Counted
 from prokurist.consumer.deserializing import Deserializers
-from prokurist.consumer.health import Health, MembershipHealth
+from prokurist.consumer.health import Health, MembershipHealth, age
 from prokurist.consumer.interceptors import Interceptors
-from prokurist.consumer.iteration import Iteration
 from prokurist.consumer.listeners import Listeners
 from prokurist.consumer.lookups import Lookups
+from prokurist.consumer.obstacles import GroupPlace, Obstacles
 from prokurist.consumer.open_clients import OPEN
 from prokurist.consumer.ranges import Ranges
+from prokurist.consumer.readiness import Readiness
 from prokurist.consumer.subscribing import Subscribing
 from prokurist.errors import IllegalStateException
 from prokurist.events.clock import (
@@ -54,7 +55,7 @@ CLOSE: Final = 30.0
 """Seconds for a `close` that is given no timeout."""
 
 
-class KafkaConsumer(Subscribing, Iteration, Ranges, Committing, Lookups):
+class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
     """A consumer in which every call answers by its deadline.
 
     It reads what its group gives it, or what is assigned by hand. One thread uses it
@@ -143,6 +144,14 @@ class KafkaConsumer(Subscribing, Iteration, Ranges, Committing, Lookups):
             self._caller, self._background, self._auto, self._subscription
         )
         self._counted = Counted(config, machinery, self._caller, self._collector.topics)
+        self._obstacles = Obstacles(
+            machinery.subscription,
+            machinery.client.reachability,
+            cluster=lambda: machinery.metadata.cluster,
+            place=lambda: place_of(machinery),
+            longest=config.fetch_max_wait_ms / 1000,
+            now=self._caller.now,
+        )
 
     # --- from anywhere ---------------------------------------------------------------
 
@@ -161,6 +170,9 @@ class KafkaConsumer(Subscribing, Iteration, Ranges, Committing, Lookups):
         now = self._caller.now()
         due = timer.next_at
         coordinator = machinery.coordinator
+        reachability = machinery.client.reachability
+        unreachable_since = reachability.unreachable_since
+        answered_at, failure = reachability.answered_at, reachability.last_failure
         return Health(
             alive=thread.alive,
             turns=thread.turns,
@@ -171,6 +183,11 @@ class KafkaConsumer(Subscribing, Iteration, Ranges, Committing, Lookups):
             died_of=None if thread.died_of is None else repr(thread.died_of),
             consumer_protocol=machinery.client.features.consumer_protocol,
             membership=self._membership_health(now),
+            unreachable_for=age(unreachable_since, now),
+            answer_age=age(answered_at, now),
+            last_error=None if failure is None else str(failure[0]),
+            last_error_age=None if failure is None else age(failure[1], now),
+            poll_age=self._presence.age(now),
         )
 
     def _membership_health(self, now: float) -> MembershipHealth | None:
@@ -183,7 +200,7 @@ class KafkaConsumer(Subscribing, Iteration, Ranges, Committing, Lookups):
             group.membership.standing,
             identity.member_id,
             identity.epoch,
-            None if heard_at is None else max(0.0, now - heard_at),
+            age(heard_at, now),
         )
 
     def metrics(self) -> dict[str, float]:
@@ -324,14 +341,11 @@ class KafkaConsumer(Subscribing, Iteration, Ranges, Committing, Lookups):
         machinery = getattr(self, "_machinery", None)
         if machinery is None or self._caller.closed or os.getpid() != self._process:
             return
-        warnings.warn(
-            f"{self!r} was never closed: close it, or use it in a with statement",
-            ResourceWarning,
-            source=self,
-            stacklevel=2,
-        )
+        unclosed = f"{self!r} was never closed: close it, or use it in a with statement"
+        # Ended before the warning is issued: `python -W error` turns that into an exception.
         self._caller.closed = True
         machinery.thread.abandon()
+        warnings.warn(unclosed, ResourceWarning, source=self, stacklevel=2)
 
     def __repr__(self) -> str:
         machinery = self._built()
@@ -341,3 +355,11 @@ class KafkaConsumer(Subscribing, Iteration, Ranges, Committing, Lookups):
 def trace_of(consumer: KafkaConsumer) -> Trace | None:
     """Where both threads of a consumer tell what they do; None once it is closed."""
     return None if consumer._caller.closed else consumer._caller.trace  # noqa: SLF001 - ours
+
+
+def place_of(machinery: Machinery) -> GroupPlace | None:
+    """The place of a consumer in its group; None without a `group.id`."""
+    group = machinery.group
+    if group is None:
+        return None
+    return GroupPlace(group.membership.standing, group.coordinator.name)

@@ -47,6 +47,18 @@ class Health:
         consumer_protocol: Whether the cluster offers `group.protocol=consumer`; None
             while no broker has told.
         membership: The place in the group; None without a `group.id`.
+        unreachable_for: Seconds for which no broker that was needed could be reached; None
+            while there is a connection, or while none is needed. A broker that accepts
+            connections and answers nothing counts when a request to it has timed out
+            (`request.timeout.ms`), from the moment in which that was sent.
+        answer_age: Seconds since a broker answered last; None before the first answer. A
+            consumer that polls and has something to read hears from its brokers each
+            `fetch.max.wait.ms`.
+        last_error: The last error of a connection to a broker, which is kept when another
+            connection is made; None before the first.
+        last_error_age: Seconds since that.
+        poll_age: Seconds since the last poll ended; 0 while one waits, None before the first.
+            The steps of an iteration, and `wait_until_ready`, count as polls.
     """
 
     alive: bool
@@ -58,3 +70,13 @@ class Health:
     died_of: str | None
     consumer_protocol: bool | None
     membership: MembershipHealth | None
+    unreachable_for: float | None
+    answer_age: float | None
+    last_error: str | None
+    last_error_age: float | None
+    poll_age: float | None
+
+
+def age(moment: float | None, now: float) -> float | None:
+    """Seconds since a moment, which another thread may have noted after `now` was read."""
+    return None if moment is None else max(0.0, now - moment)

@@ -3,6 +3,7 @@
 Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
 """
 
+import math
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar, overload
@@ -14,6 +15,7 @@ from prokurist.consumer.collecting import Collector
 from prokurist.consumer.commits import Commits
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.listeners import Listeners
+from prokurist.consumer.obstacles import Obstacles
 from prokurist.errors import IllegalStateException, KafkaException
 from prokurist.events.application_events import (
     LookUpEnd,
@@ -24,6 +26,7 @@ from prokurist.events.application_events import (
 )
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
+from prokurist.events.clock import Deadline
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.membership import Presence
 from prokurist.events.subscription import Subscription
@@ -47,6 +50,7 @@ class Polling:
     _buffer: FetchBuffer[PartitionReader]
     _collector: Collector
     _interceptors: Interceptors
+    _obstacles: Obstacles
 
     def position(
         self, partition: TopicPartition, timeout: float | timedelta | None = None
@@ -133,7 +137,8 @@ class Polling:
             timeout_ms: Deprecated; the same in milliseconds.
 
         Returns:
-            At most `max.poll.records`; each partition's in order.
+            At most `max.poll.records`; each partition's in order. Where there are none,
+            `why_empty` says why.
 
         Raises:
             CorruptRecordException: The next records of a partition are damaged.
@@ -164,7 +169,7 @@ class Polling:
                 begun = True
                 records = self._await_records(call, self._collector.collect)
                 if records is None:
-                    return ConsumerRecords()
+                    return ConsumerRecords(why_empty=self._obstacles.look)
                 return self._interceptors.on_consume(records)
         except Exception:
             raise
@@ -174,8 +179,19 @@ class Polling:
                 self._collector.take_back()
             raise
 
-    def _await_records(self, call: Call, collect: Callable[[], Result | None]) -> Result | None:
+    def _await_records(
+        self,
+        call: Call,
+        collect: Callable[[], Result | None],
+        *,
+        look_again: float = math.inf,
+    ) -> Result | None:
         """Go on until something is collected or the time is over.
+
+        Args:
+            call: How long that is.
+            collect: Returns what there is; None for nothing.
+            look_again: Seconds after which it is called again even if nothing has come.
 
         Raises:
             KafkaException: Something has failed in the background, or what was to be
@@ -199,8 +215,9 @@ class Polling:
                 if result is not None:
                     return result
                 self._background.idle(call)
+                until = Deadline(self._caller.now() + look_again).earlier(call.deadline)
                 try:
-                    came = self._caller.wait(call, self._auto.until(call.deadline))
+                    came = self._caller.wait(call, self._auto.until(until))
                 finally:
                     self._background.idle(None)
                 if not came and call.deadline.expired(self._caller.now()):

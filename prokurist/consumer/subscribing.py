@@ -45,6 +45,8 @@ class Subscribing(Placing):
     _listeners: Listeners
     _enrolment: Enrolment
     _presence: Presence
+    _given_back: frozenset[TopicPartition] | None = None
+    """What a leave that has begun, and not ended, gives back; None while there is none."""
 
     def subscribe(
         self,
@@ -215,16 +217,20 @@ class Subscribing(Placing):
         self, call: Call, how: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
     ) -> None:
         """Leave the group, by the call's deadline; no wake-up ends it."""
-        if self._subscription.subscribed is None:
+        if self._subscription.subscribed is not None:
+            is_counted = self._enrolment.identity.is_counted
+            # Kept until all is done: an interrupt may come before the leave is posted, or
+            # written, and another try finds nothing subscribed any more.
+            self._given_back = self._subscription.owned() if is_counted else frozenset()
+        given_back = self._given_back
+        if given_back is None:
             return
-        given_back = frozenset[TopicPartition]()
-        if self._enrolment.identity.is_counted:
-            given_back = self._subscription.owned()
         self._subscription.unsubscribe()
         self._listeners.follow(None)
         self._drop_stale()
         try:
             self._caller.post(Leave(call, how, given_back))
+            self._given_back = frozenset()
         except KafkaException as dead:
             self._caller.trace.tell(LEAVE_UNASKED, error=dead)
         else:
@@ -234,3 +240,4 @@ class Subscribing(Placing):
         fatal = self._background.forgive()
         if fatal is not None:
             self._caller.trace.tell(FATAL_FORGIVEN, error=fatal)
+        self._given_back = None

@@ -61,10 +61,13 @@ class BackgroundError:
         about: The positions it belongs to, or the assignments, or the topics that are
             subscribed to. It is dropped when none of them is wanted any more; one about
             nothing in particular is always raised.
+        narrow: Makes the same error about some of its partitions, for the case that the
+            others are not wanted any more; None for an error that is raised as it is.
     """
 
     error: KafkaException
     about: frozenset[Wanted | Held | Asked] = frozenset()
+    narrow: Callable[[frozenset[TopicPartition]], KafkaException] | None = None
 
 
 class BackgroundEvents:
@@ -189,13 +192,22 @@ class BackgroundEvents:
     def take_pending(
         self, still_wanted: Callable[[Wanted | Held | Asked], bool]
     ) -> KafkaException | None:
-        """The next that is not fatal; those that nobody wants any more are dropped."""
+        """The next that is not fatal; those that nobody wants any more are dropped.
+
+        One about several positions, of which some are not wanted any more, is narrowed to
+        the others: whoever seeks what an error names undoes no seek by that.
+        """
         while True:
             with self._lock:
                 if not self._errors:
                     return None
                 event = self._errors.pop(0)
-            if not event.about or any(map(still_wanted, event.about)):
+            left = frozenset(filter(still_wanted, event.about))
+            if event.narrow is not None and left and left != event.about:
+                return event.narrow(
+                    frozenset(each.partition for each in left if not isinstance(each, Asked))
+                )
+            if left or not event.about:
                 return event.error
 
     def forgive(self) -> KafkaException | None:

@@ -30,9 +30,9 @@ class Backoff:
     def of_milliseconds(cls, base_ms: int, most_ms: int, source: Random) -> "Backoff":
         """From a pair of configuration keys.
 
-        A base above its cap lowers nothing: the cap rises to the base, as in Java.
+        With a base above the cap every pause is the cap, spread, as in Java.
         """
-        return cls(base_ms / 1000, max(base_ms, most_ms) / 1000, source.random)
+        return cls(base_ms / 1000, most_ms / 1000, source.random)
 
     def pause(self, failures: int) -> float:
         """How long to wait after so many failures in a row (the first is 1)."""

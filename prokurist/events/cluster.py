@@ -18,6 +18,9 @@ from uuid import UUID
 
 from prokurist.types import Node, PartitionInfo, TopicPartition
 
+ABSENT: Final = frozenset({3, 100})
+"""Codes that say of a topic that it is not there, and not only that it has to wait."""
+
 BELIEVED: Final = 3
 """How many answers in a row with older epochs, and without ids, make a topic a new one.
 

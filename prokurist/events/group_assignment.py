@@ -95,6 +95,11 @@ class GroupAssignment(Assignment):
         with self._lock:
             return self._subscribed
 
+    def follows_pattern(self) -> bool:
+        """Whether topics are subscribed to by a pattern, of either kind."""
+        subscribed = self.subscribed
+        return subscribed is not None and subscribed.pattern is not None
+
     @property
     def is_used(self) -> bool:
         """Whether anything is subscribed to or assigned."""

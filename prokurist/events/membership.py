@@ -177,6 +177,15 @@ class Presence:
         with self._lock:
             return None if self._inside else self._left_at
 
+    # --- any thread --------------------------------------------------------------------
+
+    def age(self, now: float) -> float | None:
+        """Seconds since the last poll ended; 0 while one is inside, None before the first."""
+        with self._lock:
+            if self._inside:
+                return 0.0
+            return None if self._left_at is None else max(0.0, now - self._left_at)
+
     def __repr__(self) -> str:
         where = "inside" if self._inside else f"left at {self._left_at}"
         return f"Presence({where}{', asked for' * self._asked})"

@@ -42,6 +42,26 @@ class Place(NamedTuple):
     paused: bool
 
 
+class Survey(NamedTuple):
+    """What is read, and what is known of its positions.
+
+    Attributes:
+        subscribed: Whether topics are subscribed to.
+        topics: The topics of what is assigned, and those that are subscribed to.
+        assigned: What is assigned.
+        read: What of it is neither paused nor about to be given back.
+        unplaced: What of that has no position that can be read from.
+        behind: What of that has records that have not been returned, as far as is known.
+    """
+
+    subscribed: bool
+    topics: frozenset[str]
+    assigned: frozenset[TopicPartition]
+    read: frozenset[TopicPartition]
+    unplaced: frozenset[TopicPartition]
+    behind: frozenset[TopicPartition]
+
+
 class Returned(NamedTuple):
     """How far the user has done with what is assigned.
 
@@ -365,7 +385,33 @@ class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
             state.need_reset(reset)
             return True
 
-    # --- a reader of metrics, on any thread ------------------------------------------
+    # --- readers on any thread ---------------------------------------------------------
+
+    def survey(self) -> Survey:
+        """What is read, and what is known of its positions."""
+        with self._lock:
+            asked = self._subscribed
+            states = self._partitions
+            read = {
+                tp: state
+                for tp, state in states.items()
+                if not (state.paused or state.giving_up)
+            }
+            topics = frozenset(tp.topic for tp in states)
+            return Survey(
+                asked is not None,
+                topics if asked is None else topics | asked.topics,
+                frozenset(states),
+                frozenset(read),
+                frozenset(tp for tp, state in read.items() if state.missing or state.awaiting),
+                frozenset(
+                    tp
+                    for tp, state in read.items()
+                    if (at := state.returned) is not None
+                    and state.end is not None
+                    and at.offset < state.end
+                ),
+            )
 
     def places(self, partitions: Iterable[TopicPartition]) -> list[Place]:
         """Where some partitions stand; those that are assigned no more are left out.

@@ -76,6 +76,11 @@ class Bootstrap:
         self.nodes = numbered(addresses, min(node.id for node in self.nodes) - 1)
         self._failures.clear()
 
+    @property
+    def servers(self) -> str:
+        """The configured addresses, as `bootstrap.servers` has them."""
+        return ",".join(f"{host}:{port}" for host, port in self._configured)
+
     def answered(self) -> None:
         """Somebody has: what failed before explains nothing any more."""
         self._failures.clear()

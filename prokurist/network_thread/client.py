@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from prokurist.errors import DisconnectException, KafkaException, NetworkException
 from prokurist.events.call import Call
+from prokurist.events.reachability import Reachability
 from prokurist.events.trace import UNREAD, Trace
 from prokurist.network_thread.connection import Connection
 from prokurist.network_thread.connection_state import ConnectionState
@@ -62,6 +63,7 @@ class NetworkClient:
             down against our wish, before its requests fail.
         features: What the cluster has finalised.
         counters: What is counted of requests and connections.
+        reachability: Since when no broker can be reached, for readers on any thread.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class NetworkClient:
         self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = ignore
         self.features: Features = Features()
         self.counters: TrafficCounters = TrafficCounters()
+        self.reachability: Reachability = Reachability()
         self._network = network
         self._resolver = resolver
         self._timer = timer
@@ -199,6 +202,7 @@ class NetworkClient:
             if connection is None:
                 continue
             if isinstance(happening, Arrived):
+                self.reachability.answered_at = self._timer.now
                 connection.arrived(happening.frame)
             elif isinstance(happening, Connected):
                 connection.connected()
@@ -234,14 +238,18 @@ class NetworkClient:
 
     def greeted(self, answer: ApiVersionsAnswer) -> None:
         """See `Owner`."""
+        self.reachability.connected()
         self.features.told(answer)
 
     def ended(self, connection: Connection) -> None:
         """See `Owner`."""
         self._forget(connection)
 
-    def went_down(self, connection: Connection, error: KafkaException) -> None:
+    def went_down(self, connection: Connection, error: KafkaException, since: float) -> None:
         """See `Owner`."""
+        self.reachability.failed(error, self._timer.now)
+        if not any(each.state is ConnectionState.READY for each in self._connections.values()):
+            self.reachability.none_left(since)
         self.on_disconnect(connection.node, connection.lane, error)
 
     def _forget(self, connection: Connection) -> None:

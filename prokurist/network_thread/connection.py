@@ -307,6 +307,7 @@ class Connection:
     def failed(self, error: KafkaException, *, told: bool = False) -> None:
         """Down, against our wish; what is wrong with the broker may be told already."""
         stood = self.state is ConnectionState.READY
+        since = self.pipeline.unanswered_since if stood else self.tried_at
         self._down()
         self._failures += 1
         pause = self._limits.reconnect.pause(self._failures)
@@ -320,7 +321,7 @@ class Connection:
             self._tell(CONNECTION_FAILED, error=error, pause=pause)
             if not told:
                 self._trace.tell(BROKER_UNREACHABLE, node=self.node, error=error)
-        self._owner.went_down(self, error)
+        self._owner.went_down(self, error, since)
         self.pipeline.fail(error)
 
     # --- the way down --------------------------------------------------------------

@@ -34,6 +34,6 @@ class Owner(Protocol):
         """The try is over, one way or the other: nothing may come of it any more."""
         ...
 
-    def went_down(self, connection: "Connection", error: KafkaException) -> None:
-        """The connection is gone, not by our wish."""
+    def went_down(self, connection: "Connection", error: KafkaException, since: float) -> None:
+        """The connection is gone, not by our wish; it has been of no use since then."""
         ...

@@ -22,13 +22,17 @@ class Interest:
 
     Args:
         lasting: Tells the topics that are read at the moment.
+        follows_pattern: Tells whether these are what a pattern matches.
 
     Attributes:
         everything: Whether somebody wants to know of every topic that there is.
     """
 
-    def __init__(self, lasting: Callable[[], frozenset[str]]) -> None:
+    def __init__(
+        self, lasting: Callable[[], frozenset[str]], follows_pattern: Callable[[], bool]
+    ) -> None:
         self._lasting = lasting
+        self._follows_pattern = follows_pattern
         self._tracked: Counter[str] = Counter()
         self.everything: bool = False
 
@@ -60,6 +64,15 @@ class Interest:
     def of_nobody(self) -> frozenset[str]:
         """Those that no call asks about: what is wrong with them is told to the next poll."""
         return self._read() - self._tracked.keys()
+
+    @property
+    def may_create(self) -> bool:
+        """Whether asking for these topics may have a broker create them.
+
+        What a pattern matches is only ever found, and not named by the user: asked for by
+        name after it was deleted, it would come back.
+        """
+        return not self._follows_pattern()
 
     def _read(self) -> frozenset[str]:
         # Whoever asks for a position in a topic of another name hears that it is none.

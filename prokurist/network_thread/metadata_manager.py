@@ -24,18 +24,18 @@ needs any broker asks for `somebody()`.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
 
 from prokurist.errors import KafkaException, RetriableException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
-from prokurist.events.cluster import Cluster, TopicView
+from prokurist.events.cluster import ABSENT, Cluster, TopicView
 from prokurist.events.tellings import LEADERS_MOVED, METADATA_FAILED, REBOOTSTRAPPED
 from prokurist.network_thread.bootstrap import Bootstrap
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.interest import Interest
 from prokurist.network_thread.interruptible import Interruptible
 from prokurist.network_thread.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.outage import Outage
 from prokurist.network_thread.refusals import topic_error
 from prokurist.network_thread.requests import Answer, Lane
 from prokurist.network_thread.timer import Due, Timer
@@ -43,9 +43,6 @@ from prokurist.network_thread.topic_views import views_of
 from prokurist.network_thread.verdicts import METADATA, Verdict
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
 from prokurist.types import Node, TopicPartition
-
-ABSENT: Final = frozenset({3, 100})
-"""Codes that say of a topic that it is not there, and not only that it has to wait."""
 
 
 class MetadataManager:
@@ -111,6 +108,7 @@ class MetadataManager:
         self._suspects: set[int] = set()
         self._attempt: tuple[Node, Interruptible[Answer[MetadataAnswer]]] | None = None
         self._interrupted: set[int] = set()
+        self._outage = Outage(client.trace, bootstrap.servers)
         self.last_error: KafkaException | None = None
 
     # --- what others ask for ---------------------------------------------------------
@@ -168,7 +166,10 @@ class MetadataManager:
             addresses, when each of them has failed by now.
         """
         self._suspects.add(node.id)
-        return self._bootstrap.failed(node, error)
+        told = self._bootstrap.failed(node, error)
+        if all(each.id in self._suspects for group in self._groups() for each in group):
+            self._outage.goes_on(self.cluster, told)
+        return told
 
     def doubt(self, node: Node) -> None:
         """A broker owes another answer: ask others before it, also what it is being asked.
@@ -188,10 +189,7 @@ class MetadataManager:
 
     def _candidates(self) -> list[Node]:
         """Whom to ask: brokers that are known, then bootstrap addresses; no suspects."""
-        known = list(self.cluster.nodes.values())
-        groups = [known] if known else [list(self._bootstrap.nodes)]
-        if known and self._rebootstrap:
-            groups.append(list(self._bootstrap.nodes))
+        groups = self._groups()
         for group in groups:
             fit = [node for node in group if node.id not in self._suspects]
             if fit:
@@ -199,6 +197,14 @@ class MetadataManager:
         # Each of them has failed once: it is everybody's turn again.
         self._suspects.clear()
         return groups[0]
+
+    def _groups(self) -> list[list[Node]]:
+        """The brokers that are known, and the bootstrap addresses where they are of use."""
+        known = list(self.cluster.nodes.values())
+        groups = [known] if known else [list(self._bootstrap.nodes)]
+        if known and self._rebootstrap:
+            groups.append(list(self._bootstrap.nodes))
+        return groups
 
     # --- asking ----------------------------------------------------------------------
 
@@ -238,7 +244,7 @@ class MetadataManager:
             request = Metadata(
                 None if self._asked_for_all else tuple(sorted(self._asked_for)),
                 (),
-                self._create,
+                self._create and self._interest.may_create,
             )
             attempt = Interruptible(self._client.send(node, request, anybody=True))
             self._attempt = node, attempt
@@ -316,6 +322,7 @@ class MetadataManager:
         self.last_error = None
         self._suspects.clear()
         self._bootstrap.answered()
+        self._outage.ended(self.cluster)
         self._client.forget({*self.cluster.nodes, *(each.id for each in self._bootstrap.nodes)})
         self._look_again(older)
         self._refuse()

@@ -295,6 +295,11 @@ class Pipeline:
             waiting.promise.break_(error)
 
     @property
+    def unanswered_since(self) -> float:
+        """When the oldest request in flight was written; now, if there is none."""
+        return self._sent[0].began if self._sent else self._timer.now
+
+    @property
     def in_flight(self) -> int:
         """Requests written and unanswered, abandoned ones included."""
         return len(self._sent)

@@ -12,14 +12,14 @@ from dataclasses import replace
 from prokurist.errors import KafkaException, LogTruncationException
 from prokurist.events.assignment import Wanted
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
-from prokurist.events.cluster import Cluster
+from prokurist.events.cluster import ABSENT, Cluster
 from prokurist.events.confirmation import truncated
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
 from prokurist.events.tellings import LOG_TRUNCATED, POSITIONS_RESET, TOPICS_MADE_ANEW
 from prokurist.events.trace import Trace
-from prokurist.network_thread.metadata_manager import ABSENT, MetadataManager
-from prokurist.network_thread.position_search import Search, truncation_of
+from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.position_search import Search, narrowing, truncation_of
 from prokurist.network_thread.validation_manager import Check
 from prokurist.network_thread.wire.log_offsets import ListedOffset
 from prokurist.types import TopicPartition
@@ -131,7 +131,7 @@ class Outcomes:
         self._all_over(search, settled)
         if cut:
             together = truncation_of(cut)
-            self.refuse(search, together.partitions, together)
+            self.refuse(search, together.partitions, together, narrow=narrowing(cut))
 
     def _all_over(self, search: Search, settled: Iterable[TopicPartition]) -> None:
         self.on_metadata(self._metadata.cluster)
@@ -164,11 +164,13 @@ class Outcomes:
         )
         if anew.unplaced:
             wanted = [each for each, _ in anew.unplaced]
-            lost = truncation_of(
+            lost = [
                 truncated(each.partition, offset, where="its topic was deleted and made anew")
                 for each, offset in anew.unplaced
+            ]
+            self._background.post(
+                BackgroundError(truncation_of(lost), frozenset(wanted), narrowing(lost))
             )
-            self._background.post(BackgroundError(lost, frozenset(wanted)))
         self._background.nudge()
 
     def over(
@@ -180,14 +182,26 @@ class Outcomes:
         search.over(tp, error)
 
     def refuse(
-        self, search: Search, partitions: Iterable[TopicPartition], error: KafkaException
+        self,
+        search: Search,
+        partitions: Iterable[TopicPartition],
+        error: KafkaException,
+        *,
+        narrow: Callable[[frozenset[TopicPartition]], KafkaException] | None = None,
     ) -> None:
-        """Whoever waits for one of these raises the error; if nobody does, the next poll."""
+        """Have an error raised by whoever waits for one of these; else by the next poll.
+
+        Args:
+            search: Which has met it.
+            partitions: What it is about.
+            error: The error.
+            narrow: Makes the same error about some of them.
+        """
         refused = [search.left[tp] for tp in partitions if tp in search.left]
         heard = any(search.is_awaited(each.partition) for each in refused)
         # Given up first: whoever has raised it may ask again.
         if self._subscription.given_up(refused) and search.polled and not heard:
-            self._background.post(BackgroundError(error, frozenset(refused)))
+            self._background.post(BackgroundError(error, frozenset(refused), narrow))
         for wanted in refused:
             self.over(search, wanted.partition, error)
 

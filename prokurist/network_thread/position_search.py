@@ -118,3 +118,13 @@ def truncation_of(errors: Iterable[LogTruncationException]) -> LogTruncationExce
         divergent.update(error.divergent_offsets)
     text = "; ".join(map(str, each))
     return LogTruncationException(text, offsets=offsets, divergent_offsets=divergent)
+
+
+def narrowing(
+    errors: Iterable[LogTruncationException],
+) -> Callable[[frozenset[TopicPartition]], LogTruncationException]:
+    """Makes the error of some of these logs, where that of all of them says too much."""
+    each = list(errors)
+    return lambda partitions: truncation_of(
+        error for error in each if not partitions.isdisjoint(error.partitions)
+    )

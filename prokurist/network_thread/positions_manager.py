@@ -284,7 +284,7 @@ class PositionsManager:
             tp for tp, at in found.items() if at is None and self._outcomes.wants(search, tp)
         ]
         if policy.kind == "none" and none:
-            self._outcomes.refuse(search, none, no_offset(none))
+            self._outcomes.refuse(search, none, no_offset(none), narrow=no_offset)
             none = []
         for tp in none:
             wanted = search.left[tp]

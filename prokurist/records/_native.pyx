@@ -1,12 +1,14 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, freethreading_compatible=True
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The native twin of `prokurist.records.pure`: the same answers, without objects on the way.
 
 Every line that a reader doubts is settled by the pure modules; one suite and one
 differential test run over both. What is not a hot path is theirs: where bytes are
 damaged, the pure twin is asked what is wrong with them, and raises.
 
-One extension in five parts: the numbers here, headers, columns and decoding, records,
-and encoding.
+One extension in six parts: the numbers here, headers, columns and decoding, wrapped
+messages, records, and encoding.
+
+Thread: any, with the GIL: an iterator has a place of its own that nothing else guards.
 """
 
 cimport cython
@@ -20,7 +22,10 @@ from libc.string cimport memcpy
 from prokurist.errors import CorruptRecordException
 from prokurist.records import headers
 from prokurist.records import record as shared
-from prokurist.records.columns import RecordColumns, Spans, pack_headers
+from prokurist.records import legacy
+from prokurist.records.columns import (
+    ROW_BYTES, RecordColumns, Spans, most_rows, pack_headers, refuse_rows
+)
 from prokurist.records.decode import check_count, check_end, read_row
 from prokurist.types import TimestampType
 
@@ -130,5 +135,6 @@ def decode_varint(const unsigned char[:] data, Py_ssize_t position):
 
 include "_native_headers.pxi"
 include "_native_columns.pxi"
+include "_native_messages.pxi"
 include "_native_record.pxi"
 include "_native_encode.pxi"

@@ -66,6 +66,7 @@ cdef class Columns:
                 self.numbers.header_starts[index],
                 self.numbers.header_lengths[index],
             ) = row
+            check_spans(self, index)
 
     def __dealloc__(self):
         if self.viewed:
@@ -79,7 +80,7 @@ cdef class Columns:
 
     @property
     def size(self):
-        return PyBytes_GET_SIZE(self.block)
+        return self.count * ROW_BYTES
 
     @property
     def offsets(self):
@@ -186,7 +187,6 @@ cdef int set_up(
         columns.view.buf, columns.view.len = given.buf, given.len
     finally:
         PyBuffer_Release(&given)
-    columns.count = count
     columns.block = PyBytes_FromStringAndSize(NULL, count * (2 * 8 + 6 * 4))
     cdef int64_t* wides = <int64_t*>PyBytes_AS_STRING(columns.block)
     columns.numbers.offsets = wides
@@ -198,7 +198,33 @@ cdef int set_up(
     columns.numbers.value_lengths = narrows + 3 * count
     columns.numbers.header_starts = narrows + 4 * count
     columns.numbers.header_lengths = narrows + 5 * count
+    columns.count = count  # last: what is counted can be read
     return 0
+
+
+cdef int check_spans(Columns columns, Py_ssize_t index) except -1:
+    """See that a row that was not decoded here lies within the data.
+
+    Raises:
+        IndexError: It does not, and is not there any more.
+    """
+    cdef Numbers* numbers = &columns.numbers
+    cdef place start = <place>columns.view.buf + numbers.header_starts[index]
+    cdef int32_t length = numbers.header_lengths[index]
+    if (
+        lies(columns.view.len, numbers.key_starts[index], numbers.key_lengths[index])
+        and lies(columns.view.len, numbers.value_starts[index], numbers.value_lengths[index])
+        and lies(columns.view.len, numbers.header_starts[index], length)
+        and (length <= 1 or past_headers(start, start + length) == start + length)
+    ):
+        return 0
+    columns.count = 0
+    raise IndexError(f"row {index} does not lie within its {columns.view.len} bytes")
+
+
+cdef inline bint lies(int64_t room, int64_t start, int64_t length) noexcept nogil:
+    """Whether a span lies within so many bytes; null and nothing lie anywhere."""
+    return length <= 0 or 0 <= start <= room - length
 
 
 def decode_batch(
@@ -323,12 +349,14 @@ def gathered(parts):
     cdef const int32_t[::1] lengths
     cdef Py_ssize_t count = 0, row = 0
     cdef int64_t total = 0, nulls = 0
-    for part in parts:
-        starts, lengths = part.starts, part.lengths
+    cdef bint fits
+    # Taken once: what is measured here has to be what is copied below.
+    cdef list taken = [(part.data, part.starts, part.lengths) for part in parts]
+    for data, starts, lengths in taken:
         if starts.shape[0] != lengths.shape[0]:
             raise ValueError("starts and lengths differ in number")
         count += starts.shape[0]
-        total += measured(len(part.data), starts, lengths, &nulls)
+        total += measured(data.shape[0], starts, lengths, &nulls)
         if total > INT32_MAX:
             raise OverflowError(f"a column of more than {INT32_MAX} bytes: take fewer records")
     ends = PyBytes_FromStringAndSize(NULL, 4 * (count + 1))
@@ -338,16 +366,22 @@ def gathered(parts):
     cdef char* out = PyBytes_AS_STRING(pieces)
     cdef char* bit = PyBytes_AS_STRING(bits) if nulls else NULL
     end[0] = 0
-    for part in parts:
-        data, starts, lengths = part.data, part.starts, part.lengths
+    for data, starts, lengths in taken:
         count = starts.shape[0]
         if count:
             base = &data[0] if data.shape[0] else NULL
             if total < UNLOCK_FROM:
-                gather(base, &starts[0], &lengths[0], count, row, out, bit, end)
+                fits = gather(
+                    base, data.shape[0], &starts[0], &lengths[0], count, row, out, total, bit, end
+                )
             else:
                 with nogil:
-                    gather(base, &starts[0], &lengths[0], count, row, out, bit, end)
+                    fits = gather(
+                        base, data.shape[0], &starts[0], &lengths[0], count, row, out, total,
+                        bit, end,
+                    )
+            if not fits:
+                raise RuntimeError("columns were changed while they were gathered")
             row += count
     return ends, pieces, bits
 
@@ -368,18 +402,26 @@ cdef int64_t measured(
     return total
 
 
-cdef void gather(
-    place data, const int32_t* starts, const int32_t* lengths, Py_ssize_t count,
-    Py_ssize_t row, char* out, char* bits, int32_t* ends,
+cdef bint gather(
+    place data, int64_t room, const int32_t* starts, const int32_t* lengths, Py_ssize_t count,
+    Py_ssize_t row, char* out, int64_t total, char* bits, int32_t* ends,
 ) noexcept nogil:
-    """Copy checked spans one behind the other; `bits` is NULL where none is null."""
+    """Copy measured spans one behind the other; `bits` is NULL where none is null.
+
+    False where they are not what was measured: other threads may write to what they lie in.
+    """
     cdef Py_ssize_t index
-    cdef int32_t at = ends[row]
+    cdef int64_t at = ends[row]
+    cdef int64_t start, length
     for index in range(count):
-        if lengths[index] >= 0:
-            memcpy(out + at, data + starts[index], lengths[index])
-            at += lengths[index]
+        start, length = starts[index], lengths[index]
+        if length >= 0:
+            if length > total - at or start < 0 or start > room - length:
+                return False
+            memcpy(out + at, data + start, length)
+            at += length
             if bits != NULL:
                 bits[row >> 3] |= 1 << (row & 7)
         row += 1
-        ends[row] = at
+        ends[row] = <int32_t>at
+    return True

@@ -1,8 +1,10 @@
-# Headers of batches: magic 2 as it should be. Anything else is the pure twin's to tell.
+# Headers of batches as they should be. Anything else is the pure twin's to tell.
 
 cdef enum:
     LEAD = 17
     HEADER = 61
+    MESSAGE_0 = 26
+    MESSAGE_1 = 34
     LENGTH_COUNTS_FROM = 12
 
 cdef int64_t LAST_OFFSET = headers.LAST_OFFSET
@@ -32,6 +34,7 @@ cdef struct Batch:
     int64_t offset
     int64_t delta
     int64_t size
+    int magic
 
 
 cdef inline Sight seen(place at, Py_ssize_t rest, Batch* out) noexcept nogil:
@@ -39,11 +42,14 @@ cdef inline Sight seen(place at, Py_ssize_t rest, Batch* out) noexcept nogil:
     if rest < LEAD:
         return CUT_OFF
     out.size = big(at + 8, 4) + LENGTH_COUNTS_FROM
-    if at[16] != 2 or out.size < HEADER:
+    out.magic = at[16]
+    if out.magic > 2:
+        return STRANGE
+    if out.size < (HEADER if out.magic == 2 else MESSAGE_1 if out.magic else MESSAGE_0):
         return STRANGE
     if out.size > rest:
         return CUT_OFF
-    out.offset, out.delta = big(at, 8), big(at + 23, 4)
+    out.offset, out.delta = big(at, 8), big(at + 23, 4) if out.magic == 2 else 0
     if out.offset < 0 or out.delta < 0 or out.offset > LAST_OFFSET - out.delta:
         return STRANGE
     return WHOLE
@@ -65,7 +71,7 @@ def extent(data):
             if sight != WHOLE:
                 break
             after = max(after, batch.offset + batch.delta + 1)
-            epoch = big(start + at + 12, 4)
+            epoch = big(start + at + 12, 4) if batch.magic == 2 else -1
             at += batch.size
             batches += 1
     finally:
@@ -91,7 +97,7 @@ def header_at(data, Py_ssize_t position):
         sight = seen(at, held.len - position, &batch)
         if sight == CUT_OFF:
             return None
-        if sight == WHOLE:
+        if sight == WHOLE and batch.magic == 2:
             epoch, attributes = big(at + 12, 4), big(at + 21, 2)
             return new_header(headers.BatchHeader, (
                 batch.offset,

@@ -26,10 +26,9 @@ cdef class ConsumerRecord:
         int64_t timestamp=-1, timestamp_type=TimestampType.CREATE_TIME, headers=(),
         leader_epoch=None,
     ):
-        cdef bytes keyed = shared.raw_bytes("key", key)
-        cdef bytes valued = shared.raw_bytes("value", value)
-        cdef bytes packed = pack_headers(headers)
-        cdef bytes owner = keyed + valued + packed
+        cdef bytes keyed, valued, packed, owner
+        keyed, valued, packed = shared.raw_parts(key, value, headers)
+        owner = keyed + valued + packed
         self.topic = topic
         self.partition = partition
         self.offset = offset
@@ -146,10 +145,12 @@ cdef inline object cut(place base, int32_t start, int32_t length):
 
 
 cdef list read_headers(place at, int32_t length):
-    """The headers in a span that was checked."""
+    """The headers in a span that was checked; and again, since others may write to it."""
     cdef place end = at + length
     cdef int64_t count, size
     cdef list found = []
+    if past_headers(at, end) != end:
+        raise RuntimeError("the bytes of a batch were changed after it was decoded")
     at = number(at, end, &count)
     while count > 0:
         at = number(at, end, &size)

@@ -12,9 +12,11 @@ on the wire, or nothing.
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final, NamedTuple, NoReturn
 
+from prokurist.errors import RecordTooLargeException
 from prokurist.records.varints import decode_varint, encode_varint
 from prokurist.types import TimestampType
 
@@ -24,6 +26,8 @@ Row = tuple[int, int, int, int, int, int, int, int]
 """Offset, timestamp, then start and length of key, value and headers."""
 INT32_MAX: Final = (1 << 31) - 1
 ROW_BYTES: Final = 2 * 8 + 6 * 4
+ROWS_AT_ONCE: Final = 4096
+"""Rows that are objects at a time while columns are filled; they take ten times as much."""
 
 
 class Spans(NamedTuple):
@@ -108,15 +112,30 @@ class Columns:
         self.leader_epoch: int | None = leader_epoch
         self.timestamp_type: TimestampType = timestamp_type
         self.data: bytes | bytearray | memoryview = data
-        turned = list(zip(*rows, strict=True)) or [()] * 8
-        self.offsets: array[int] = array("q", turned[0])
-        self.timestamps: array[int] = array("q", turned[1])
-        self.key_starts: array[int] = array("i", turned[2])
-        self.key_lengths: array[int] = array("i", turned[3])
-        self.value_starts: array[int] = array("i", turned[4])
-        self.value_lengths: array[int] = array("i", turned[5])
-        self.header_starts: array[int] = array("i", turned[6])
-        self.header_lengths: array[int] = array("i", turned[7])
+        self.offsets: array[int] = array("q")
+        self.timestamps: array[int] = array("q")
+        self.key_starts: array[int] = array("i")
+        self.key_lengths: array[int] = array("i")
+        self.value_starts: array[int] = array("i")
+        self.value_lengths: array[int] = array("i")
+        self.header_starts: array[int] = array("i")
+        self.header_lengths: array[int] = array("i")
+        self._fill(iter(rows))
+
+    def _fill(self, rows: Iterator[Row]) -> None:
+        columns = (
+            self.offsets,
+            self.timestamps,
+            self.key_starts,
+            self.key_lengths,
+            self.value_starts,
+            self.value_lengths,
+            self.header_starts,
+            self.header_lengths,
+        )
+        while some := list(islice(rows, ROWS_AT_ONCE)):
+            for column, numbers in zip(columns, zip(*some, strict=True), strict=True):
+                column.extend(numbers)
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -151,6 +170,33 @@ class Columns:
             Spans(data, cut(self.value_starts), cut(self.value_lengths)),
             Spans(data, cut(self.header_starts), cut(self.header_lengths)),
         )
+
+
+def most_rows(size: int, cap: int) -> int:
+    """How many rows may be decoded from so many bytes.
+
+    Args:
+        size: Bytes that were decompressed for them; 0 where they lie in the frame.
+        cap: How many bytes these and the rows may take together.
+    """
+    return max(0, cap - size) // ROW_BYTES
+
+
+def refuse_rows(most: int, size: int, cap: int) -> NoReturn:
+    """Refuse a batch with more rows than may be decoded.
+
+    Args:
+        most: How many may.
+        size: Bytes that were decompressed for them.
+        cap: How many bytes these and the rows may take together.
+
+    Raises:
+        RecordTooLargeException: Always.
+    """
+    raise RecordTooLargeException(
+        f"it holds more than {most} records, which with {size} decompressed bytes and "
+        f"{ROW_BYTES} more for each record take more than {cap}"
+    )
 
 
 def read_headers(data: bytes | bytearray | memoryview, start: int, length: int) -> Headers:

@@ -5,6 +5,11 @@ the data itself declares or, where a stream declares nothing, what its blocks ca
 come to at most, and never more than the caller's cap. A bomb therefore ends as an
 error and not as memory. The libraries release the GIL while they work.
 
+Every call has a `Budget`: the bytes that may come out, and the pieces that the data
+may be cut into, in proportion to its size. A piece is what costs a step of the
+interpreter whatever it holds: a member, a frame or a block. So the work is bounded
+for data of which nothing comes out, too.
+
 Thread: either; nothing here keeps state.
 """
 
@@ -16,7 +21,7 @@ from typing import Final
 
 import cramjam
 
-from prokurist.errors import CorruptRecordException
+from prokurist.errors import CorruptRecordException, RecordTooLargeException
 
 XERIAL: Final = b"\x82SNAPPY\x00"
 """How snappy-java begins its own framing, which Kafka's Java clients use."""
@@ -32,6 +37,24 @@ SKIPPABLE: Final = 0x184D2A50
 FIRST_GUESS: Final = 8
 """Where only a bound is known, this ratio is tried before the bound is."""
 FIRST_GUESS_LEAST: Final = 16 * 1024
+SNAPPY_MOST: Final = 22
+"""No byte of a snappy block stands for more than this many: a copy of 64 takes three."""
+GZIP_WINDOW: Final = 1 << 20
+"""Bytes of a gzip stream that are decompressed at once, at most."""
+GZIP_NEXT_WINDOW: Final = 1 << 10
+"""As many of a member behind the first, to begin with: what a member leaves is copied."""
+GZIP_STEP: Final = 4 << 20
+"""Bytes that come out of a gzip stream at once, at most."""
+PIECE: Final = 64
+"""Bytes that a piece of compressed data has on average at least, where there are many.
+
+Blocks that hold something are far larger: the smallest full one is of LZ4, and has 260.
+"""
+PIECES: Final = 4096
+"""So many pieces are allowed whatever their size: full blocks of data that compresses to
+next to nothing. 256 MiB of zeros have 2048 of them in Zstandard."""
+TOO_SMALL: Final = "failed to write whole buffer"
+"""What the library says where data does not fit into the buffer that it was given."""
 
 
 class Compression(IntEnum):
@@ -59,6 +82,38 @@ def compress(codec: Compression, data: bytes) -> bytes:
             return bytes(cramjam.zstd.compress(data))
 
 
+class Budget:
+    """What the decompression of one batch may cost.
+
+    Args:
+        size: How many bytes are to be decompressed.
+        cap: How many may come out.
+
+    Attributes:
+        cap: How many bytes may come out.
+    """
+
+    __slots__ = ("_allowed", "_pieces", "cap")
+
+    def __init__(self, size: int, cap: int) -> None:
+        self.cap: int = cap
+        self._allowed = PIECES + size // PIECE
+        self._pieces = 0
+
+    def piece(self) -> None:
+        """Count one more piece.
+
+        Raises:
+            CorruptRecordException: There are too many.
+        """
+        self._pieces += 1
+        if self._pieces > self._allowed:
+            raise CorruptRecordException(
+                f"compressed data is cut into more than {self._allowed} pieces, which is the "
+                "most that is taken of its size"
+            )
+
+
 def decompress(codec: int, data: bytes | memoryview, cap: int) -> bytes | bytearray:
     """Decompress the records of one batch.
 
@@ -68,19 +123,21 @@ def decompress(codec: int, data: bytes | memoryview, cap: int) -> bytes | bytear
         cap: How many bytes may come out.
 
     Raises:
-        CorruptRecordException: The codec is unknown, the data is damaged, or more
-            than `cap` bytes would come out.
+        CorruptRecordException: The codec is unknown, the data is damaged, or it is cut
+            into too many pieces.
+        RecordTooLargeException: More than `cap` bytes would come out.
     """
+    budget = Budget(len(data), cap)
     try:
         match codec:
             case Compression.GZIP:
-                return _gunzip(data, cap)
+                return _gunzip(data, budget)
             case Compression.SNAPPY:
-                return _unsnap(data, cap)
+                return _unsnap(data, budget)
             case Compression.LZ4:
-                return _filled(cramjam.lz4, data, _bound(_lz4_sizes(data), cap))
+                return _filled(cramjam.lz4, data, _bound(_lz4_sizes(data), budget), cap)
             case Compression.ZSTD:
-                return _filled(cramjam.zstd, data, _bound(_zstd_sizes(data), cap))
+                return _filled(cramjam.zstd, data, _bound(_zstd_sizes(data), budget), cap)
     except (cramjam.DecompressionError, zlib.error, struct.error, IndexError) as error:
         name = Compression(codec).name.lower()
         raise CorruptRecordException(
@@ -91,40 +148,70 @@ def decompress(codec: int, data: bytes | memoryview, cap: int) -> bytes | bytear
     )
 
 
-def _too_much(cap: int) -> CorruptRecordException:
-    return CorruptRecordException(
-        f"more than {cap} bytes would come out of a compressed batch, which is the most "
-        "that is taken"
+def _too_much(size: int, cap: int) -> RecordTooLargeException:
+    return RecordTooLargeException(
+        f"{size} compressed bytes come to more than {cap} when they are decompressed"
     )
 
 
-def _gunzip(data: bytes | memoryview, cap: int) -> bytes:
-    pieces, left = [], cap
-    while data:
+def _gunzip(data: bytes | memoryview, budget: Budget) -> bytearray:
+    # In windows: what follows a member is copied out of the one that it ends in.
+    whole, out = memoryview(data), bytearray(0)
+    at, window = 0, GZIP_WINDOW
+    while at < len(whole):
+        budget.piece()
         member = zlib.decompressobj(wbits=31)
-        pieces.append(member.decompress(data, left + 1))
-        left -= len(pieces[-1])
-        if left < 0:
-            raise _too_much(cap)
-        if not member.eof:
-            raise zlib.error("the data ends too early")
-        data = member.unused_data
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        while not member.eof:
+            given = whole[at : at + window]
+            if not given:
+                raise zlib.error("the data ends too early")
+            at += len(given)
+            _inflate(member, given, out, budget.cap)
+            if len(out) > budget.cap:
+                raise _too_much(len(data), budget.cap)
+            window = min(2 * window, GZIP_WINDOW)
+        at -= len(member.unused_data)
+        window = GZIP_NEXT_WINDOW
+    return out
 
 
-def _unsnap(data: bytes | memoryview, cap: int) -> bytearray:
+def _inflate(
+    member: "zlib._Decompress", given: bytes | memoryview, out: bytearray, cap: int
+) -> None:
+    """Decompress the next bytes of a member; of more than the cap, one byte."""
+    full = True
+    while full and not member.eof and len(out) <= cap:
+        most = min(cap - len(out) + 1, GZIP_STEP)
+        piece = member.decompress(given, most)
+        out += piece
+        full = len(piece) == most
+        given = member.unconsumed_tail
+
+
+def _unsnap(data: bytes | memoryview, budget: Budget) -> bytearray:
     framed = data[: len(XERIAL)] == XERIAL
-    blocks = list(_xerial_blocks(data)) if framed else [data]
-    sizes = [cramjam.snappy.decompress_raw_len(block) for block in blocks]
-    if sum(sizes) > cap:
-        raise _too_much(cap)
-    out = bytearray(sum(sizes))
+    total = 0
+    for block in _xerial_blocks(data) if framed else (data,):
+        budget.piece()
+        total += _unsnapped_size(block)
+        if total > budget.cap:
+            raise _too_much(len(data), budget.cap)
+    out = bytearray(total)
     at = 0
     with memoryview(out) as room:
-        for block, size in zip(blocks, sizes, strict=True):
+        for block in _xerial_blocks(data) if framed else (data,):
+            size = cramjam.snappy.decompress_raw_len(block)
             cramjam.snappy.decompress_raw_into(block, room[at : at + size])
             at += size
     return out
+
+
+def _unsnapped_size(block: bytes | memoryview) -> int:
+    """How many bytes a block says it comes to, which its own size has to allow."""
+    size: int = cramjam.snappy.decompress_raw_len(block)
+    if size > SNAPPY_MOST * len(block):
+        raise IndexError(f"a block of {len(block)} bytes says it comes to {size}")
+    return size
 
 
 def _xerial_blocks(data: bytes | memoryview) -> Iterator[bytes | memoryview]:
@@ -154,15 +241,25 @@ def _lz4(data: bytes) -> bytes:
     return bytes(stream.finish())
 
 
-def _filled(library: object, data: bytes | memoryview, bound: int) -> bytearray:
-    """Decompress into a buffer that is large enough, and cut it to what came out."""
-    guess = min(bound, max(FIRST_GUESS * len(data), FIRST_GUESS_LEAST))
+def _filled(library: object, data: bytes | memoryview, bound: int, cap: int) -> bytearray:
+    """Decompress into a buffer that is large enough, and cut it to what came out.
+
+    Buffers grow by the same factor from a guess to the bound, so that the last one is
+    not much larger than need be, and all before it together far smaller.
+    """
+    most = min(bound, cap)
+    guess = min(most, max(FIRST_GUESS * len(data), FIRST_GUESS_LEAST))
+    while guess < most:
+        try:
+            return _attempt(library, data, guess)
+        except cramjam.DecompressionError:
+            guess = min(most, FIRST_GUESS * guess)
     try:
-        return _attempt(library, data, guess)
-    except cramjam.DecompressionError:
-        if guess == bound:
-            raise
-    return _attempt(library, data, bound)
+        return _attempt(library, data, most)
+    except cramjam.DecompressionError as error:
+        if bound > cap and TOO_SMALL in str(error):
+            raise _too_much(len(data), cap) from error
+        raise
 
 
 def _attempt(library: object, data: bytes | memoryview, size: int) -> bytearray:
@@ -172,23 +269,24 @@ def _attempt(library: object, data: bytes | memoryview, size: int) -> bytearray:
     return out
 
 
-def _bound(sizes: Iterator[int], cap: int) -> int:
+def _bound(sizes: Iterator[int], budget: Budget) -> int:
+    # Whether more than the cap comes out is for the library to find out: a bound is not
+    # the size.
     total = 0
     for size in sizes:
+        budget.piece()
         total += size
-        if total >= cap:
-            # A bound and not the size: whether it fits is for the library to find out.
-            return cap
     return total
 
 
 def _lz4_sizes(data: bytes | memoryview) -> Iterator[int]:
-    """What each frame or block of an LZ4 stream can come to at most."""
+    """What each piece of an LZ4 stream can come to at most: a frame by itself to nothing."""
     at = 0
     while at < len(data):
         (magic,) = struct.unpack_from("<I", data, at)
         if magic & ~0xF == SKIPPABLE:
             at += 8 + struct.unpack_from("<I", data, at + 4)[0]
+            yield 0
             continue
         if magic != LZ4_MAGIC:
             raise IndexError(f"no LZ4 frame begins at byte {at}")
@@ -199,15 +297,17 @@ def _lz4_sizes(data: bytes | memoryview) -> Iterator[int]:
             yield min(block_size, size if plain else LZ4_MOST * size)
             at += 4 + size + (4 if flags & 0x10 else 0)
         at += 4 + (4 if flags & 0x04 else 0)
+        yield 0
 
 
 def _zstd_sizes(data: bytes | memoryview) -> Iterator[int]:
-    """What each frame or block of a Zstandard stream can come to at most."""
+    """What each piece of a Zstandard stream can come to at most."""
     at = 0
     while at < len(data):
         (magic,) = struct.unpack_from("<I", data, at)
         if magic & ~0xF == SKIPPABLE:
             at += 8 + struct.unpack_from("<I", data, at + 4)[0]
+            yield 0
             continue
         if magic != ZSTD_MAGIC:
             raise IndexError(f"no Zstandard frame begins at byte {at}")

@@ -1,16 +1,17 @@
 """What `poll` returns: runs of records, partition by partition.
 
-Thread: any, once it is made; nothing in it changes. It keeps alive what its records
-keep alive (see `ConsumerRecord.detach`).
+Thread: any, once it is made; nothing in it changes but `why_empty`, which is found out once.
+It keeps alive what its records keep alive (see `ConsumerRecord.detach`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 from prokurist.records.columns import RecordColumns
 from prokurist.records.implementation import CODEC
 from prokurist.records.run import RecordRun
+from prokurist.records.why_empty import SKIPPED, WhyEmpty
 from prokurist.types import OffsetAndMetadata, TopicPartition, named
 
 __all__ = ["ConsumerRecord", "ConsumerRecords", "DeserializedRun", "Run"]
@@ -70,15 +71,19 @@ class ConsumerRecords:
     Args:
         runs: By partition: consecutive records, the runs in order.
         next_offsets: Where reading goes on after them.
+        why_empty: Finds out why there are none, when that is asked for.
     """
 
-    __slots__ = ("_next_offsets", "_runs", "count")
+    __slots__ = ("_next_offsets", "_runs", "_why_empty", "count")
 
     def __init__(
         self,
         runs: Mapping[TopicPartition, Sequence[Run]] | None = None,
         next_offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        *,
+        why_empty: WhyEmpty | Callable[[], WhyEmpty] | None = None,
     ) -> None:
+        self._why_empty = why_empty
         self._runs: dict[TopicPartition, Sequence[Run]] = {
             partition: each for partition, each in (runs or {}).items() if each
         }
@@ -98,6 +103,25 @@ class ConsumerRecords:
     def __repr__(self) -> str:
         of = f" of {named(self._runs)}" if self._runs else ""
         return f"ConsumerRecords({self.count} records{of})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (self._runs, self._next_offsets, self.why_empty)
+
+    @property
+    def why_empty(self) -> WhyEmpty | None:
+        """Why a poll has returned no records; None where there are some.
+
+        It is found out when it is asked for the first time, waits for nothing, and then stays:
+        ask at once, and it is of the end of that poll. None as well for records that no poll
+        has returned.
+        """
+        if self.count:
+            return None
+        if callable(self._why_empty):
+            self._why_empty = self._why_empty()
+        elif self._why_empty is None and self._next_offsets:
+            self._why_empty = SKIPPED
+        return self._why_empty
 
     def partitions(self) -> list[TopicPartition]:
         """The partitions that there are records of, in the order they come in."""
@@ -143,3 +167,12 @@ class ConsumerRecords:
 
     def _all_runs(self) -> Iterator[Run]:
         return chain.from_iterable(self._runs.values())
+
+
+def restored(
+    runs: Mapping[TopicPartition, Sequence[Run]],
+    next_offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    why_empty: WhyEmpty | None,
+) -> ConsumerRecords:
+    """Make records again; a pickle names this function."""
+    return ConsumerRecords(runs, next_offsets, why_empty=why_empty)

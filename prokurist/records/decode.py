@@ -10,6 +10,7 @@ Invariants: see `prokurist.records.columns`; a batch of n bytes takes memory in
 proportion to n, whatever it says of itself.
 """
 
+from collections.abc import Iterator
 from typing import Final, NoReturn
 
 from prokurist.errors import CorruptRecordException
@@ -44,14 +45,27 @@ def decode_batch(
         CorruptRecordException: They are not what the header says.
     """
     check_count(header.record_count, stop - start)
-    body = bytes(data[start:stop])
-    rows, at, previous = [], 0, header.base_offset - 1
-    for index in range(header.record_count):
-        row, at = read_row(header, body, index, at, previous, start)
-        previous = row[0]
-        rows.append(row)
-    check_end(at, len(body))
+    rows = read_rows(header, bytes(data[start:stop]), start)
     return Columns(topic, partition, header.leader_epoch, header.timestamp_type, data, rows)
+
+
+def read_rows(header: BatchHeader, body: bytes, shift: int) -> Iterator[Row]:
+    """Read all records of a batch, to its end.
+
+    Args:
+        header: Its header.
+        body: The bytes of its records.
+        shift: Where these lie in the data that spans count from.
+
+    Raises:
+        CorruptRecordException: They are not what the header says.
+    """
+    at, previous = 0, header.base_offset - 1
+    for index in range(header.record_count):
+        row, at = read_row(header, body, index, at, previous, shift)
+        previous = row[0]
+        yield row
+    check_end(at, len(body))
 
 
 def check_count(count: int, room: int) -> None:

@@ -139,7 +139,7 @@ def headers(data: bytes | memoryview, position: int = 0) -> Iterator[BatchHeader
         position += header.size
 
 
-def header_at(data: bytes | memoryview, position: int) -> BatchHeader | None:
+def header_at(data: bytes | bytearray | memoryview, position: int) -> BatchHeader | None:
     """The header of the batch that begins at a position; None if it is cut off.
 
     Raises:
@@ -191,7 +191,12 @@ def header_at(data: bytes | memoryview, position: int) -> BatchHeader | None:
 
 
 def _legacy_header(
-    data: bytes | memoryview, position: int, offset: int, size: int, signed: int, magic: int
+    data: bytes | bytearray | memoryview,
+    position: int,
+    offset: int,
+    size: int,
+    signed: int,
+    magic: int,
 ) -> BatchHeader:
     if not 0 <= offset <= LAST_OFFSET:
         _refuse_offsets(position, offset, 0)

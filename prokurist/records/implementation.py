@@ -46,6 +46,13 @@ class Codec(Protocol):
         ...
 
     @property
+    def decode_messages(
+        self,
+    ) -> Callable[[str, int, BatchHeader, bytes | bytearray, int], Columns]:
+        """See `prokurist.records.legacy`."""
+        ...
+
+    @property
     def extent(self) -> Callable[[bytes | memoryview], Extent]:
         """See `prokurist.records.headers`."""
         ...

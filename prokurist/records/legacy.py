@@ -2,7 +2,8 @@
 
 A message stands alone, or wraps a compressed set of others. The wrapper bears the
 offset of the last one inside: magic 0 keeps their absolute offsets, magic 1 counts
-them from the first. They are rare by now, so both twins read them here.
+them from the first. What stands alone is read here for both twins. A set may hold
+millions: the native twin reads it by itself, and asks this one what is wrong with it.
 
 Thread: either; nothing here keeps state.
 Invariants: as for batches, see `prokurist.records.decode`.
@@ -10,13 +11,16 @@ Invariants: as for batches, see `prokurist.records.decode`.
 
 import struct
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from prokurist.errors import CorruptRecordException
-from prokurist.records.columns import Columns, Row
+from prokurist.records.columns import Columns, Row, most_rows, refuse_rows
 from prokurist.records.compression import LZ4_MAGIC, Compression, decompress
 from prokurist.records.headers import LAST_OFFSET, LEAD, BatchHeader, header_at
 from prokurist.types import TimestampType
+
+if TYPE_CHECKING:
+    from prokurist.records.implementation import Codec
 
 LENGTH: Final = struct.Struct(">i")
 BODY_AT: Final = (18, 26)
@@ -46,7 +50,7 @@ def decode_message(
     header: BatchHeader,
     data: bytes | memoryview,
     cap: int,
-    make: type[Columns],
+    codec: "Codec",
 ) -> Columns:
     """Read one message, or those that it wraps.
 
@@ -55,17 +59,17 @@ def decode_message(
         partition: Where it comes from.
         header: Its header.
         data: The bytes it lies in.
-        cap: How many bytes its compressed ones may come to.
-        make: The twin's `Columns`.
+        cap: How many bytes its compressed ones may take, decompressed and decoded.
+        codec: The twin that decodes.
 
     Raises:
         CorruptRecordException: It is not right.
+        RecordTooLargeException: It wraps more than that.
     """
     outer = _message(data, header)
-    kind = header.timestamp_type
     if header.codec == Compression.NONE:
         rows = [outer.row(header.last_offset, header.max_timestamp)]
-        return make(topic, partition, None, kind, data, rows)
+        return codec.Columns(topic, partition, None, header.timestamp_type, data, rows)
     if outer.value_length < 0:
         raise CorruptRecordException("a compressed message wraps nothing")
     if header.codec == Compression.ZSTD:
@@ -74,48 +78,99 @@ def decode_message(
     if header.codec == Compression.LZ4 and header.magic == 0:
         inside = mended(inside)
     plain = decompress(header.codec, inside, cap)
-    rows = list(_unwrapped(header, bytes(plain)))
-    return make(topic, partition, None, kind, plain, rows)
+    return codec.decode_messages(topic, partition, header, plain, cap)
 
 
-def _unwrapped(wrapper: BatchHeader, plain: bytes) -> Iterator[Row]:
-    messages = list(_messages(wrapper, plain))
-    if not messages:
+def decode_messages(
+    topic: str, partition: int, wrapper: BatchHeader, plain: bytes | bytearray, cap: int
+) -> Columns:
+    """Read the messages that a compressed one wraps.
+
+    Args:
+        topic: Where they come from.
+        partition: Where they come from.
+        wrapper: The header of the one that wraps them.
+        plain: They, decompressed.
+        cap: How many bytes they and the columns made of them may take.
+
+    Raises:
+        CorruptRecordException: They are not right.
+        RecordTooLargeException: There are too many.
+    """
+    rows = _rows(wrapper, plain, cap)
+    columns = Columns(topic, partition, None, wrapper.timestamp_type, plain, rows)
+    if not len(columns):
         raise CorruptRecordException("a compressed message wraps nothing")
-    first = 0
-    if wrapper.magic == 1:
-        first = wrapper.last_offset - messages[-1].header.last_offset
+    offsets = columns.offsets
+    first = first_offset(wrapper, offsets[-1])
     previous = -1
-    for message in messages:
-        offset = first + message.header.last_offset
-        if not previous < offset <= min(wrapper.last_offset, LAST_OFFSET):
-            raise CorruptRecordException(
-                f"a wrapped message's offset {offset} does not lie behind {previous} "
-                f"and up to the wrapper's, {wrapper.last_offset}"
-            )
-        previous = offset
-        stamped = wrapper.timestamp_type is TimestampType.LOG_APPEND_TIME
-        yield message.row(
-            offset, wrapper.max_timestamp if stamped else message.header.max_timestamp
+    for index, inner in enumerate(offsets):
+        check_offset(wrapper, first + inner, previous)
+        offsets[index] = previous = first + inner
+    return columns
+
+
+def first_offset(wrapper: BatchHeader, last: int) -> int:
+    """What the offsets of wrapped messages count from.
+
+    Args:
+        wrapper: The header of the one that wraps them.
+        last: What the last of them says of its offset.
+    """
+    return wrapper.last_offset - last if wrapper.magic == 1 else 0
+
+
+def check_offset(wrapper: BatchHeader, offset: int, previous: int) -> None:
+    """See that a wrapped message lies behind the one before it, and within its wrapper.
+
+    Raises:
+        CorruptRecordException: It does not.
+    """
+    if not previous < offset <= min(wrapper.last_offset, LAST_OFFSET):
+        raise CorruptRecordException(
+            f"a wrapped message's offset {offset} does not lie behind {previous} "
+            f"and up to the wrapper's, {wrapper.last_offset}"
         )
 
 
-def _messages(wrapper: BatchHeader, plain: bytes) -> Iterator[Message]:
-    at = 0
+def _rows(wrapper: BatchHeader, plain: bytes | bytearray, cap: int) -> Iterator[Row]:
+    """The rows of wrapped messages, with their offsets as they say them."""
+    at, left = 0, most_rows(len(plain), cap)
+    stamped = wrapper.timestamp_type is TimestampType.LOG_APPEND_TIME
     while at < len(plain):
-        header = header_at(plain, at)
-        if header is None:
-            raise CorruptRecordException(f"a wrapped message breaks off at byte {at}")
-        if header.magic != wrapper.magic or header.codec != Compression.NONE:
-            raise CorruptRecordException(
-                f"a message of magic {wrapper.magic} wraps one of magic {header.magic} "
-                f"and codec {header.codec}"
-            )
-        yield _message(plain, header)
+        message = read_message(wrapper, plain, at)
+        if not left:
+            refuse_rows(most_rows(len(plain), cap), len(plain), cap)
+        left -= 1
+        header = message.header
+        stamp = wrapper.max_timestamp if stamped else header.max_timestamp
+        yield message.row(header.last_offset, stamp)
         at += header.size
 
 
-def _message(data: bytes | memoryview, header: BatchHeader) -> Message:
+def read_message(wrapper: BatchHeader, plain: bytes | bytearray, at: int) -> Message:
+    """Read one wrapped message.
+
+    Args:
+        wrapper: The header of the one that wraps it.
+        plain: The bytes it lies in.
+        at: Where it begins.
+
+    Raises:
+        CorruptRecordException: It is not right.
+    """
+    header = header_at(plain, at)
+    if header is None:
+        raise CorruptRecordException(f"a wrapped message breaks off at byte {at}")
+    if header.magic != wrapper.magic or header.codec != Compression.NONE:
+        raise CorruptRecordException(
+            f"a message of magic {wrapper.magic} wraps one of magic {header.magic} "
+            f"and codec {header.codec}"
+        )
+    return _message(plain, header)
+
+
+def _message(data: bytes | bytearray | memoryview, header: BatchHeader) -> Message:
     end = header.position + header.size
     key, key_length = _sized(data, header.position + BODY_AT[header.magic], end, "key")
     value, value_length = _sized(data, key + max(key_length, 0), end, "value")
@@ -124,7 +179,9 @@ def _message(data: bytes | memoryview, header: BatchHeader) -> Message:
     return Message(header, key, key_length, value, value_length)
 
 
-def _sized(data: bytes | memoryview, at: int, end: int, what: str) -> tuple[int, int]:
+def _sized(
+    data: bytes | bytearray | memoryview, at: int, end: int, what: str
+) -> tuple[int, int]:
     if end - at < LENGTH.size:
         raise CorruptRecordException(f"a message ends before its {what}")
     (length,) = LENGTH.unpack_from(data, at)

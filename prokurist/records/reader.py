@@ -3,7 +3,8 @@
 Thread: the application's; one reader belongs to one fetched piece of one partition.
 A batch is opened when its first record is wanted, whole: checksum, decompression
 and decoding are over before any of it is handed out. Skipped are records below the
-position, control batches and, under read_committed, aborted transactions.
+position, control batches and, under read_committed, aborted transactions. However many
+are skipped, `take` ends when its time is over: so late by one batch at most.
 
 Invariants: `position` only grows, and only past what was handed out or skipped. An
 error moves nothing: the next call meets it again. At most one batch is open.
@@ -13,14 +14,15 @@ import struct
 import sys
 import zlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from crc32c import crc32c
 
-from prokurist.errors import CorruptRecordException
-from prokurist.records.columns import Columns
+from prokurist.errors import CorruptRecordException, RecordTooLargeException
+from prokurist.records.columns import Columns, most_rows, refuse_rows
 from prokurist.records.compression import Compression, decompress
+from prokurist.records.decode import check_count
 from prokurist.records.headers import (
     BATCH_HEADER,
     CRC_COUNTS_FROM,
@@ -34,6 +36,8 @@ from prokurist.records.run import RecordRun
 MARKER: Final = struct.Struct(">hh")
 """The key of a control record: version and kind."""
 ABORT: Final = 0
+UNREADABLE: Final = (CorruptRecordException, RecordTooLargeException)
+"""What a batch is refused with."""
 
 
 class AbortedTransaction(NamedTuple):
@@ -59,7 +63,8 @@ class PartitionReader:
         aborted: The aborted transactions in it, for read_committed; None to read
             all records there are.
         check_crcs: Whether checksums are compared.
-        cap: How many bytes one batch may come to when it is decompressed.
+        cap: How many bytes one batch may take, decompressed and decoded:
+            `fetch.decoded.batch.max.bytes`.
         stop: The offset before which reading ends, whatever follows; None for the end.
         codec: The twin that decodes.
     """
@@ -94,6 +99,7 @@ class PartitionReader:
         self._open: Columns | None = None
         self._row = self._last_row = self._open_size = 0
         self._after_open = 0
+        self._looked_at = 0
 
     def __repr__(self) -> str:
         state = "exhausted" if self.exhausted else f"{self.size} bytes held"
@@ -118,7 +124,7 @@ class PartitionReader:
             return True
         try:
             return self._look_ahead() is None
-        except CorruptRecordException:
+        except UNREADABLE:
             return False
 
     @property
@@ -128,26 +134,36 @@ class PartitionReader:
         if self._open is not None:
             held += self._open.size
             if self._open.data is not self._data:
-                held += len(self._open.data)
+                # With the room that a buffer has and does not use.
+                held += sys.getsizeof(self._open.data)
         return held
 
-    def take(self, most: int, enough: int = sys.maxsize) -> list[RecordRun]:
+    def take(
+        self,
+        most: int,
+        enough: int = sys.maxsize,
+        over: Callable[[], bool] | None = None,
+    ) -> list[RecordRun]:
         """The next records, at most so many of them.
 
         Args:
             most: How many.
             enough: After so many bytes of batches, as they are decompressed, no further
                 one is opened.
+            over: Whether the time is over: asked before each batch but the first.
 
         Raises:
             CorruptRecordException: What comes next is damaged. Records before it are
                 returned first, and the position stays where it is.
+            RecordTooLargeException: What comes next takes more memory than it may;
+                likewise.
         """
         runs: list[RecordRun] = []
+        self._looked_at = 0
         while most > 0 and enough > 0:
             try:
-                columns = self._opened()
-            except CorruptRecordException:
+                columns = self._opened(over)
+            except UNREADABLE:
                 if runs:
                     break
                 raise
@@ -164,11 +180,14 @@ class PartitionReader:
                 self._leave(self._after_open)
         return runs
 
-    def _opened(self) -> Columns | None:
-        """The batch that the next record is in; None at the end."""
+    def _opened(self, over: Callable[[], bool] | None) -> Columns | None:
+        """The batch that the next record is in; None at the end, of the time too."""
         while self._open is None:
             if self._stop is not None and self._position >= self._stop:
                 return None
+            if self._looked_at and over is not None and over():
+                return None
+            self._looked_at += 1
             try:
                 header = self._look_ahead()
             except CorruptRecordException as error:
@@ -179,6 +198,8 @@ class PartitionReader:
                 columns = self._columns(header)
             except CorruptRecordException as error:
                 raise self._damage(header, error) from error
+            except RecordTooLargeException as error:
+                raise self._excess(header, error) from error
             self._at += header.size
             self._ahead = None
             self._leader_epoch = header.leader_epoch
@@ -222,12 +243,26 @@ class PartitionReader:
     def _decoded(self, header: BatchHeader) -> Columns:
         place = (self._topic, self._partition, header)
         if header.magic < 2:
-            return decode_message(*place, self._data, self._cap, self._codec.Columns)
+            return decode_message(*place, self._data, self._cap, self._codec)
         start, stop = header.position + BATCH_HEADER, header.position + header.size
         if header.codec == Compression.NONE:
+            self._check_rows(header, stop - start, 0)
             return self._codec.decode_batch(*place, self._data, start, stop)
         plain = decompress(header.codec, self._data[start:stop], self._cap)
+        self._check_rows(header, len(plain), len(plain))
         return self._codec.decode_batch(*place, plain, 0, len(plain))
+
+    def _check_rows(self, header: BatchHeader, room: int, added: int) -> None:
+        """See that so many records can be there, and that their columns are not too large.
+
+        Raises:
+            CorruptRecordException: They cannot be there.
+            RecordTooLargeException: Their columns are too large.
+        """
+        check_count(header.record_count, room)
+        most = most_rows(added, self._cap)
+        if header.record_count > most:
+            refuse_rows(most, added, self._cap)
 
     def _compare_checksum(self, header: BatchHeader) -> None:
         stop = header.position + header.size
@@ -263,13 +298,27 @@ class PartitionReader:
         _, kind = MARKER.unpack_from(key)
         return bool(kind == ABORT)
 
+    def _excess(
+        self, header: BatchHeader, error: RecordTooLargeException
+    ) -> RecordTooLargeException:
+        return RecordTooLargeException(
+            f"{self._topic}-{self._partition} cannot be read at offset {self._position}: the "
+            f"batch of offsets {header.base_offset} to {header.last_offset}, {header.size} "
+            f"bytes as fetched, is too large: {error}. Raise fetch.decoded.batch.max.bytes "
+            f"({self._cap}), or seek to {self._beyond(header)} to go on past it"
+        )
+
+    def _beyond(self, header: BatchHeader) -> int:
+        """The offset to seek to past a batch."""
+        return max(header.next_offset, self._position + 1)
+
     def _damage(
         self, header: BatchHeader | None, error: CorruptRecordException
     ) -> CorruptRecordException:
         which, beyond = "what follows", "a later offset"
         if header is not None:
             which = f"the batch of offsets {header.base_offset} to {header.last_offset}"
-            beyond = f"{max(header.next_offset, self._position + 1)}"
+            beyond = f"{self._beyond(header)}"
         return CorruptRecordException(
             f"{self._topic}-{self._partition} cannot be read at offset {self._position}: "
             f"{which} is damaged: {error}. To go on past it, seek to {beyond}"

@@ -14,7 +14,13 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from prokurist.records.columns import Columns, Headers, pack_headers, read_headers
+from prokurist.records.columns import (
+    INT32_MAX,
+    Columns,
+    Headers,
+    pack_headers,
+    read_headers,
+)
 from prokurist.types import TimestampType
 
 if TYPE_CHECKING:
@@ -42,6 +48,7 @@ class ConsumerRecord:
         leader_epoch: The leader epoch it was written in, where it is known.
 
     Raises:
+        OverflowError: Key, value and headers are 2 GiB or more.
         TypeError: Key or value are neither bytes nor None; `with_values` takes
             what was made of them.
     """
@@ -65,12 +72,14 @@ class ConsumerRecord:
         headers: Iterable[tuple[str, bytes | None]] = (),
         leader_epoch: int | None = None,
     ) -> None:
-        raw = raw_bytes("key", key) + raw_bytes("value", value)
+        raw = raw_parts(key, value, headers)
         keyed = -1 if key is None else len(key)
         valued = -1 if value is None else len(value)
-        packed = pack_headers(headers)
-        spans = (offset, timestamp, 0, keyed, max(keyed, 0), valued, len(raw), len(packed))
-        columns = Columns(topic, partition, leader_epoch, timestamp_type, raw + packed, [spans])
+        sizes = (len(raw[0]) + len(raw[1]), len(raw[2]))
+        spans = (offset, timestamp, 0, keyed, max(keyed, 0), valued, *sizes)
+        columns = Columns(
+            topic, partition, leader_epoch, timestamp_type, b"".join(raw), [spans]
+        )
         self._see(columns, 0, None)
 
     @classmethod
@@ -223,6 +232,23 @@ def raw_bytes(name: str, value: object) -> bytes:
             f"{name} is bytes or None, not {value!r}: with_values takes what was made of them"
         )
     return value
+
+
+def raw_parts(
+    key: object, value: object, headers: Iterable[tuple[str, bytes | None]]
+) -> tuple[bytes, bytes, bytes]:
+    """The bytes of a record that was not read: key, value and headers.
+
+    Raises:
+        OverflowError: They are more than spans can count.
+        TypeError: Key or value are neither bytes nor None.
+    """
+    parts = raw_bytes("key", key), raw_bytes("value", value), pack_headers(headers)
+    if (size := sum(map(len, parts))) > INT32_MAX:
+        raise OverflowError(
+            f"key, value and headers of a record are at most {INT32_MAX} bytes, not {size}"
+        )
+    return parts
 
 
 def moment(timestamp: int) -> datetime | None:

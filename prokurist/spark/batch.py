@@ -71,8 +71,7 @@ def cut(settings: Settings, ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
 def pieces(
     settings: Settings, columns: tuple[str, ...], ranges: Iterable[OffsetRange]
 ) -> list[Piece]:
-    """What each task needs to know; their common time begins now."""
-    give_up_at = epoch_milliseconds() + int(settings.batch_deadline * 1000)
+    """What each task needs to know."""
     return [
         Piece(
             each,
@@ -81,7 +80,6 @@ def pieces(
             settings.batch_bytes,
             settings.read_stall,
             settings.batch_deadline,
-            give_up_at,
             settings.fail_on_data_loss,
         )
         for each in ranges

@@ -29,6 +29,9 @@ INTERNAL: Final = frozenset(
 """Kafka's own topics, which no pattern of topics means."""
 FRESH: Final = {"metadata.max.age.ms": "5000"}
 """How soon a partition that was added is noticed, unless the user says otherwise."""
+BRIEF: Final = {"request.timeout.ms": "5000", "fetch.max.wait.ms": "500"}
+"""How long a broker may be silent before another one is asked, unless the user says
+otherwise; the second key is not to contradict the first, as nothing is fetched here."""
 
 
 class Brokers:
@@ -110,6 +113,16 @@ class Brokers:
         self.topic_ids = {name: listed[name][0].topic_id for name in names}
         return found
 
+    def leaders(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
+        """The id of each partition's leader, as far as it is known; None where none is."""
+        wanted = list(partitions)
+        known: dict[TopicPartition, int | None] = {}
+        for name in {tp.topic for tp in wanted}:
+            for each in self._client().partitions_for(name, self._left):
+                node = each.leader
+                known[TopicPartition(name, each.partition)] = None if node is None else node.id
+        return {tp: known.get(tp) for tp in wanted}
+
     def beginnings(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int]:
@@ -146,6 +159,22 @@ class Brokers:
             found = consumer.committed(partitions, self._left)
         return {tp: None if each is None else each.offset for tp, each in found.items()}
 
+    @contextmanager
+    def at_most(self, seconds: float) -> Iterator[None]:
+        """Bound what is asked in here by a part of the step's time."""
+        whole = self._deadline
+        part = Deadline.after(self._clock.now(), seconds)
+        self._deadline = part if whole is None else whole.earlier(part)
+        try:
+            yield
+        finally:
+            self._deadline = whole
+
+    @property
+    def has_time(self) -> bool:
+        """Whether the time of the step is not over."""
+        return self._left is None or self._left > 0
+
     @property
     def _left(self) -> float | None:
         """Seconds that are left for this step."""
@@ -154,7 +183,8 @@ class Brokers:
 
     def _client(self) -> KafkaConsumer:
         if self._consumer is None:
-            self._consumer = made(FRESH | self._config)
+            brief = {} if "request.timeout.ms" in self._config else BRIEF
+            self._consumer = made(FRESH | self._config | brief)
         return self._consumer
 
     def close(self) -> None:

@@ -6,13 +6,16 @@ the text. What is written is sorted, so that equal offsets are equal text.
 
 A key that begins with `$` is none of a topic, whose name cannot hold that sign: it is a
 word of ours. `$init` stands in the first end of a stream and has its start, which Spark
-itself does not keep. Words that are not known are passed over: a later version's.
+itself does not keep; it stands again in an end in which the start of a partition was
+resolved that was deferred until then. `$deferred` has the partitions whose start is not
+resolved yet; see `deferred_starts`. Words that are not known are passed over: a later
+version's.
 """
 
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from prokurist.errors import ConfigException
@@ -23,6 +26,7 @@ EARLIEST: Final = -2
 LATEST: Final = -1
 """In an option: where the log ends."""
 INIT: Final = "$init"
+DEFERRED: Final = "$deferred"
 LONG_MAX: Final = 2**63 - 1
 INT_MAX: Final = 2**31 - 1
 TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -35,11 +39,14 @@ class SourceOffset:
 
     Attributes:
         ends: For each partition the offset after the last record that is done.
-        start: The offsets at which the stream began; only in its first end.
+        start: The offsets at which the stream began; only in its first end, and where a
+            deferred start was resolved.
+        deferred: The partitions whose start is not resolved yet, and what stands for it.
     """
 
     ends: Mapping[TopicPartition, int]
     start: Mapping[TopicPartition, int] | None = None
+    deferred: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, given: str | Mapping[str, Any], name: str) -> "SourceOffset":
@@ -58,6 +65,7 @@ class SourceOffset:
         return cls(
             numbers(ends, name, least=0),
             None if start is None else numbers(start, f"{name}, at {INIT}", least=0),
+            numbers(table.get(DEFERRED, {}), f"{name}, at {DEFERRED}", least=EARLIEST),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -65,6 +73,8 @@ class SourceOffset:
         table: dict[str, Any] = as_dict(self.ends)
         if self.start is not None:
             table[INIT] = as_dict(self.start)
+        if self.deferred:
+            table[DEFERRED] = as_dict(self.deferred)
         return table
 
     def to_json(self) -> str:

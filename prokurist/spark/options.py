@@ -155,20 +155,24 @@ OPTIONS: Final = (
     _ours(
         "driverDeadlineMs",
         BOTH,
-        "`10000`",
-        "How long the driver may take for what it asks the brokers in one step.",
+        "`60000`",
+        "How long the driver may take for what it asks the brokers in one step, before the "
+        "query fails. It outlasts the replacement of a leader. A stream does not wait for a "
+        "leader that is away while others answer: it reads the other partitions.",
     ),
     _ours(
         "readStallMs",
         BOTH,
         "`60000`",
-        "How long a task waits for records before it fails, and is tried again.",
+        "How long a task waits for a record before it fails, and is tried again.",
     ),
     _ours(
         "batchDeadlineMs",
         BOTH,
         "`300000`",
-        "How long all tasks of a batch may take, all their attempts together.",
+        "How long a task waits for a record in all its attempts together: each has half of "
+        "what the earlier ones left of it, and at most `readStallMs`. What is done with the "
+        "records, and how long a frame is kept before it is used, does not count.",
     ),
     _ours(
         "onBrokerDown",
@@ -182,7 +186,8 @@ OPTIONS: Final = (
         "brokerDownGraceMs",
         STREAM,
         "`300000`",
-        "For how long it skips before it fails all the same.",
+        "For how long it skips before it fails all the same; and for how long a stream passes "
+        "over partitions whose leader is away.",
     ),
     _ours(
         "arrowBatchBytes",
@@ -244,10 +249,10 @@ class Settings:
         include_headers: `includeHeaders`.
         filter_pushdown: `filterPushdown`.
         driver_deadline: Seconds for a step of the driver.
-        read_stall: Seconds that a task waits for records.
-        batch_deadline: Seconds for all tasks of a batch.
+        read_stall: Seconds that an attempt of a task waits for a record.
+        batch_deadline: Seconds that all attempts of a task wait for a record.
         on_broker_down: What if no broker answers.
-        grace: Seconds for which it skips.
+        grace: Seconds for which it skips, or passes over partitions.
         batch_bytes: Bytes of an Arrow batch.
     """
 
@@ -293,7 +298,7 @@ class Settings:
             fail_on_data_loss=flag(given, "failOnDataLoss", default=True),
             include_headers=flag(given, "includeHeaders", default=False),
             filter_pushdown=flag(given, "filterPushdown", default=False),
-            driver_deadline=seconds(given, "driverDeadlineMs", 10_000),
+            driver_deadline=seconds(given, "driverDeadlineMs", 60_000),
             read_stall=seconds(given, stall, 60_000),
             batch_deadline=seconds(given, "batchDeadlineMs", 300_000),
             on_broker_down=_on_broker_down(given),

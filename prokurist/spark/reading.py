@@ -2,11 +2,13 @@
 
 Thread: the main one of a Python worker of Spark.
 
-Invariants: all attempts of all tasks of a batch share its budget, which comes along as a
-time of day, since monotonic clocks are each machine's own.
+Invariants: a piece carries durations and no moment, because Spark plans a frame once and
+reads its pieces for as long as its session lives. What is bounded is silence: the time that a
+task waits for a record. What Spark does with the records meanwhile is not counted.
 """
 
 import logging
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,15 +19,12 @@ from prokurist.errors import (
     OffsetOutOfRangeException,
     TimeoutException,
 )
-from prokurist.events.clock import epoch_milliseconds
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.spark.batches import Batches
 from prokurist.spark.failures import DataLossException
 from prokurist.spark.ranges import OffsetRange
 from prokurist.spark.worker_clients import CLIENTS
 
-LEAST: Final = 1.0
-"""Seconds below which an attempt is not begun: it could end in nothing but its deadline."""
 FETCH: Final = {"max.partition.fetch.bytes": str(8 << 20)}
 """What is fetched at a time, unless the user says: a task reads one partition alone, and
 each fetch has a price of its own."""
@@ -42,9 +41,8 @@ class Piece:
         client: The configuration of the client, its secrets included.
         columns: The columns that are wanted, in order.
         batch_bytes: Bytes of an Arrow batch.
-        stall: Seconds that are waited for records.
-        budget: Seconds for the whole batch.
-        give_up_at: When those are over, in milliseconds since the epoch.
+        stall: Seconds that one attempt waits for a record, at most.
+        budget: Seconds that all attempts of the task wait for a record, at most.
         fail_on_data_loss: Whether records that are gone are an error.
     """
 
@@ -54,49 +52,55 @@ class Piece:
     batch_bytes: int
     stall: float
     budget: float
-    give_up_at: int
     fail_on_data_loss: bool
 
-    def left(self) -> float:
-        """Seconds that are left; never more than the whole, whatever the clock says.
+    def patience(self, attempt: int) -> float:
+        """Return the seconds that an attempt waits for a record before it fails.
 
-        Raises:
-            TimeoutException: Too few for an attempt.
+        Each attempt has half of what the ones before it have left of the budget. So their sum
+        stays below it however many attempts Spark is configured for, and none is left without.
+
+        Args:
+            attempt: Its number, counted from 0.
         """
-        left = min(self.budget, (self.give_up_at - epoch_milliseconds()) / 1000)
-        if left < min(LEAST, self.budget / 2):
-            raise TimeoutException(
-                f"the {self.budget} s that all tasks of this batch share are over, and "
-                f"{self.range} is not read again. Raise batchDeadlineMs if reading takes so "
-                f"long, and see whether the clocks of driver and executors agree"
-            )
-        return left
+        return min(self.stall, math.ldexp(self.budget, -attempt - 1))
 
     def __str__(self) -> str:
         return str(self.range)
 
 
-def read(piece: Piece) -> Iterator[Any]:
+def read(piece: Piece, attempt: int = 0) -> Iterator[Any]:
     """Read a range as `pyarrow.RecordBatch`es.
+
+    Args:
+        piece: What is read.
+        attempt: Which of Spark's attempts at this task it is, counted from 0.
 
     Raises:
         KafkaException: It cannot be read.
     """
     batches = Batches(piece.columns, piece.batch_bytes)
     with CLIENTS.lent(FETCH | dict(piece.client)) as consumer:
-        for records in _records(consumer, piece):
+        for records in _records(consumer, piece, attempt):
             yield from batches.of(records)
 
 
-def _records(consumer: KafkaConsumer, piece: Piece) -> Iterator[ConsumerRecords]:
+def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[ConsumerRecords]:
     """The records of a range, without those that are gone if they need not be there."""
     wanted = piece.range
+    patience = piece.patience(attempt)
     start, cut_at = wanted.start, None
     while start < wanted.end:
         try:
             yield from consumer.read_range(
-                wanted.partition, start, wanted.end, piece.left(), stall_timeout=piece.stall
+                wanted.partition, start, wanted.end, stall_timeout=patience
             )
+        except TimeoutException as error:
+            error.add_note(
+                f"Attempt {attempt} of this task waits {patience:g} s for a record: at most "
+                f"readStallMs, and half of what earlier attempts left of batchDeadlineMs."
+            )
+            raise
         except OffsetOutOfRangeException as error:
             if piece.fail_on_data_loss:
                 raise DataLossException(

@@ -30,6 +30,7 @@ from prokurist.spark.batch import planned
 from prokurist.spark.options import Settings
 from prokurist.spark.reading import read
 from prokurist.spark.schema import ddl, projected
+from prokurist.spark.task_attempts import attempt_number
 from prokurist.spark.where import EVERYWHERE
 
 
@@ -99,4 +100,4 @@ class BatchReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The records of one piece, as Arrow batches."""
         # Spark makes one task, of nothing, where there is nothing to read.
-        return iter(()) if partition.value is None else read(partition.value)
+        return iter(()) if partition.value is None else read(partition.value, attempt_number())

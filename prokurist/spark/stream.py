@@ -34,6 +34,7 @@ from prokurist.spark.brokers import Brokers
 from prokurist.spark.options import Settings
 from prokurist.spark.reading import read
 from prokurist.spark.streaming import Stream
+from prokurist.spark.task_attempts import attempt_number
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -97,7 +98,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The records of one piece, as Arrow batches."""
-        return iter(()) if partition.value is None else read(partition.value)
+        return iter(()) if partition.value is None else read(partition.value, attempt_number())
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing: Spark keeps the offsets, and calls this one batch late, if at all."""

@@ -10,14 +10,19 @@ Invariants: each step has one deadline. Where reading began stands in the first 
 `$init`, because Spark keeps it nowhere else; an end that is nothing but the beginning is
 recognised by that. A partition that is new begins where its log does. A log that is shorter
 than it was is a loss; where that is borne, the stream goes back to its end, as with Spark's
-own source, and what comes from then on is read. Under `availableNow` nothing is read beyond
-where the logs ended at its start, and a step that cannot be made is an error: to read
-nothing would mean that all is read.
+own source, and what comes from then on is read.
+
+A partition whose leader is away stays where it is for this trigger, and the others are read;
+at the start of a query its own start is deferred. That ends with an error after the grace,
+because a watermark goes on with the others, and records that come later than it are dropped.
+
+Under `availableNow` nothing is read beyond where the logs ended at its start, and a step that
+cannot be made for all partitions is an error: to read nothing would mean that all is read.
 """
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -29,13 +34,15 @@ from prokurist.errors import (
 from prokurist.events.clock import Clock, epoch_milliseconds
 from prokurist.spark import resolving
 from prokurist.spark.batch import cut
-from prokurist.spark.beginnings import stream_start
+from prokurist.spark.beginnings import Missing, stream_start
 from prokurist.spark.brokers import Brokers
+from prokurist.spark.deferred_starts import DeferringLogs, resolved
 from prokurist.spark.failures import DataLossException, Loss
 from prokurist.spark.limits import TriggerLimits
 from prokurist.spark.offsets import SourceOffset
 from prokurist.spark.options import OnBrokerDown, Settings
 from prokurist.spark.ranges import OffsetRange, ranges_between
+from prokurist.spark.silent_leaders import SilentLeaders
 from prokurist.types import TopicPartition, named
 
 Offsets = Mapping[TopicPartition, int]
@@ -47,8 +54,15 @@ log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """Where the logs begin and end."""
+    """What one look has found.
 
+    Attributes:
+        partitions: All partitions that there are.
+        first: Where the logs begin whose leaders have answered.
+        last: Where they end.
+    """
+
+    partitions: frozenset[TopicPartition]
     first: Offsets
     last: Offsets
 
@@ -68,6 +82,7 @@ class Stream:
         self._limits = TriggerLimits.of(settings.given)
         self._settings = settings
         self._brokers = brokers
+        self._leaders = SilentLeaders(brokers, clock)
         self._clock = clock
         self._initial: SourceOffset | None = None
         self._target: Offsets | None = None
@@ -89,13 +104,27 @@ class Stream:
             KafkaException: The brokers do not tell in time.
         """
         if self._initial is None:
-            settings, brokers = self._settings, self._brokers
-            beginning = stream_start(settings.given, epoch_milliseconds())
-            with brokers.within(settings.driver_deadline):
-                partitions = brokers.partitions(settings.selection)
-                starts = resolving.starts(beginning, partitions, brokers)
-            self._initial = SourceOffset(starts, starts)
+            with self._brokers.within(self._settings.driver_deadline):
+                self._initial = self._begun()
         return self._initial.as_dict()
+
+    def _begun(self) -> SourceOffset:
+        """Where the stream begins; without waiting for leaders, unless all have to answer."""
+        now = epoch_milliseconds()
+        beginning = stream_start(self._settings.given, now)
+        partitions = self._brokers.partitions(self._settings.selection)
+        if self._target is not None:
+            starts = resolving.starts(beginning, partitions, self._brokers)
+            return SourceOffset(starts, starts)
+        logs = DeferringLogs(
+            self._brokers,
+            self._leaders,
+            now,
+            defers_times=beginning.no_record is not Missing.ERROR,
+        )
+        found = resolving.starts(beginning, partitions, logs)
+        starts = {tp: at for tp, at in found.items() if tp not in logs.deferred}
+        return SourceOffset(starts, starts, logs.deferred)
 
     def freeze(self) -> None:
         """Read no further than the logs go now.
@@ -117,20 +146,22 @@ class Stream:
         Raises:
             KafkaException: The brokers do not tell in time, or records are gone.
         """
-        begun = SourceOffset.of(start, START)
+        given = SourceOffset.of(start, START)
         try:
             with self._brokers.within(self._settings.driver_deadline):
-                logs = self._looked(begun.ends)
+                logs, begun = self._looked(given)
         except TimeoutException as error:
             self._skip_or_raise(error)
             return dict(start)
         self._down_since = None
-        self._latest = logs.last
+        self._check_silence()
+        self._latest = {**(self._latest or {}), **logs.last}
         ends = self._goal(begun.ends, logs, limited=limited)
-        if ends == begun.ends:
+        if ends == given.ends and begun.deferred == given.deferred:
             return dict(start)
         self._took_at = self._clock.now()
-        return SourceOffset(ends, begun.ends if begun.start == begun.ends else None).as_dict()
+        bears_start = given.start == given.ends or begun.ends != given.ends
+        return SourceOffset(ends, begun.ends if bears_start else None, begun.deferred).as_dict()
 
     def report(self) -> dict[str, Any] | None:
         """Where the logs ended when they were looked at last."""
@@ -152,20 +183,61 @@ class Stream:
 
     # --- one look at the logs ----------------------------------------------------------
 
-    def _looked(self, begun: Offsets) -> Logs:
-        """Where the logs begin and end, of all that is there; what is gone is noticed."""
-        partitions = self._there(begun)
+    def _looked(self, given: SourceOffset) -> tuple[Logs, SourceOffset]:
+        """Where the logs begin and end, and how far the stream has come.
+
+        What is gone is noticed. The second answer has the starts that were deferred until
+        now, and is else what was given.
+        """
+        partitions = self._there(given.ends)
         logs = self._asked(partitions)
-        if any(tp in logs.last and logs.last[tp] < at for tp, at in begun.items()):
+        if any(tp in logs.last and logs.last[tp] < at for tp, at in given.ends.items()):
             # A new leader may have said so, just after its election.
             logs = self._asked(partitions)
-        self._notice(begun, logs)
-        return logs
+        found = resolved(given.deferred, logs.first, logs.last, self._brokers, self._leaders)
+        deferred = {
+            tp: each
+            for tp, each in given.deferred.items()
+            if tp in logs.partitions and tp not in found
+        }
+        begun = SourceOffset({**given.ends, **found}, given.start, deferred)
+        self._notice(begun.ends, logs)
+        return logs, begun
 
     def _asked(self, partitions: list[TopicPartition]) -> Logs:
+        there, brokers = frozenset(partitions), self._brokers
         if not partitions:
-            return Logs({}, {})
-        return Logs(self._brokers.beginnings(partitions), self._brokers.ends(partitions))
+            return Logs(there, {}, {})
+        if self._target is not None:
+            return Logs(there, brokers.beginnings(partitions), brokers.ends(partitions))
+        self._leaders.forget_others(there)
+        edges = self._leaders.answers(partitions, self._edges)
+        return Logs(
+            there,
+            {tp: first for tp, (first, _) in edges.items()},
+            {tp: last for tp, (_, last) in edges.items()},
+        )
+
+    def _edges(
+        self, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, tuple[int, int]]:
+        first, last = self._brokers.beginnings(partitions), self._brokers.ends(partitions)
+        return {tp: (first[tp], last[tp]) for tp in partitions}
+
+    def _check_silence(self) -> None:
+        """See that no partition is passed over for too long.
+
+        Raises:
+            TimeoutException: One is.
+        """
+        if self._leaders.longest() >= self._settings.grace:
+            error = self._leaders.failure()
+            error.add_note(
+                f"Its records were passed over for the {self._settings.grace:g} s of "
+                f"brokerDownGraceMs while the other partitions were read. Longer than that, a "
+                f"watermark may be ahead of them by too much."
+            )
+            raise error
 
     def _there(self, begun: Offsets) -> list[TopicPartition]:
         """The partitions that there are; looked at again, if one seems to be gone."""
@@ -186,7 +258,7 @@ class Stream:
         Raises:
             DataLossException: It is not to be borne.
         """
-        missing = [tp for tp in begun if tp not in logs.last]
+        missing = [tp for tp in begun if tp not in logs.partitions]
         told = [f"{named(missing)} is there no more"] if missing else []
         told += [f"the topic {name!r} was made anew" for name in self._made_anew()]
         losses = [
@@ -217,7 +289,8 @@ class Stream:
     # --- how much of it ----------------------------------------------------------------
 
     def _goal(self, begun: Offsets, logs: Logs, *, limited: bool) -> dict[TopicPartition, int]:
-        last = dict(logs.last)
+        silent = logs.partitions - logs.last.keys()
+        last = {tp: at for tp, at in begun.items() if tp in silent} | dict(logs.last)
         if self._target is not None:
             target = self._target
             last = {
@@ -232,7 +305,7 @@ class Stream:
         waited = (self._clock.now() - self._took_at) * 1000
         if self._target is None and self._limits.holds_back(begun, last, waited):
             return dict(begun)
-        known = {tp: begun.get(tp, logs.first[tp]) for tp in last}
+        known = {tp: begun[tp] if tp in begun else logs.first[tp] for tp in last}
         return self._limits.end(known, last)
 
     # --- when nobody answers -----------------------------------------------------------

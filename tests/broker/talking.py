@@ -16,6 +16,10 @@ PARKED: Final = 0.3
 """Seconds without an answer after which a request counts as parked."""
 
 
+class ClosedByBroker(ConnectionError):
+    """The broker ended a connection in place of an answer."""
+
+
 class Talker:
     """Connections to one broker, each by the name of who talks on it."""
 
@@ -41,16 +45,20 @@ class Talker:
         self._sockets[who].sendall(struct.pack(">i", len(frame)) + frame)
         self._asked[who].append((api, version))
 
-    def parked(self, who: str) -> bool:
+    def parked(self, who: str, within: float = PARKED) -> bool:
         """Whether the request of one of them is still unanswered after a while."""
-        self._sockets[who].settimeout(PARKED)
+        self._sockets[who].settimeout(within)
         try:
             return not self._sockets[who].recv(1, socket.MSG_PEEK)
         except TimeoutError:
             return True
 
     def read(self, who: str) -> Any:
-        """The answer to the oldest request of one of them."""
+        """The answer to the oldest request of one of them.
+
+        Raises:
+            ClosedByBroker: The connection ended; the next request opens another.
+        """
         (size,) = struct.unpack(">i", self._bytes(who, 4))
         return read_frame(*self._asked[who].pop(0), self._bytes(who, size)).body
 
@@ -63,7 +71,13 @@ class Talker:
         self._sockets[who].settimeout(PATIENCE)
         out = b""
         while len(out) < count:
-            piece = self._sockets[who].recv(count - len(out))
-            assert piece, f"the broker closed on {who}"
+            try:
+                piece = self._sockets[who].recv(count - len(out))
+            except ConnectionResetError:
+                piece = b""
+            if not piece:
+                self._sockets.pop(who).close()
+                del self._asked[who]
+                raise ClosedByBroker(f"the broker closed on {who}")
             out += piece
         return out

@@ -241,6 +241,20 @@ def test_another_pattern_is_another_subscription() -> None:
     assert consumer.assignment() == orders(0, 1, 2)
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_another_pattern_is_matched_against_fresh_metadata(protocol: str) -> None:
+    """B128: a topic made since the last look at all topics is found at once."""
+    world = World()
+    consumer = consumer_in(world, "c", group_protocol=protocol)
+    consumer.subscribe(re.compile("ord.*"))
+    live(world, consumer, until=lambda: len(consumer.assignment()) == 3)
+    world.control.create_topic("bills", 1)
+    consumer.subscribe(re.compile("ord.*|bills"))
+    found = live(world, consumer, seconds=60.0, until=lambda: len(consumer.assignment()) == 4)
+    assert consumer.subscription() == {"orders", "bills"}
+    assert found < 15.0  # Under the consumer protocol the coordinator is told with a heartbeat.
+
+
 @pytest.mark.parametrize("excluded", [True, False])
 def test_kafkas_own_topics_are_matched_on_request_only(*, excluded: bool) -> None:
     """B129: exclude.internal.topics."""

@@ -298,3 +298,16 @@ def test_a_consumer_that_nobody_closed_says_so_and_ends() -> None:
         consumer.__del__()
     world.clock.sleep(0.01)
     assert member.thread.life is Life.ENDED
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning")
+def test_a_consumer_that_nobody_closed_ends_where_warnings_are_errors() -> None:
+    """CONTRACT, rule 11: under `python -W error` its thread ends all the same."""
+    world = World()
+    consumer = world.consumer()
+    consumer.committed(TP)
+    member = world.members[0]
+    with pytest.raises(ResourceWarning, match="never closed"):
+        consumer.__del__()
+    world.clock.sleep(0.01)
+    assert member.thread.life is Life.ENDED

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from prokurist import errors
-from prokurist.types import OffsetAndTimestamp, TopicPartition
+from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from tests.simulation.world import World
 
 A, B = (TopicPartition("orders", number) for number in range(2))
@@ -96,6 +97,27 @@ def test_a_client_without_a_group_looks_up_what_needs_none() -> None:
         assert consumer.end_offsets(A) == {A: 3}
         with pytest.raises(errors.InvalidGroupIdException):
             consumer.committed(A)
+
+
+@pytest.mark.parametrize(
+    "commit",
+    [
+        KafkaConsumer.commit_sync,
+        KafkaConsumer.commit_async,
+        lambda consumer: consumer.commit_sync({}),
+        lambda consumer: consumer.commit_async({A: OffsetAndMetadata(1)}),
+    ],
+    ids=["commit_sync", "commit_async", "commit_sync of nothing", "commit_async of offsets"],
+)
+def test_a_client_without_a_group_commits_nothing(
+    commit: Callable[[KafkaConsumer], None],
+) -> None:
+    """B51: InvalidGroupId at once, also while there is nothing to be committed yet."""
+    world = with_records()
+    with world.consumer(group_id=None) as consumer:
+        consumer.assign(A)
+        with pytest.raises(errors.InvalidGroupIdException, match=r"set group\.id"):
+            commit(consumer)
 
 
 def test_no_id_without_the_push_of_metrics() -> None:

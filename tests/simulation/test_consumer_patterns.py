@@ -2,6 +2,7 @@
 
 import re
 
+from prokurist.types import SubscriptionPattern
 from tests.simulation.joining import INTERVAL, grouped, heartbeats, member, moments, settle
 
 
@@ -50,3 +51,40 @@ def test_another_pattern_holds_no_heartbeat_back() -> None:
         held.undo()
         settle(consumer, seconds=2 * INTERVAL)
         assert {tp.topic for tp in consumer.assignment()} == {"orders", "other"}
+
+
+def test_a_topic_of_a_brokers_pattern_that_was_deleted_stays_deleted() -> None:
+    """B155: asked for by its name while it is assigned, it would be created again."""
+    world = grouped(partitions=3)
+    world.cluster.state.auto_create = True
+    with member(
+        world,
+        SubscriptionPattern("ord.*"),
+        metadata_max_age_ms=1000,
+        allow_auto_create_topics=True,
+    ) as consumer:
+        settle(consumer, seconds=2 * INTERVAL)
+        assert len(consumer.assignment()) == 3
+        world.control.delete_topic("orders")
+        settle(consumer, seconds=4 * INTERVAL)
+        assert "orders" not in world.cluster.state.topics
+        assert not consumer.assignment()
+
+
+def test_a_topic_of_our_own_pattern_stays_deleted_while_the_member_is_out() -> None:
+    """B129: also where it has yet to join again, and does not look for all topics."""
+    world = grouped(partitions=3)
+    world.cluster.state.auto_create = True
+    with member(
+        world,
+        re.compile("ord.*"),
+        metadata_max_age_ms=1000,
+        max_poll_interval_ms=5000,
+        allow_auto_create_topics=True,
+    ) as consumer:
+        settle(consumer, seconds=2 * INTERVAL)
+        assert len(consumer.assignment()) == 3
+        world.clock.sleep(6.0)
+        world.control.delete_topic("orders")
+        world.clock.sleep(6.0)
+        assert "orders" not in world.cluster.state.topics

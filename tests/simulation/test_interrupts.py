@@ -13,6 +13,7 @@ from prokurist.records.consumer_records import ConsumerRecord, ConsumerRecords
 from prokurist.types import OffsetAndMetadata
 from tests.every_call import ALL, TP, UNKNOWN, WITH_DEADLINE, WaitingCall, ready
 from tests.simulation.interrupting import at_each_place, interrupted_at
+from tests.simulation.joining import Notes
 from tests.simulation.reading import A, B, drained, reader, written
 from tests.simulation.world import BUILT, World
 
@@ -101,6 +102,28 @@ def test_an_interrupt_anywhere_in_a_close_leaves_a_client_that_can_be_closed(
         assert world.members[0].thread.life is Life.ENDED, nth
         assert not len(world.members[0].machinery.calls)
         BUILT.clear()  # It is at rest; there are hundreds of them.
+        if not went_on:
+            break
+    assert nth > 100
+
+
+@each_share
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_an_interrupt_anywhere_in_a_close_leaves_the_group(protocol: str, share: int) -> None:
+    """B187: the member is gone at once, and not when its session ends."""
+    for nth in count(share, SHARES):
+        world = World()
+        consumer = world.consumer(
+            fetches=False, group_protocol=protocol, enable_auto_commit=True
+        )
+        consumer.subscribe(TP.topic, Notes())
+        while not consumer.assignment():
+            consumer.poll(0.1)
+        went_on = interrupted_at(nth, consumer.close, 1.0)
+        consumer.close(1.0)
+        world.clock.sleep(0.01)
+        assert not world.control.describe_group("g").members, nth
+        BUILT.clear()
         if not went_on:
             break
     assert nth > 100

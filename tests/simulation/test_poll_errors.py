@@ -38,6 +38,21 @@ def test_no_commit_and_no_policy() -> None:
         by_polling()
 
 
+def test_an_error_does_not_name_what_was_sought_since() -> None:
+    """B76: a loop that seeks what the error names undoes no seek made before that poll."""
+    world = World()
+    with world.consumer(fetches=False, auto_offset_reset="none") as consumer:
+        consumer.assign(ORDERS)
+        consumer.poll(0)
+        world.clock.sleep(1.0)
+        consumer.seek(A, 7)
+        with pytest.raises(errors.NoOffsetForPartitionException) as caught:
+            consumer.poll(0)
+        assert caught.value.partitions == (B, C)
+        assert "orders-0" not in str(caught.value)
+        assert consumer.position(A, 0) == 7
+
+
 def test_without_a_group_and_a_policy_every_poll_says_so() -> None:
     """B76: it needs no network to know, and no poll is swallowed by that."""
     world = World()

@@ -219,6 +219,22 @@ def test_several_logs_of_one_leader_that_were_cut_back() -> None:
         assert consumer.position(B, 0) == 8
 
 
+def test_a_truncation_does_not_name_what_was_sought_since() -> None:
+    """B91: found in the background; one of the two logs is sought before the next poll."""
+    world = written()
+    with reading(world, "none") as consumer:
+        consumer.assign([A, C])
+        consumer.seek(C, at(8, 1))
+        consumer.poll(1.0)
+        cut(world)
+        consumer.poll(0)
+        world.clock.sleep(1.0)
+        consumer.seek(A, at(6, 1))
+        with pytest.raises(errors.LogTruncationException) as caught:
+            consumer.poll(0)
+        assert caught.value.offsets == {C: 8}
+
+
 def test_a_truncation_whose_end_nobody_knows_without_a_policy() -> None:
     """B91: LogTruncation without a divergent offset."""
     world = written()

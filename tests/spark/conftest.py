@@ -5,7 +5,6 @@ Skipped, by reason, where PySpark, Java or the connector are missing; where
 """
 
 import os
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -17,10 +16,10 @@ import pytest
 
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.kafka import DEFAULT_VERSION, KafkaUnavailable, RealKafka
-from prokurist.testing.kafka.jars import find_maven
 from prokurist.testing.kafka.java import find_java
 from tests.conftest import GRACE, Held
 from tests.spark.interpreter import environment
+from tests.spark_connector import connector_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,14 +28,6 @@ HERE: Final = Path(__file__).parent
 AT_THE_LATEST: Final = 900
 """Seconds after which a test is hung. To end one that only waits is worse than to let it: what
 the JVM then answers would be taken for the answer to the next test's first question."""
-
-CONNECTOR = (
-    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
-    "org.apache.kafka:kafka-clients:3.9.1",
-    "org.apache.commons:commons-pool2:2.12.1",
-)
-"""The connector and what it stands on, one by one: asked for as a whole, it cannot be had."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -51,24 +42,6 @@ def missing(reason: str) -> NoReturn:
     if os.environ.get("PROKURIST_REQUIRE_SPARK"):
         pytest.fail(f"PROKURIST_REQUIRE_SPARK is set: {reason}", pytrace=False)
     pytest.skip(reason)
-
-
-def connector() -> list[Path]:
-    """The connector's jars, fetched where they are not there yet."""
-    jars = []
-    for each in CONNECTOR:
-        group, artifact, version = each.split(":")
-        folder = Path.home() / ".m2/repository" / group.replace(".", "/") / artifact / version
-        jar = folder / f"{artifact}-{version}.jar"
-        if not jar.exists():
-            argv = [str(find_maven()), "-q", "-B", "dependency:get", "-Dtransitive=false"]
-            run = subprocess.run(
-                [*argv, f"-Dartifact={each}"], capture_output=True, text=True, check=False
-            )
-            if run.returncode:
-                missing(f"Maven could not fetch Spark's Kafka connector: {each}")
-        jars.append(jar)
-    return jars
 
 
 def ours() -> frozenset[threading.Thread]:
@@ -110,7 +83,7 @@ def spark() -> "Iterator[SparkSession]":
         missing("PySpark is not installed")
     try:
         find_java(DEFAULT_VERSION)
-        jars = connector()
+        jars = connector_jars()
     except KafkaUnavailable as error:
         missing(str(error))
     os.environ.update(environment())

@@ -67,8 +67,11 @@ class ClassicTopics(Patterns):
         """
         if self._subscription.subscribed is None:
             return None
-        if not self.look_again():
+        if not self.is_matched:
+            # Not matched here: the snapshot at hand may be as old as metadata.max.age.ms, and
+            # the round that begins asks for another.
             return "another pattern is subscribed to"
+        self.look_again()
         if self.subscribed != joined_as:
             return "other topics are subscribed to"
         now = counts_of(self._metadata.cluster, self._rests_on)

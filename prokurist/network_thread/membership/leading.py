@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from prokurist.assignors import encoding
 from prokurist.assignors.assignor import Member
+from prokurist.assignors.named import NAMED
+from prokurist.assignors.sticky import claims_by_date
 from prokurist.errors import KafkaException
 from prokurist.events.cluster import Cluster
 from prokurist.events.tellings import SUBSCRIPTION_UNREADABLE
@@ -93,7 +95,9 @@ def checked(
                 )
             readers[tp] = each.member_id
     if cooperative:
-        check_nothing_is_taken(assignor, readers, members)
+        # By the same dates as Kafka's own assignor, which is `cooperative-sticky`.
+        claims = claims_by_date(members) if assignor in NAMED else members
+        check_nothing_is_taken(assignor, readers, claims)
     return made
 
 

@@ -63,6 +63,11 @@ class Patterns:
     def look_again(self) -> bool:
         """See what the pattern matches by now; False while that of another one is known."""
         self._match(self._metadata.cluster)
+        return self.is_matched
+
+    @property
+    def is_matched(self) -> bool:
+        """Whether what the present pattern matches was found; also where there is no pattern."""
         subscribed = self._subscription.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         return not isinstance(pattern, re.Pattern) or self._matched == pattern

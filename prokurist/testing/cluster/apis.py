@@ -62,6 +62,9 @@ KEYS: Final[dict[ApiName, int]] = {
     "ConsumerGroupDescribe": 69,
 }
 
+NEWEST: Final[dict[str, int]] = {"InitProducerId": 5}
+"""What Kafka 4.3 offers where kio knows versions that are still unstable there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Api:
@@ -105,4 +108,5 @@ def named(name: str) -> Api:
         raise ValueError(f"the cluster model has no API {name!r}{hint}")
     folder = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
     versions = schema_name_map[folder]
-    return Api(name, key, folder, min(versions), max(versions))  # type: ignore[arg-type]
+    newest = min(max(versions), NEWEST.get(name, max(versions)))
+    return Api(name, key, folder, min(versions), newest)  # type: ignore[arg-type]

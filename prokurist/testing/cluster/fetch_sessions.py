@@ -7,9 +7,10 @@ and whoever is out of step has to begin anew.
 Thread: whoever drives the model.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
+from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
@@ -19,6 +20,9 @@ FULL: Final = 0
 FINAL: Final = -1
 """The epoch of one that ends it, or wants none."""
 
+TopicNames: TypeAlias = Callable[[UUID], str | None]
+"""The name of the topic of an id, where there is one."""
+
 
 class Wanted(NamedTuple):
     """One partition that a client wants.
@@ -26,15 +30,22 @@ class Wanted(NamedTuple):
     Attributes:
         asked: The part of the request that names the topic.
         each: The part that names the partition.
+        topic: The name of the topic, which a session keeps even when the topic of that
+            id is gone; None for an id that no topic has had since it was asked for.
     """
 
     asked: Any
     each: Any
+    topic: str | None
 
     @property
     def key(self) -> tuple[object, int]:
         """The topic as it was named, and the partition's number."""
         return name_of(self.asked), self.each.partition
+
+    def resolved(self, names: TopicNames) -> "Wanted":
+        """The same with the topic's name, where it has none and there is one."""
+        return self if self.topic else self._replace(topic=names(self.asked.topic_id))
 
 
 @dataclass(slots=True)
@@ -58,11 +69,16 @@ class FetchSession:
     def update(self, request: Any) -> None:
         """Take in what an incremental request says."""
         for wanted in named_in(request):
-            self.wanted[wanted.key] = wanted
+            known = self.wanted.get(wanted.key, wanted)
+            self.wanted[wanted.key] = wanted._replace(topic=wanted.topic or known.topic)
         for forgotten in request.forgotten_topics_data:
             for index in forgotten.partitions:
                 self.wanted.pop((name_of(forgotten), index), None)
                 self.told.pop((name_of(forgotten), index), None)
+
+    def resolve(self, names: TopicNames) -> None:
+        """Give a name to each topic that has none yet and is there now."""
+        self.wanted = {key: each.resolved(names) for key, each in self.wanted.items()}
 
     def tell(
         self, rows: Iterable[tuple[tuple[object, int], tuple[int, int, int], bool]]
@@ -98,8 +114,12 @@ class FetchSessions:
         self.kept[session.id] = session
         return session
 
-    def go_on(self, request: Any, *, by_id: bool) -> FetchSession | int:
-        """The session of an incremental fetch, or why there is none."""
+    def go_on(self, request: Any, *, by_id: bool) -> FetchSession | int | None:
+        """The session of an incremental fetch, or the code that refuses it.
+
+        None where the request forgets the last partition: the session ends, and what the
+        request names is answered as without one.
+        """
         session = self.kept.get(request.session_id)
         if session is None:
             return ErrorCode.fetch_session_id_not_found
@@ -109,12 +129,20 @@ class FetchSessions:
             return ErrorCode.fetch_session_topic_id_error
         session.next_epoch += 1
         session.update(request)
+        if not session.wanted:
+            del self.kept[session.id]
+            return None
         return session
 
 
 def named_in(request: Any) -> list[Wanted]:
-    """What a request names, in its order."""
-    return [Wanted(asked, each) for asked in request.topics for each in asked.partitions]
+    """What a request names, in its order; the last word counts for what it names twice."""
+    named = (
+        Wanted(asked, each, getattr(asked, "topic", None))
+        for asked in request.topics
+        for each in asked.partitions
+    )
+    return list({wanted.key: wanted for wanted in named}.values())
 
 
 def name_of(asked: Any) -> object:

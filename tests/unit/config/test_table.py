@@ -16,6 +16,7 @@ FACTS = Path(__file__).with_name("java-config.tsv")
 CLIENTS = {"consumer": CONSUMER, "producer": PRODUCER}
 
 DIFFERENT_DEFAULTS = {
+    "allow.auto.create.topics": "a misspelt name creates no topic",
     "enable.metrics.push": "pushing is not built",
     "metric.reporters": "Java's reporter is a Java class",
     "partition.assignment.strategy": "the same assignors under their short names",

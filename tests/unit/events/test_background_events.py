@@ -47,6 +47,21 @@ def test_what_nobody_wants_any_more_is_dropped() -> None:
     assert str(events.take(B.__eq__)) == "always"
 
 
+def test_an_error_is_narrowed_to_what_is_still_wanted() -> None:
+    """Where it can be; and raised as it was posted while all of it is wanted."""
+    events = BackgroundEvents()
+
+    def narrow(partitions: frozenset[TopicPartition]) -> KafkaException:
+        return KafkaException(f"about {sorted(partitions)}")
+
+    whole = KafkaException("about both")
+    for still_wanted in (everything, B.__eq__):
+        events.post(BackgroundError(whole, frozenset({A, B}), narrow))
+        raised = events.take(still_wanted)
+        assert (raised is whole) == (still_wanted is everything)
+    assert str(raised) == f"about {[B.partition]}"
+
+
 def test_of_one_cause_there_is_one_error() -> None:
     """The newest; others keep their place."""
     events = BackgroundEvents()

@@ -37,7 +37,15 @@ def test_a_thousand_failures_do_not_overflow() -> None:
 
 
 def test_it_is_made_from_a_pair_of_keys() -> None:
-    """Milliseconds in, seconds out; a base above the cap raises the cap."""
+    """Milliseconds in, seconds out."""
     source = Random(1)  # noqa: S311
-    assert Backoff.of_milliseconds(100, 1000, source).most == 1.0
-    assert Backoff.of_milliseconds(5000, 1000, source).most == 5.0
+    rule = Backoff.of_milliseconds(100, 1000, source)
+    assert (rule.base, rule.most) == (0.1, 1.0)
+
+
+def test_a_base_above_the_cap_makes_every_pause_the_cap() -> None:
+    """As docs/config.md says of retry.backoff.max.ms: it does not grow, and is spread."""
+    rule = Backoff.of_milliseconds(1000, 200, Random(7))  # noqa: S311
+    pauses = [rule.pause(failures) for failures in range(1, 200)]
+    assert max(pauses) <= 0.2
+    assert min(pauses) >= 0.16 - 1e-9

@@ -1,6 +1,8 @@
 """Messages of magic 0 and 1, as kafka-python writes them; both twins."""
 
 import struct
+import time
+import tracemalloc
 import zlib
 
 import cramjam
@@ -8,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prokurist.errors import CorruptRecordException
+from prokurist.errors import CorruptRecordException, RecordTooLargeException
+from prokurist.records import headers
 from prokurist.records.columns import Columns
 from prokurist.records.compression import Compression, compress
 from prokurist.records.headers import header_at
 from prokurist.records.implementation import Codec
 from prokurist.records.legacy import decode_message, mended, xxh32
+from prokurist.records.reader import PartitionReader
 from prokurist.records.record import ConsumerRecord
 from prokurist.types import TimestampType
 from tests.unit.records.twins import CAP, kafka_python, twin
@@ -40,7 +44,7 @@ def read(codec: Codec, data: bytes) -> list[ConsumerRecord]:
     found: list[ConsumerRecord] = []
     at = 0
     while (header := header_at(data, at)) is not None:
-        columns = decode_message("t", 0, header, data, CAP, codec.Columns)
+        columns = decode_message("t", 0, header, data, CAP, codec)
         found += codec.RecordRun(columns, 0, len(columns))
         at += header.size
     return found
@@ -123,7 +127,7 @@ def test_damage_is_named(codec: Codec, data: bytes, words: str) -> None:
 
 def test_a_wrapper_may_be_a_bomb(codec: Codec) -> None:
     """The cap is that of batches."""
-    with pytest.raises(CorruptRecordException, match=f"more than {CAP} bytes"):
+    with pytest.raises(RecordTooLargeException, match=f"come to more than {CAP} when"):
         read(codec, wrapped(1, b"\0" * (CAP + 1)))
 
 
@@ -146,7 +150,7 @@ def test_no_bytes_hurt(data: bytes, magic: int, attributes: int) -> None:
     def outcome(name: str, inside: bytes) -> object:
         try:
             return [record.detach() == record for record in read(twin(name), inside)]
-        except CorruptRecordException as error:
+        except (CorruptRecordException, RecordTooLargeException) as error:
             return str(error)
 
     head = struct.pack(">qiIbb", 3, 6 + len(data), 0, magic, attributes)
@@ -154,9 +158,85 @@ def test_no_bytes_hurt(data: bytes, magic: int, attributes: int) -> None:
         assert outcome("native", each) == outcome("python", each)
 
 
+MANY = 200_000
+
+
+def wrapped_many(last: int = MANY - 1) -> bytes:
+    """A wrapper around very many of the smallest messages of magic 1."""
+    inside = bytearray(small(1, b"") * MANY)
+    size = len(small(1, b""))
+    for each in range(MANY):
+        struct.pack_into(">q", inside, each * size, each)
+    return small(1, compress(Compression.GZIP, bytes(inside)), 1, last)
+
+
+def test_very_many_wrapped_messages_take_no_more_than_their_columns(codec: Codec) -> None:
+    """B290: no object is made for one of them, whichever twin reads them."""
+    data = wrapped_many()
+    tracemalloc.start()
+    try:
+        (columns,) = (run.columns for run in reader_of(codec, data).take(10 * MANY))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(columns) == MANY
+    assert (columns.offsets[0], columns.offsets[-1]) == (0, MANY - 1)
+    assert peak < MANY * (34 + 40) * 2 + (4 << 20)
+
+
+def test_the_native_twin_reads_wrapped_messages_by_itself() -> None:
+    """B290: in a hundredth of the time that objects took."""
+    data = wrapped_many()
+    began = time.process_time()
+    twin("native").RecordRun(reader_of(twin("native"), data).take(1)[0].columns, 0, 1)
+    assert time.process_time() - began < 0.3
+
+
+@pytest.mark.parametrize("cap", [MANY * 34 - 1, MANY * 74 - 1])
+def test_more_wrapped_messages_than_may_be_decoded(codec: Codec, cap: int) -> None:
+    """B291: the columns count as what was decompressed does."""
+    with pytest.raises(RecordTooLargeException, match=r"t-0 .* offsets 199999 to 199999"):
+        reader_of(codec, wrapped_many(), cap=cap).take(1)
+    assert reader_of(codec, wrapped_many(), cap=MANY * 74).take(1)
+
+
+def reader_of(codec: Codec, data: bytes, cap: int = CAP * 8) -> PartitionReader:
+    """A reader of all of some bytes."""
+    return PartitionReader(
+        "t", 0, data, position=0, aborted=None, check_crcs=True, cap=cap, codec=codec
+    )
+
+
+@pytest.mark.parametrize("inner", [0, 1 << 40, (1 << 63) - 2])
+@pytest.mark.parametrize("wrapper", [0, 1, (1 << 63) - 2])
+def test_offsets_at_the_edge_of_what_there_is(inner: int, wrapper: int) -> None:
+    """B103: the twins add alike, to more than 64 bits where it comes to that."""
+
+    def outcome(name: str) -> object:
+        data = small(1, compress(Compression.GZIP, inside), 1, wrapper)
+        try:
+            return [record.offset for record in read(twin(name), data)]
+        except CorruptRecordException as error:
+            return str(error)
+
+    for offsets in ((0, inner), (inner, 0), (inner, inner), (inner,)):
+        inside = b"".join(small(1, b"x", offset=each) for each in offsets)
+        assert outcome("native") == outcome("python")
+
+
+def test_the_extent_of_messages_is_found_natively(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network thread looks for it: without a step of the interpreter for each of them."""
+    data = message_set(0) + message_set(1, 1, wrapper=5) + message_set(1)[:-1]
+    found = headers.extent(data)
+    assert (found.batches, found.next_offset, found.leader_epoch) == (6, 6, None)
+    native = twin("native")
+    monkeypatch.delattr(headers, "extent")
+    assert native.extent(data) == found
+
+
 def test_columns_of_a_message_are_the_twins_own(codec: Codec) -> None:
     """One reader of messages serves both."""
     header = header_at(small(1, b"x"), 0)
     assert header is not None
-    made: Columns = decode_message("t", 0, header, small(1, b"x"), CAP, codec.Columns)
+    made: Columns = decode_message("t", 0, header, small(1, b"x"), CAP, codec)
     assert type(made) is codec.Columns

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prokurist.errors import CorruptRecordException
+from prokurist.errors import CorruptRecordException, RecordTooLargeException
 from prokurist.records.compression import Compression
 from prokurist.records.encode import encode_batch
 from prokurist.records.implementation import Codec
@@ -208,10 +208,58 @@ def test_damage_that_checksums_do_not_see(codec: Codec) -> None:
 
 
 def test_a_bomb(codec: Codec) -> None:
-    """B103: the cap holds, and the error names the place."""
-    bomb = encode_batch([(0, None, bytes(CAP), ())], codec=Compression.GZIP)
-    with pytest.raises(CorruptRecordException, match=r"orders-2 .* offset 0: .*more than"):
-        reader(codec, bomb).take(1)
+    """B291: the cap holds; the error names place, sizes and key, and a seek goes past it."""
+    bomb = encode_batch([(0, None, bytes(CAP), ())] * 2, codec=Compression.GZIP)
+    data = batch(0) + _at(bomb, 3) + batch(5)
+    read = reader(codec, data)
+    assert offsets(read.take(10)) == [0, 1, 2]
+    for _ in range(2):
+        with pytest.raises(RecordTooLargeException) as caught:
+            read.take(1)
+        assert read.position == 3
+    assert (
+        f"orders-2 cannot be read at offset 3: the batch of offsets 3 to 4, {len(bomb)} bytes "
+        f"as fetched, is too large: {len(bomb) - 61} compressed bytes come to more than {CAP} "
+        f"when they are decompressed. Raise fetch.decoded.batch.max.bytes ({CAP}), or seek to "
+        f"5 to go on past it"
+    ) == str(caught.value)
+    assert not read.exhausted
+    assert offsets(reader(codec, data, 5).take(10)) == [5, 6, 7]
+
+
+def _at(data: bytes, base_offset: int) -> bytes:
+    return struct.pack(">q", base_offset) + data[8:]
+
+
+@pytest.mark.parametrize("how", [Compression.NONE, Compression.ZSTD])
+def test_columns_count_as_what_is_decompressed_does(codec: Codec, how: Compression) -> None:
+    """B291: the smallest records take six times as much again when they are decoded."""
+    data = encode_batch([(0, None, None, ())] * 1000, codec=how)
+    plain = (
+        0 if how is Compression.NONE else len(encode_batch([(0, None, None, ())] * 1000)) - 61
+    )
+    with pytest.raises(RecordTooLargeException, match="it holds more than 999 records, which"):
+        reader(codec, data, cap=plain + 39_999).take(1)
+    assert len(reader(codec, data, cap=plain + 40_000).take(1000)[0]) == 1000
+
+
+def test_no_batch_is_opened_when_the_time_is_over(codec: Codec) -> None:
+    """B292: but one is, so that whoever has no time gets ahead all the same."""
+    data = b"".join(marker(at, 7, "commit") for at in range(100)) + batch(100)
+    read = reader(codec, data)
+    asked: list[int] = []
+
+    def over() -> bool:
+        asked.append(read.position)
+        return len(asked) >= 10
+
+    assert read.take(500, over=over) == []
+    assert (asked[0], read.position, read.exhausted) == (1, 10, False)
+    assert read.take(500, over=lambda: True) == []
+    assert read.position == 11
+    assert offsets(read.take(500, over=lambda: False)) == [100, 101, 102]
+    read = reader(codec, batch(0) + batch(3))
+    assert offsets(read.take(500, over=lambda: True)) == [0, 1, 2]
 
 
 def test_an_unknown_codec(codec: Codec) -> None:
@@ -241,7 +289,7 @@ def test_what_it_holds(codec: Codec) -> None:
     raw = len(packed + batch(100))
     assert read.size == raw
     read.take(1)
-    assert read.size == raw + plain + 100 * 40
+    assert raw + plain + 100 * 40 < read.size < raw + plain + 100 * 40 + 200
     assert "orders-2 @ 1" in repr(read)
     read.take(100)
     assert read.size == raw + 3 * 40

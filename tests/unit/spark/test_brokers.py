@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from prokurist.config import ConsumerConfig
 from prokurist.spark import brokers as module
 from prokurist.spark.brokers import Brokers
 from prokurist.spark.java_patterns import java_pattern
@@ -91,4 +92,39 @@ def test_a_partition_that_was_added_is_noticed_soon(
 
     monkeypatch.setattr(module, "made", made)
     Brokers(given).partitions(Topics(("orders",)))
-    assert configs == [{"metadata.max.age.ms": "5000"} | given]
+    (config,) = configs
+    assert config["metadata.max.age.ms"] == given.get("metadata.max.age.ms", "5000")
+
+
+@pytest.mark.parametrize("given", [{}, {"request.timeout.ms": "20000"}])
+def test_a_broker_that_is_silent_is_given_up_soon(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
+) -> None:
+    """Within five seconds, so that a step has time to ask another; or as the user says."""
+    configs: list[Mapping[str, Any]] = []
+
+    def made(config: Mapping[str, Any]) -> PaperConsumer:
+        configs.append(config)
+        return PaperConsumer()
+
+    monkeypatch.setattr(module, "made", made)
+    Brokers(given).partitions(Topics(("orders",)))
+    (config,) = configs
+    assert config["request.timeout.ms"] == given.get("request.timeout.ms", "5000")
+    ConsumerConfig({"bootstrap.servers": "b:9092", **config})
+
+
+@pytest.mark.parametrize(
+    ("step", "part", "left"), [(100.0, 0.0, False), (0.0, 100.0, False), (100.0, 50.0, True)]
+)
+def test_a_part_of_a_step_ends_no_later_than_the_step(
+    step: float, part: float, left: bool
+) -> None:
+    """And gives the rest of the step's time back."""
+    brokers = Brokers({})
+    seen = []
+    with brokers.within(step):
+        with brokers.at_most(part):
+            seen.append(brokers.has_time)
+        seen.append(brokers.has_time)
+    assert seen == [left, step > 0]

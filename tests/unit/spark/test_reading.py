@@ -1,6 +1,7 @@
 """Where a task goes on that meets records which are gone, and where it does not."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from prokurist.errors import (
     OffsetOutOfRangeException,
     TimeoutException,
 )
-from prokurist.events.clock import epoch_milliseconds
 from prokurist.spark import worker_clients
+from prokurist.spark.batch import pieces
 from prokurist.spark.failures import DataLossException
+from prokurist.spark.options import Settings
 from prokurist.spark.ranges import OffsetRange
 from prokurist.spark.reading import Piece, read
 from prokurist.spark.worker_clients import CLIENTS
@@ -26,10 +28,12 @@ class PaperConsumer:
 
     Attributes:
         asked: Where the ranges that were asked for began.
+        patience: The seconds that the last one was given for each wait.
     """
 
     def __init__(self, error: Exception, times: int) -> None:
         self.asked: list[int] = []
+        self.patience: float | None = None
         self._error = error
         self._times = times
 
@@ -38,12 +42,11 @@ class PaperConsumer:
         _partition: TopicPartition,
         start: int,
         _end: int,
-        _timeout: float,
         *,
         stall_timeout: float,
     ) -> Iterator[Any]:
         """Nothing, but for the first times."""
-        assert stall_timeout == 20.0
+        self.patience = stall_timeout
         self.asked.append(start)
         if len(self.asked) <= self._times:
             raise self._error
@@ -63,13 +66,16 @@ def asked(
         return consumer
 
     monkeypatch.setattr(worker_clients, "made", made)
-    give_up_at = epoch_milliseconds() + 60_000
-    wanted = OffsetRange(TP, 2, 9)
     try:
-        list(read(Piece(wanted, {}, ("offset",), 1000, 20.0, 60.0, give_up_at, fails)))
+        list(read(piece(fails=fails)))
     finally:
         CLIENTS.close()
     return consumer.asked
+
+
+def piece(stall: float = 20.0, budget: float = 60.0, *, fails: bool = True) -> Piece:
+    """A task's piece: offsets 2 to 9."""
+    return Piece(OffsetRange(TP, 2, 9), {}, ("offset",), 1000, stall, budget, fails)
 
 
 def out_of_range(position: int, log_start: int | None) -> OffsetOutOfRangeException:
@@ -119,3 +125,50 @@ def test_what_takes_too_long_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None
     """Nothing is passed over for it."""
     with pytest.raises(TimeoutException):
         asked(monkeypatch, TimeoutException("nobody answers"), fails=False)
+
+
+def test_a_piece_holds_no_moment() -> None:
+    """Spark plans a frame once and may read its pieces hours later."""
+    assert piece() == piece()
+    assert {each.name for each in fields(Piece)} == {
+        "range",
+        "client",
+        "columns",
+        "batch_bytes",
+        "stall",
+        "budget",
+        "fail_on_data_loss",
+    }
+
+
+@pytest.mark.parametrize(
+    ("stall", "budget", "waits"),
+    [(60.0, 300.0, [60.0, 60.0, 37.5, 18.75]), (60.0, 16.0, [8.0, 4.0, 2.0, 1.0])],
+    ids=["by default", "a small budget"],
+)
+def test_the_attempts_of_a_task_share_its_budget(
+    monkeypatch: pytest.MonkeyPatch, stall: float, budget: float, waits: list[float]
+) -> None:
+    """However many Spark makes of them, a silent broker costs less than the budget."""
+    consumer = PaperConsumer(TimeoutException("no answer"), 1000)
+
+    def made(_config: Mapping[str, str], **_keys: Any) -> PaperConsumer:
+        return consumer
+
+    monkeypatch.setattr(worker_clients, "made", made)
+    given = []
+    for attempt in range(4):
+        with pytest.raises(TimeoutException) as caught:
+            list(read(piece(stall, budget), attempt))
+        given.append(consumer.patience)
+        assert f"Attempt {attempt} of this task waits" in caught.value.__notes__[-1]
+    CLIENTS.close()
+    assert given == waits
+    assert sum(piece(stall, budget).patience(each) for each in range(5000)) <= budget
+
+
+def test_an_attempt_outlasts_the_replacement_of_a_leader_by_default() -> None:
+    """A frozen leader is replaced after nine seconds, and its client may wait thirty more."""
+    settings = Settings.of({"kafka.bootstrap.servers": "b:9092", "subscribe": "t"})
+    (task,) = pieces(settings, ("offset",), [OffsetRange(TP, 2, 9)])
+    assert task.patience(0) > 9 + 30

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark", "4.0", reason="PySpark is not installed")
 
+from pyspark import TaskContext
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import LongType, StringType, StructType
 
@@ -57,12 +58,22 @@ def test_a_batch_has_the_columns_of_the_user_s_schema(monkeypatch: pytest.Monkey
 def test_a_batch_of_nothing_has_a_task_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark makes one in any case."""
     monkeypatch.setattr(module, "planned", lambda *_: [])
-    monkeypatch.setattr(module, "read", lambda piece: iter((piece,)))
+    monkeypatch.setattr(module, "read", lambda *task: iter((task,)))
     reader = Source(dict(GIVEN)).reader(columns("offset"))
     (nothing,) = reader.partitions()
     assert nothing.value is None
     assert list(reader.read(nothing)) == []
-    assert list(reader.read(InputPartition("piece"))) == ["piece"]
+    assert list(reader.read(InputPartition("piece"))) == [("piece", 0)]
+
+
+def test_a_task_knows_which_attempt_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By Spark's own context: what an attempt may wait depends on those before it."""
+    context = TaskContext()
+    monkeypatch.setattr(TaskContext, "_taskContext", context)
+    monkeypatch.setattr(context, "_attemptNumber", 2)
+    monkeypatch.setattr(module, "read", lambda *task: iter((task,)))
+    reader = Source(dict(GIVEN)).reader(columns("offset"))
+    assert list(reader.read(InputPartition("piece"))) == [("piece", 2)]
 
 
 def test_a_stream_has_them_too() -> None:

@@ -1,6 +1,7 @@
 """ApiVersions: what may be asked, and in which versions."""
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from kio.schema.errors import ErrorCode
 
@@ -10,11 +11,19 @@ from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
 
-def handle(state: State, _request: Any, context: Context) -> Values:
+NAMED_FROM: Final = 3
+LEGAL_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+"""What a client's software and its version may be called (KIP-511)."""
+
+
+def handle(state: State, request: Any, context: Context) -> Values:
     """Name every API of this cluster with its range."""
+    code = context.refusals.whole() or name_refusal(request, context)
     return {
-        "error_code": context.refusals.whole() or ErrorCode.none,
-        "api_keys": [
+        "error_code": code,
+        "api_keys": []
+        if code == ErrorCode.invalid_request
+        else [
             {"api_key": key, "min_version": oldest, "max_version": newest}
             for key, (oldest, newest) in sorted(context.offered.items())
         ],
@@ -24,6 +33,15 @@ def handle(state: State, _request: Any, context: Context) -> Values:
             for name, level in sorted(state.features.items())
         ],
     }
+
+
+def name_refusal(request: Any, context: Context) -> ErrorCode:
+    """Why the client's software cannot be called what it says; 0 if it can."""
+    if context.version >= NAMED_FROM:
+        for text in (request.client_software_name, request.client_software_version):
+            if not LEGAL_SOFTWARE.fullmatch(text):
+                return ErrorCode.invalid_request
+    return ErrorCode.none
 
 
 def too_new(oldest: int, newest: int) -> Values:

@@ -1,5 +1,6 @@
 """CreateTopics: every broker passes it on to the controller, so every broker takes it."""
 
+import uuid
 from collections import Counter
 from typing import Any
 
@@ -7,7 +8,7 @@ from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context
 from prokurist.testing.cluster.state import State
-from prokurist.testing.cluster.topics import Topic, legal_name
+from prokurist.testing.cluster.topics import TOPIC_IDS, Topic, legal_name
 from prokurist.testing.cluster.wire import Values
 
 
@@ -39,7 +40,8 @@ def one(state: State, asked: Any, context: Context, *, twice: bool, dry: bool) -
         state.changed(context.now)
     return {
         "name": asked.name,
-        "topic_id": topic.id if topic else None,
+        # A broker makes an id also where it only looks whether it could make the topic.
+        "topic_id": topic.id if topic else None if code else uuid.uuid5(TOPIC_IDS, asked.name),
         "error_code": code,
         "error_message": message,
         "num_partitions": -1 if code else count,

@@ -6,7 +6,6 @@ from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context
 from prokurist.testing.cluster.classic_group import ClassicGroup
-from prokurist.testing.cluster.handlers.coordination import refusal
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
@@ -23,7 +22,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 def delete(state: State, name: str, context: Context) -> int:
     """Forget one group; its coordinator stays where it is."""
-    code = refusal(state, name, context)
+    code = context.refusals.whole() or state.group_refusal(name, context.node, context.now)
     if code:
         return code
     group = state.group_now(name, context.now)

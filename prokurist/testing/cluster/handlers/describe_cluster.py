@@ -1,25 +1,35 @@
 """DescribeCluster: the brokers, as administrators ask for them."""
 
-from typing import Any
+from typing import Any, Final
+
+from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context
+from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.handlers.metadata import CLUSTER_OPERATIONS, NOT_ASKED_FOR
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
 
+BROKERS: Final = 1
+
+
 def handle(state: State, request: Any, context: Context) -> Values:
     """Describe the brokers."""
-    code = context.refusals.whole()
+    code = context.refusals.whole() or endpoint_refusal(request)
     asked = request.include_cluster_authorized_operations
     return {
         "error_code": code,
-        "error_message": None,
-        "endpoint_type": 1,
+        "error_message": "no brokers are listed here" if code else None,
+        "endpoint_type": BROKERS,
         "cluster_id": state.cluster_id,
-        "controller_id": state.controller(),
-        "cluster_authorized_operations": CLUSTER_OPERATIONS if asked else NOT_ASKED_FOR,
-        "brokers": [
+        "controller_id": -1 if code else state.controller(),
+        "cluster_authorized_operations": CLUSTER_OPERATIONS
+        if asked and not code
+        else NOT_ASKED_FOR,
+        "brokers": []
+        if code
+        else [
             {
                 "broker_id": broker.node.id,
                 "host": broker.node.host,
@@ -30,3 +40,14 @@ def handle(state: State, request: Any, context: Context) -> Values:
             for broker in state.registered()
         ],
     }
+
+
+def endpoint_refusal(request: Any) -> ErrorCode:
+    """Why a broker does not tell of the endpoints that are asked for."""
+    match field(request, "endpoint_type", BROKERS):
+        case 1:
+            return ErrorCode.none
+        case 2:
+            return ErrorCode.mismatched_endpoint_type
+        case _:
+            return ErrorCode.unsupported_endpoint_type

@@ -7,7 +7,6 @@ from kio.schema.errors import ErrorCode
 from prokurist.testing.cluster.answers import Context
 from prokurist.testing.cluster.classic_group import ClassicGroup, Phase
 from prokurist.testing.cluster.classic_members import ClassicMember
-from prokurist.testing.cluster.handlers.coordination import refusal
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
@@ -22,7 +21,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 def describe(state: State, name: str, context: Context) -> Values:
     """One group; one that is not there is dead, and from version 6 on an error."""
-    code = refusal(state, name, context)
+    code = context.refusals.whole() or state.group_refusal(name, context.node, context.now)
     group = None if code else state.group_now(name, context.now)
     classic = group.membership if group and group.known else None
     if not isinstance(classic, ClassicGroup):

@@ -6,12 +6,14 @@ leader names the follower in the client's rack (KIP-392).
 
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context, Result, Wait
 from prokurist.testing.cluster.epochs import UNDEFINED, EpochEnd
 from prokurist.testing.cluster.fetch_sessions import (
+    FINAL,
     FULL,
     NO_SESSION,
     FetchSession,
@@ -50,18 +52,47 @@ def handle(state: State, request: Any, context: Context) -> Result:
     session = session_of(request, context)
     if isinstance(session, int):
         return {"error_code": session, "session_id": NO_SESSION, "responses": []}
+
+    def name(topic_id: UUID) -> str | None:
+        topic = state.topic_by_id(topic_id)
+        return topic.name if topic else None
+
+    if session is None:
+        wants = tuple(each.resolved(name) for each in named_in(request))
+    else:
+        session.resolve(name)
+        wants = tuple(session.wanted.values())
+    missing = {each.key: values for each in wants if (values := absent(state, context, each))}
     until = context.now + request.max_wait.total_seconds()
-    return Parked(state, request, context, session, until)(context.now)
+    return Parked(state, request, context, session, wants, missing, until)(context.now)
+
+
+def absent(state: State, context: Context, wanted: Wanted) -> Values | None:
+    """The answer about a partition that there is not; None for one that there is."""
+    each = wanted.each
+    where = place(state, context, wanted.asked, each.partition, known_as=wanted.topic)
+    if where.partition is not None:
+        return None
+    # A list, here alone: a broker answers this without asking any log.
+    return {**bare(each.partition, where.code), "aborted_transactions": []}
 
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """A fetch that is looked at again whenever something changes."""
+    """A fetch that is looked at again whenever something changes.
+
+    Attributes:
+        wants: What it asks for, with what its session remembers.
+        missing: What is said of the partitions that were not there when it came.
+        until: When it is answered at the latest.
+    """
 
     state: State
     request: Any
     context: Context
     session: FetchSession | None
+    wants: tuple[Wanted, ...]
+    missing: dict[tuple[object, int], Values]
     until: float
 
     def __call__(self, now: float) -> Result:
@@ -71,10 +102,11 @@ class Parked:
             return {"error_code": code, "session_id": NO_SESSION, "responses": []}
         session = self.session
         is_full = session is None or field(self.request, "session_epoch", FULL) <= FULL
-        told, enough = collect(self.state, self.request, self.context, session, is_full=is_full)
+        told, enough = collect(self)
         if not enough and now < self.until:
             return Wait(self.until, self)
         if session is not None:
+            told = told if is_full else news(session, told)
             session.tell((wanted.key, *ends_of(values)) for wanted, values in told)
         return {
             "error_code": ErrorCode.none,
@@ -90,28 +122,31 @@ def session_of(request: Any, context: Context) -> FetchSession | int | None:
         return None
     sessions = context.broker.fetch_sessions
     by_id = context.version >= IDS_FROM
-    if request.session_epoch > FULL:
-        return sessions.go_on(request, by_id=by_id)
-    return sessions.begin(request, by_id=by_id)
+    if request.session_epoch in (FULL, FINAL):
+        return sessions.begin(request, by_id=by_id)
+    return sessions.go_on(request, by_id=by_id)
 
 
-def collect(
-    state: State, request: Any, context: Context, session: FetchSession | None, *, is_full: bool
-) -> tuple[list[tuple[Wanted, Values]], bool]:
-    """What can be answered now, and whether the client should have it now."""
-    room = request.max_bytes
+def collect(parked: Parked) -> tuple[list[tuple[Wanted, Values]], bool]:
+    """What can be answered now, and whether the client should have it now.
+
+    What was not there when the request came is answered last. It is no reason to answer
+    at once, unless nothing else is asked for.
+    """
+    room = parked.request.max_bytes
     size = 0
-    wants = named_in(request) if session is None else list(session.wanted.values())
-    wrong = not wants
+    wrong = False
     told: list[tuple[Wanted, Values]] = []
-    for wanted in wants:
-        values = one(state, wanted, request, context, room, first=size == 0)
-        size += len(values["records"])
-        room -= len(values["records"])
-        wrong = wrong or calls_for_answer(values)
-        told.append((wanted, values))
-    enough = wrong or size >= request.min_bytes
-    return (told if is_full or session is None else news(session, told)), enough
+    for wanted in parked.wants:
+        if wanted.key not in parked.missing:
+            values = one(parked, wanted, room, first=size == 0)
+            size += len(values["records"])
+            room -= len(values["records"])
+            wrong = wrong or calls_for_answer(values)
+            told.append((wanted, values))
+    enough = wrong or not told or size >= parked.request.min_bytes
+    last = [each for each in parked.wants if each.key in parked.missing]
+    return [*told, *((each, parked.missing[each.key]) for each in last)], enough
 
 
 def calls_for_answer(values: Values) -> bool:
@@ -144,43 +179,48 @@ def ends_of(values: Values) -> tuple[tuple[int, int, int], bool]:
 
 
 def by_topic(told: list[tuple[Wanted, Values]]) -> list[Values]:
-    """Rows of partitions as the protocol wants them."""
-    topics: dict[object, tuple[Any, list[Values]]] = {}
+    """Rows of partitions as the protocol wants them: neighbours of one topic together."""
+    topics: list[tuple[Any, list[Values]]] = []
     for wanted, values in told:
-        topics.setdefault(name_of(wanted.asked), (wanted.asked, []))[1].append(values)
+        if not topics or name_of(topics[-1][0]) != name_of(wanted.asked):
+            topics.append((wanted.asked, []))
+        topics[-1][1].append(values)
     return [
         {
             "topic": field(asked, "topic"),
             "topic_id": field(asked, "topic_id"),
             "partitions": rows,
         }
-        for asked, rows in topics.values()
+        for asked, rows in topics
     ]
 
 
-def one(
-    state: State, wanted: Wanted, request: Any, context: Context, room: int, *, first: bool
-) -> Values:
-    """One partition's part of the answer.
+def one(parked: Parked, wanted: Wanted, room: int, *, first: bool) -> Values:
+    """The part of the answer about a partition that was there when the request came.
 
     Args:
-        state: The cluster's state.
+        parked: The request and its circumstances.
         wanted: What is wanted.
-        request: The request.
-        context: The request's circumstances.
         room: Bytes left in the answer.
         first: Whether nothing is in it yet: then one batch goes in, however large,
             so that a client with a small limit gets on.
     """
-    asked, each = wanted
+    state, context = parked.state, parked.context
+    asked, each, known_as = wanted
     epoch = field(each, "current_leader_epoch", NO_EPOCH)
     followers = state.followers_serve and context.version >= FOLLOWERS_FROM
-    where = place(state, context, asked, each.partition, epoch, followers=followers)
-    if where.partition is None:
-        # A list, here alone: a broker answers this without asking any log.
-        return {**bare(each.partition, where.code), "aborted_transactions": []}
+    where = place(
+        state, context, asked, each.partition, epoch, followers=followers, known_as=known_as
+    )
     if where.code:
         return {**bare(each.partition, where.code), **leader_hint(where)}
+    return read(parked, wanted, where, room, first=first)
+
+
+def read(parked: Parked, wanted: Wanted, where: Place, room: int, *, first: bool) -> Values:
+    """What a broker answers of a partition that it may speak for; `one` has the arguments."""
+    state, context, request, each = parked.state, parked.context, parked.request, wanted.each
+    followers = state.followers_serve and context.version >= FOLLOWERS_FROM
     log = where.led.log
     known = {
         "high_watermark": log.end,

@@ -11,12 +11,13 @@ from prokurist.testing.cluster.wire import Values
 
 GROUP: Final = 0
 TRANSACTION: Final = 1
+SEVERAL_FROM: Final = 4
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
     """Look up one key, or from version 4 on several."""
     key_type = field(request, "key_type", GROUP)
-    keys = [request.key] if context.version < 4 else request.coordinator_keys
+    keys = [request.key] if context.version < SEVERAL_FROM else request.coordinator_keys
     found = [coordinator(state, key, key_type, context) for key in keys]
     # Up to version 3 the one coordinator stands in the answer itself.
     return {"coordinators": found, **(found[0] if found else {})}
@@ -39,7 +40,7 @@ def coordinator(state: State, key: str, key_type: int, context: Context) -> Valu
         return {
             "key": key,
             "error_code": ErrorCode.none,
-            "error_message": None,
+            "error_message": "" if context.version >= SEVERAL_FROM else "NONE",
             "node_id": node.id,
             "host": node.host,
             "port": node.port,
@@ -47,7 +48,9 @@ def coordinator(state: State, key: str, key_type: int, context: Context) -> Valu
     return {
         "key": key,
         "error_code": code,
-        "error_message": f"no coordinator for {key!r}",
+        "error_message": ""
+        if context.version >= SEVERAL_FROM and code != ErrorCode.invalid_request
+        else f"no coordinator for {key!r}",
         "node_id": -1,
         "host": "",
         "port": -1,

@@ -12,7 +12,9 @@ from prokurist.testing.cluster.wire import Values
 def handle(state: State, request: Any, context: Context) -> Values:
     """Give out a producer id that was never used, in epoch 0."""
     code = context.refusals.whole()
-    if not code and request.transactional_id is not None:
+    if not code and request.transactional_id == "":
+        code = ErrorCode.invalid_request
+    elif not code and request.transactional_id is not None:
         code = ErrorCode.transactional_id_authorization_failed
     return {
         "error_code": code,

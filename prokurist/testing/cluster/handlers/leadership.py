@@ -42,6 +42,7 @@ def place(
     epoch: int = NO_EPOCH,
     *,
     followers: bool = False,
+    known_as: str | None = None,
 ) -> Place:
     """Find a partition, and say whether this broker leads it in the asker's epoch.
 
@@ -52,14 +53,13 @@ def place(
         index: The partition's number.
         epoch: The leader epoch the asker believes in; −1 if it does not say.
         followers: Whether a follower will do.
+        known_as: The name that the topic's id had when it was asked for: then it is the
+            topic of that name that is looked for, and its id is compared.
     """
     by_id = hasattr(asked, "topic_id")
-    topic = (
-        state.topic_by_id(asked.topic_id)
-        if by_id
-        else state.topics.get(field(asked, "name") or field(asked, "topic", ""))
-    )
-    name = topic.name if topic else field(asked, "name") or field(asked, "topic")
+    name = known_as or field(asked, "name") or field(asked, "topic", "")
+    topic = state.topics.get(name) if name else state.topic_by_id(asked.topic_id)
+    name = topic.name if topic else name or None
     partition = topic.partition(index) if topic else None
     code = context.refusals.part(name, index)
     if code:
@@ -67,10 +67,12 @@ def place(
     elif name in state.denied_topics:
         # Who asks by id is not told that there is such a topic.
         code = ErrorCode.unknown_topic_id if by_id else ErrorCode.topic_authorization_failed
-    elif topic is None and by_id:
+    elif topic is None and name is None:
         code = ErrorCode.unknown_topic_id
-    elif partition is None:
+    elif topic is None or partition is None:
         code = ErrorCode.unknown_topic_or_partition
+    elif by_id and topic.id != asked.topic_id:
+        code = ErrorCode.inconsistent_topic_id
     else:
         code = standing(partition, context.node, epoch, followers=followers)
     return Place(code, topic, partition)
@@ -80,7 +82,9 @@ def standing(
     partition: Partition, node: int, epoch: int, *, followers: bool = False
 ) -> ErrorCode:
     """Whether a broker leads a partition in the epoch that the asker believes in."""
-    # A broker compares the epochs first: who is behind must hear that he is.
+    if node not in partition.replicas and partition.leader != node:
+        return ErrorCode.not_leader_or_follower
+    # A broker that has a copy compares the epochs first.
     if epoch != NO_EPOCH and epoch < partition.epoch:
         return ErrorCode.fenced_leader_epoch
     if epoch != NO_EPOCH and epoch > partition.epoch:

@@ -13,6 +13,8 @@ from prokurist.testing.cluster.wire import Values
 TOPIC_OPERATIONS: Final = 0b1101_1111_1000
 CLUSTER_OPERATIONS: Final = 0b1_1111_1010_0000
 NOT_ASKED_FOR: Final = -(1 << 31)
+IDS_SHOWN_FROM: Final = 10
+IDS_ASKED_FROM: Final = 12
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
@@ -24,6 +26,8 @@ def handle(state: State, request: Any, context: Context) -> Values:
     if not field(request, "include_cluster_authorized_operations", default=False):
         cluster_operations = NOT_ASKED_FOR
     code = context.refusals.whole(usual=False)
+    if not code and (wrong := form_refusal(request, context)):
+        return refused(request, wrong)
     topics = [] if code else asked_for(state, request, context)
     return {
         "error_code": code,
@@ -52,12 +56,43 @@ def asked_for(state: State, request: Any, context: Context) -> list[Values]:
         ]
         return [described(state, each, context) for each in visible]
     may_create = state.auto_create and field(request, "allow_auto_topic_creation", default=True)
-    return [
-        by_name(state, asked.name, context, may_create=may_create)
-        if asked.name is not None
-        else by_id(state, asked.topic_id, context)
-        for asked in request.topics
-    ]
+    # What is named twice is answered once; where there are ids, names are not looked at.
+    if ids := {each.topic_id: None for each in request.topics if field(each, "topic_id")}:
+        return [by_id(state, each, context) for each in ids]
+    names = {each.name: None for each in request.topics}
+    return [by_name(state, each, context, may_create=may_create) for each in names]
+
+
+def form_refusal(request: Any, context: Context) -> ErrorCode:
+    """Why a broker does not read on: ids where there are none yet, neither name nor id."""
+    for each in request.topics or ():
+        topic_id = field(each, "topic_id")
+        if topic_id is not None and IDS_SHOWN_FROM <= context.version < IDS_ASKED_FROM:
+            return ErrorCode.invalid_request
+        if topic_id is None and each.name is None:
+            return ErrorCode.unknown_server_error
+    return ErrorCode.none
+
+
+def refused(request: Any, code: int) -> Values:
+    """An answer that has nothing but a code, for the whole and for each topic."""
+    return {
+        "error_code": code,
+        "brokers": [],
+        "cluster_id": None,
+        "controller_id": -1,
+        "cluster_authorized_operations": NOT_ASKED_FOR,
+        "topics": [
+            {
+                "error_code": code,
+                "name": each.name or "",
+                "topic_id": field(each, "topic_id"),
+                "topic_authorized_operations": NOT_ASKED_FOR,
+                "partitions": [],
+            }
+            for each in request.topics
+        ],
+    }
 
 
 def by_name(state: State, name: str, context: Context, *, may_create: bool) -> Values:

@@ -128,3 +128,82 @@ def test_the_follower_in_the_rack_is_named_and_serves(lab: "Lab") -> None:
     lab.control.let_followers_serve()
     assert (part(1).preferred_read_replica, part(1).records) == (2, b"")
     assert (part(2).error_code, len(part(2).records) > 0) == (0, True)
+
+
+def row_of(lab: "Lab", number: int, epoch: int, **more: Any) -> Any:
+    """Ask in a session by ids; the one row of the answer."""
+    more = {"topics": [], **more}
+    body = lab.ask("Fetch", 13, **NOW, session_id=number, session_epoch=epoch, **more)
+    [topic] = body.responses
+    [row] = topic.partitions
+    return row
+
+
+def begun_by_id(lab: "Lab") -> int:
+    """A session on partition 0, by the topic's id."""
+    row = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
+    asked = [{"topic_id": lab.cluster.state.topics["orders"].id, "partitions": [row]}]
+    return int(lab.ask("Fetch", 13, **NOW, session_epoch=0, topics=asked).session_id)
+
+
+def test_a_session_keeps_the_name_of_a_topic_that_is_deleted(lab: "Lab") -> None:
+    """The topic is unknown by its name, not by its id."""
+    number = begun_by_id(lab)
+    lab.control.delete_topic("orders")
+    assert [row_of(lab, number, epoch).error_code for epoch in (1, 2)] == [3, 3]
+
+
+def test_a_session_notices_that_a_topic_was_made_again(lab: "Lab") -> None:
+    """The old id is inconsistent with the name, until the new one is named."""
+    number = begun_by_id(lab)
+    lab.control.recreate_topic("orders")
+    row = row_of(lab, number, 1)
+    assert (row.error_code, row.aborted_transactions) == (103, None)
+    assert row_of(lab, number, 2).error_code == 103
+
+
+def test_a_session_without_partitions_ends(lab: "Lab") -> None:
+    """The answer says so, and what follows is asked in no session."""
+    number = session(lab, 0)
+    forgotten = [{"topic": "orders", "partitions": (0,)}]
+    asked: dict[str, Any] = {**NOW, "topics": [], "session_id": number}
+    body = lab.ask("Fetch", 12, **asked, session_epoch=1, forgotten_topics_data=forgotten)
+    assert (body.error_code, body.session_id) == (0, 0)
+    assert lab.ask("Fetch", 12, **asked, session_epoch=2).error_code == 70
+
+
+def test_a_topic_deleted_while_a_fetch_is_parked(lab: "Lab") -> None:
+    """The fetch is answered at once, with the name unknown, though it named an id."""
+    connection = lab.connect()
+    row = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
+    asked = [{"topic_id": lab.cluster.state.topics["orders"].id, "partitions": [row]}]
+    wait = {"max_wait": timedelta(seconds=9), "min_bytes": 1, "session_epoch": -1}
+    lab.send(connection, "Fetch", 13, **wait, topics=asked)
+    assert not lab.pass_by(1)
+    lab.control.delete_topic("orders")
+    [(moment, delivery)] = lab.pass_by(1)
+    assert moment == 101.0
+    assert lab.read(delivery).body.responses[0].partitions[0].error_code == 3
+
+
+def test_what_is_missing_does_not_end_the_waiting_for_the_rest(lab: "Lab") -> None:
+    """It is answered last, when the time is over; alone it is answered at once."""
+    connection = lab.connect()
+    missing = [{"topic": "none", "partitions": topics(0, 0)[0]["partitions"]}]
+    wait = {"max_wait": timedelta(seconds=2), "min_bytes": 1, "session_epoch": -1}
+    lab.send(connection, "Fetch", 12, **wait, topics=[*missing, *topics(0, 0)])
+    [(moment, delivery)] = lab.pass_by(5)
+    assert moment == 102.0
+    body = lab.read(delivery).body
+    assert [each.topic for each in body.responses] == ["orders", "none"]
+    [later] = lab.ask("Fetch", 12, **wait, topics=missing).responses
+    assert later.partitions[0].error_code == 3
+
+
+def test_the_last_word_counts_for_a_partition_named_twice(lab: "Lab") -> None:
+    """It is answered once."""
+    lab.control.append(ORDERS, b"x")
+    asked = [*topics(0, 0), *topics(1, 0)]
+    [topic] = lab.ask("Fetch", 12, **NOW, session_epoch=-1, topics=asked).responses
+    [row] = topic.partitions
+    assert not row.records

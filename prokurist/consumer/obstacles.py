@@ -1,0 +1,173 @@
+"""Finds out what keeps a consumer from returning records.
+
+Thread: any. It is put together out of single readings, none of which waits: two of them may be
+of two moments.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Final
+
+from prokurist.events.cluster import ABSENT, Cluster
+from prokurist.events.reachability import Reachability
+from prokurist.events.subscription import Subscription, Survey
+from prokurist.records.why_empty import EmptyCause, WhyEmpty
+from prokurist.types import MembershipState, TopicPartition, named
+
+PATIENCE: Final = 2.0
+"""Seconds beyond `fetch.max.wait.ms` after which a broker's silence is worth a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlace:
+    """A member's place in its group.
+
+    Attributes:
+        state: Where the member stands.
+        coordinator: The group's coordinator, where it is known.
+    """
+
+    state: MembershipState
+    coordinator: str | None
+
+
+class Obstacles:
+    """Looks for what has to happen before records are returned.
+
+    Args:
+        subscription: What is read, and how far.
+        reachability: Whether brokers can be reached.
+        cluster: Returns what is known of the cluster.
+        place: Returns the member's place in its group; None for a client without a group.
+        longest: Seconds that a broker may take to answer a fetch without records.
+        now: Reads the clock.
+    """
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        reachability: Reachability,
+        *,
+        cluster: Callable[[], Cluster],
+        place: Callable[[], GroupPlace | None],
+        longest: float,
+        now: Callable[[], float],
+    ) -> None:
+        self.reachability: Reachability = reachability
+        self._subscription = subscription
+        self._cluster = cluster
+        self._place = place
+        self._silence = longest + PATIENCE
+        self._now = now
+
+    def look(self) -> WhyEmpty:
+        """What keeps records from being returned now; `NOTHING_NEW` where nothing does."""
+        now = self._now()
+        survey = self._subscription.survey()
+        return (
+            self._unreachable(now)
+            or self._missing(survey)
+            or self._outside(survey)
+            or self._paused(survey)
+            or self._unplaced(survey)
+            or self._leaderless(survey)
+            or self._silent(now)
+            or self._behind(survey)
+        )
+
+    def _unreachable(self, now: float) -> WhyEmpty | None:
+        since = self.reachability.unreachable_since
+        failure = self.reachability.last_failure
+        if since is None:
+            return None
+        why = "" if failure is None else f": {failure[0]}"
+        seconds = max(0.0, now - since)
+        return WhyEmpty(
+            EmptyCause.UNREACHABLE, f"no broker has been reached for {seconds:.1f} s{why}"
+        )
+
+    def _missing(self, survey: Survey) -> WhyEmpty | None:
+        topics = self._cluster().topics
+        missing = sorted(
+            name
+            for name in survey.topics
+            if (view := topics.get(name)) is not None and view.error in ABSENT
+        )
+        if not missing:
+            return None
+        exist = "does not exist" if len(missing) == 1 else "do not exist"
+        return WhyEmpty(
+            EmptyCause.TOPIC_MISSING,
+            f"{', '.join(missing)} {exist}",
+            of_topics(survey.assigned, missing),
+        )
+
+    def _outside(self, survey: Survey) -> WhyEmpty | None:
+        place = self._place()
+        if not survey.subscribed or place is None:
+            return None
+        if place.state is not MembershipState.STABLE:
+            state = f"the member is {place.state.value}"
+            if place.coordinator is None:
+                state += ", and the group's coordinator is not known"
+            if survey.assigned:
+                return WhyEmpty(
+                    EmptyCause.REBALANCING, f"the group shares its partitions out: {state}"
+                )
+            return WhyEmpty(
+                EmptyCause.JOINING, f"the group has given no partitions yet: {state}"
+            )
+        if survey.assigned:
+            return None
+        return WhyEmpty(
+            EmptyCause.NOTHING_ASSIGNED, "the group has given this member no partitions"
+        )
+
+    def _paused(self, survey: Survey) -> WhyEmpty | None:
+        if survey.read:
+            return None
+        return WhyEmpty(EmptyCause.PAUSED, "all partitions are paused")
+
+    def _unplaced(self, survey: Survey) -> WhyEmpty | None:
+        if not survey.unplaced:
+            return None
+        return about(
+            EmptyCause.NO_POSITION, "the position is not known yet of", survey.unplaced
+        )
+
+    def _leaderless(self, survey: Survey) -> WhyEmpty | None:
+        cluster = self._cluster()
+        leaderless = [tp for tp in survey.read if cluster.leader(tp) is None]
+        if not leaderless:
+            return None
+        return about(EmptyCause.NO_LEADER, "no leader is known of", leaderless)
+
+    def _silent(self, now: float) -> WhyEmpty | None:
+        answered_at = self.reachability.answered_at
+        if answered_at is None:
+            return WhyEmpty(EmptyCause.NO_ANSWER, "no broker has answered yet")
+        if now - answered_at <= self._silence:
+            return None
+        return WhyEmpty(
+            EmptyCause.NO_ANSWER, f"no broker has answered for {now - answered_at:.1f} s"
+        )
+
+    def _behind(self, survey: Survey) -> WhyEmpty:
+        if survey.behind:
+            return about(
+                EmptyCause.FETCHING, "there are records that have not arrived of", survey.behind
+            )
+        return about(EmptyCause.NOTHING_NEW, "no records were added to", survey.read)
+
+
+def about(cause: EmptyCause, text: str, partitions: Collection[TopicPartition]) -> WhyEmpty:
+    """A sentence that ends with the names of some partitions."""
+    ordered = tuple(sorted(partitions))
+    return WhyEmpty(cause, f"{text} {named(ordered)}", ordered)
+
+
+def of_topics(
+    partitions: Collection[TopicPartition], topics: Collection[str]
+) -> tuple[TopicPartition, ...]:
+    """Those of some partitions that are of some topics, in order."""
+    return tuple(sorted(tp for tp in partitions if tp.topic in topics))

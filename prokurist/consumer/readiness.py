@@ -1,0 +1,156 @@
+"""Waits until a consumer is ready to read.
+
+Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
+
+It goes the way of a poll, pass by pass, and collects nothing: a member joins, listeners are
+called, errors are raised, and records are fetched ahead.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from prokurist.consumer.iteration import Iteration
+from prokurist.consumer.obstacles import Obstacles
+from prokurist.errors import KafkaException, UnknownTopicOrPartitionException
+from prokurist.errors.timeout import TimeoutException, Wait, seconds
+from prokurist.events.call import Call
+from prokurist.records.why_empty import EmptyCause, WhyEmpty
+from prokurist.types import TopicPartition
+
+LOOK_AGAIN: Final = 0.05
+"""Seconds between two looks: not all that makes a consumer ready ends the wait of a poll."""
+
+READY: Final = frozenset(
+    {
+        EmptyCause.FETCHING,
+        EmptyCause.NOTHING_NEW,
+        EmptyCause.NOTHING_ASSIGNED,
+        EmptyCause.PAUSED,
+    }
+)
+"""Nothing of that is in the way of a record that is written now, or that ends by waiting."""
+
+WAITS_FOR: Final = {
+    EmptyCause.UNREACHABLE: "a broker that can be reached",
+    EmptyCause.NO_ANSWER: "the answer of a broker",
+    EmptyCause.TOPIC_MISSING: "a topic that does not exist",
+    EmptyCause.JOINING: "the group to give partitions",
+    EmptyCause.REBALANCING: "the end of a rebalance",
+    EmptyCause.NO_POSITION: "positions",
+    EmptyCause.NO_LEADER: "the leaders of partitions",
+}
+"""What each obstacle waits for, as a ledger says it."""
+
+
+class Readiness(Iteration):
+    """The wait for everything that reading needs."""
+
+    def wait_until_ready(
+        self, timeout: float | timedelta | None = None
+    ) -> frozenset[TopicPartition]:
+        """Wait until a record that is written now would be returned by a poll.
+
+        A consumer is ready when all of this is so:
+
+        - a broker has been reached and answers;
+        - each topic that is subscribed to by name or assigned exists;
+        - with a subscription, this member is in the group, no rebalance is under way, and its
+          listener has heard what the group has given it, which may be no partitions;
+        - of each assigned partition that is not paused, the position and the leader are known.
+
+        It returns no record and passes over none: the next poll begins where it would have
+        begun without it. Otherwise it is a poll: listeners and callbacks of commits run in it,
+        errors are raised, it counts for `max.poll.interval.ms`, and with `enable.auto.commit`
+        what earlier polls returned is taken as done with.
+
+        Args:
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Returns:
+            What is assigned.
+
+        Raises:
+            IllegalStateException: Nothing is subscribed to or assigned.
+            KafkaException: What `poll` raises but for damaged records.
+            TimeoutException: The time is over; it says what was missing, and for how long.
+            WakeupException: `wakeup` was called.
+        """
+        with self._caller.inside("wait_until_ready"):
+            call = self._caller.call("wait_until_ready", timeout)
+            wait = ReadyWait(self._obstacles, call)
+            found = self._await_records(
+                call, lambda: wait.look(self._caller.now()), look_again=LOOK_AGAIN
+            )
+            if found is None:
+                now = self._caller.now()
+                call.leave(now)
+                self._caller.counters.ended(call, now)
+                raise wait.out_of_time(now, self._last_failure())
+            return self._subscription.assigned()
+
+    def _last_failure(self) -> KafkaException | None:
+        failure = self._obstacles.reachability.last_failure
+        return None if failure is None else failure[0]
+
+
+class ReadyWait:
+    """The obstacles that one wait has met, one after the other.
+
+    Args:
+        obstacles: Finds out what is in the way.
+        call: The call that waits.
+    """
+
+    def __init__(self, obstacles: Obstacles, call: Call) -> None:
+        self._obstacles = obstacles
+        self._call = call
+        self._waits: list[Wait] = []
+        self._last: tuple[WhyEmpty, float] | None = None
+
+    def look(self, now: float) -> bool | None:
+        """True when nothing is in the way any more; None while something is."""
+        found = self._obstacles.look()
+        if found.cause in READY:
+            return True
+        if self._last is not None and self._last[0].cause is found.cause:
+            self._last = (found, self._last[1])
+        else:
+            self._close(now)
+            self._last = (found, now)
+        return None
+
+    def _close(self, now: float) -> None:
+        if self._last is not None:
+            found, since = self._last
+            began = self._call.began
+            self._waits.append(Wait(WAITS_FOR[found.cause], since - began, now - began))
+
+    def out_of_time(self, now: float, failure: KafkaException | None) -> TimeoutException:
+        """The error of a wait whose time is over."""
+        self._close(now)
+        found = None if self._last is None else self._last[0]
+        given, took = self._call.deadline.at - self._call.began, now - self._call.began
+        text = "no broker was asked" if found is None else found.text
+        told = " and ".join(
+            f"{seconds(each.ended - each.started)} for {each.reason}" for each in self._waits
+        )
+        error: KafkaException | None = None
+        if found is not None and found.cause is EmptyCause.TOPIC_MISSING:
+            error = UnknownTopicOrPartitionException(found.text)
+        elif found is not None and found.cause is EmptyCause.UNREACHABLE:
+            error = failure
+        return TimeoutException(
+            f"wait_until_ready was given {seconds(given)} and the consumer is not ready after "
+            f"{seconds(took)}: {text}. It waited {told or 'for nothing'}. To wait longer, pass "
+            f"a larger timeout, or raise {self._call.config_key} for calls without one.",
+            operation=self._call.operation,
+            timeout=given,
+            elapsed=took,
+            partitions=() if found is None else found.partitions,
+            waits=self._waits,
+            last_error=error,
+            config_key=self._call.config_key,
+        )
+
+    def __repr__(self) -> str:
+        return f"ReadyWait({'nothing yet' if self._last is None else self._last[0].text})"

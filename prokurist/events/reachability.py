@@ -1,0 +1,42 @@
+"""Records when a broker answered last, and since when none can be reached.
+
+Thread: the network thread writes, any thread reads. Each attribute is one reference, replaced
+as a whole; two of them may be of two moments.
+"""
+
+from prokurist.errors import KafkaException
+
+
+class Reachability:
+    """What one client knows of its way to the brokers; instants on the client's clock.
+
+    Attributes:
+        answered_at: When a broker answered last; None before the first answer.
+        unreachable_since: Since when there is no connection to any broker though one is
+            wanted; None while there is one, or while none is needed.
+        last_failure: The last error of a connection, and when it came; None before the first.
+    """
+
+    __slots__ = ("answered_at", "last_failure", "unreachable_since")
+
+    def __init__(self) -> None:
+        self.answered_at: float | None = None
+        self.unreachable_since: float | None = None
+        self.last_failure: tuple[KafkaException, float] | None = None
+
+    def connected(self) -> None:
+        """A broker has answered the first request of a connection."""
+        self.unreachable_since = None
+
+    def failed(self, error: KafkaException, now: float) -> None:
+        """A connection ended with an error, or none came about."""
+        self.last_failure = (error, now)
+
+    def none_left(self, since: float) -> None:
+        """No connection to any broker is left; of several such moments the first counts."""
+        if self.unreachable_since is None:
+            self.unreachable_since = since
+
+    def __repr__(self) -> str:
+        state = "reached" if self.unreachable_since is None else "unreachable"
+        return f"Reachability({state}, answered at {self.answered_at})"

@@ -1,0 +1,63 @@
+"""Why a poll has returned no records.
+
+Thread: any; frozen values.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from prokurist.types import TopicPartition
+
+
+class EmptyCause(Enum):
+    """What kept a poll from returning records."""
+
+    UNREACHABLE = "unreachable"
+    """No broker can be reached."""
+    NO_ANSWER = "no_answer"
+    """A connection stands, and no broker has answered for longer than a fetch may take."""
+    TOPIC_MISSING = "topic_missing"
+    """A topic that is subscribed to or assigned does not exist."""
+    JOINING = "joining"
+    """The group has not given this member any partitions yet."""
+    REBALANCING = "rebalancing"
+    """The group shares its partitions out, and this member has a part."""
+    NOTHING_ASSIGNED = "nothing_assigned"
+    """The group has given this member no partitions: it has more members than partitions."""
+    PAUSED = "paused"
+    """All partitions are paused."""
+    NO_POSITION = "no_position"
+    """Where reading begins is being looked up."""
+    NO_LEADER = "no_leader"
+    """Partitions have no leader that is known."""
+    FETCHING = "fetching"
+    """There are records that have not arrived yet."""
+    SKIPPED = "skipped"
+    """Only records were read that are not returned: transaction markers, aborted records."""
+    NOTHING_NEW = "nothing_new"
+    """All records that there are have been returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhyEmpty:
+    """Why a poll has returned no records, as a sentence and for programs.
+
+    Attributes:
+        cause: What kept it from that; of several causes the one that has to end first.
+        text: The same as a sentence, with names and numbers.
+        partitions: The partitions that it is about, in order; none where it is about all.
+    """
+
+    cause: EmptyCause
+    text: str
+    partitions: tuple[TopicPartition, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+SKIPPED = WhyEmpty(
+    EmptyCause.SKIPPED,
+    "only transaction markers and records of aborted transactions were read, and these are not "
+    "returned",
+)

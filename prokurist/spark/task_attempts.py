@@ -1,0 +1,12 @@
+"""Which of Spark's attempts at a task the present one is.
+
+Thread: the main one of a Python worker of Spark.
+"""
+
+from pyspark import TaskContext
+
+
+def attempt_number() -> int:
+    """Return the number of this attempt, counted from 0; 0 outside of a task."""
+    context = TaskContext.get()
+    return 0 if context is None else context.attemptNumber()

@@ -1,0 +1,76 @@
+"""A real Kafka of each version and the model beside it, shared by all scenarios."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any, Final
+
+import pytest
+
+from prokurist.testing.broker import EmbeddedBroker
+from prokurist.testing.cluster import GroupSettings
+from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
+from tests.conformance.sides import ModelSide, RealSide
+from tests.conformance.stage import Pair
+
+VERSIONS: Final = ("4.3.1", "3.9.2")
+PROPERTIES: Final[dict[str, object]] = {
+    "auto.create.topics.enable": "false",
+    "group.max.size": "3",
+    "group.consumer.max.size": "3",
+    "group.consumer.session.timeout.ms": "60000",
+}
+OF_VERSION: Final[dict[str, dict[str, object]]] = {
+    # A real broker puts off assignments by a second, which would be a wait and no fact.
+    "4.3.1": {
+        "group.consumer.assignment.interval.ms": "0",
+        "group.consumer.assignor.offload.enable": "false",
+    },
+    "3.9.2": {"group.coordinator.rebalance.protocols": "classic,consumer"},
+}
+Pairs = Callable[[str, int], Pair]
+
+
+def settings(version: str) -> GroupSettings:
+    """What the model's brokers are told, so that they are like the real ones."""
+    return GroupSettings(
+        min_session_timeout=0.1,
+        max_size=3,
+        consumer_session_timeout=60.0,
+        consumer_heartbeat_interval=1.0,
+        older_epochs_commit=version != "3.9.2",
+    )
+
+
+def started(version: str, nodes: int) -> RealKafka:
+    """A real Kafka that is ready."""
+    properties: dict[str, Any] = {**PROPERTIES, **OF_VERSION[version]}
+    kafka = RealKafka(nodes, version, properties=properties, controls=True)
+    kafka.start()
+    return kafka
+
+
+def paired(stack: ExitStack, version: str, nodes: int) -> Pair:
+    """A real Kafka and a model of as many nodes, until the stack is closed."""
+    kafka = started(version, nodes)
+    stack.callback(kafka.close)
+    model = stack.enter_context(EmbeddedBroker(nodes, groups=settings(version)))
+    return Pair(RealSide(kafka), ModelSide(model))
+
+
+@pytest.fixture(scope="session")
+def pairs() -> Iterator[Pairs]:
+    """Pairs by version and number of nodes; each is started when it is first asked for."""
+    made: dict[tuple[str, int], Pair] = {}
+    with ExitStack() as stack:
+
+        def pair(version: str, nodes: int) -> Pair:
+            if (version, nodes) not in made:
+                try:
+                    made[version, nodes] = paired(stack, version, nodes)
+                except KafkaUnavailable as error:
+                    if is_required():
+                        raise
+                    pytest.skip(error.reason)
+            return made[version, nodes]
+
+        yield pair
