@@ -52,9 +52,7 @@ class WorkloadLife:
         rack = self._put_into_racks() if nodes > 1 and self.lot.random() < 0.5 else ""
         committed = self.lot.random() < 0.4
         self.topics = Topics(self.control, read_committed=committed)
-        self.reader = Reader(
-            self.world, self.topics, self.lot, rack, read_committed=committed
-        )
+        self.reader = Reader(self.world, self.topics, self.lot, rack, read_committed=committed)
         self.down: set[int] = set()
         self._leaders: dict[TopicPartition, tuple[int, int]] = {}
         self._events = 0

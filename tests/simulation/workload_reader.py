@@ -221,7 +221,9 @@ class Reader:
     def is_owed(self) -> bool:
         """Whether something is due, or may be as soon as a position is known."""
         due = self.due()
-        return any(each is not None or not self.topics.books[tp].starts for tp, each in due.items())
+        return any(
+            each is not None or not self.topics.books[tp].starts for tp, each in due.items()
+        )
 
     def look(self) -> None:
         """Judge what is due now."""
