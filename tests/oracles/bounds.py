@@ -18,7 +18,7 @@ and a connection of its own: the fetch, the metadata, the coordinator's or the l
 answer about the position, and the first fetch from the new leader."""
 
 FIRST_REQUESTS: Final = 8
-"""Requests that a connection sends beside the periodic ones: its greeting, metadata, look-ups."""
+"""Requests of a connection beside the periodic ones: its greeting, metadata, look-ups."""
 
 OF_AN_EVENT: Final = 12
 """Requests on one connection that one event (a fault, a call, an append) may lead to."""

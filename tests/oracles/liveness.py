@@ -115,8 +115,8 @@ class Liveness(Generic[Key]):
             if now - since > bound and key not in self._told:
                 self._told.add(key)
                 self._wrong(
-                    f"liveness: {describe(key)}: {record} has been due for {now - since:.1f} s, "
-                    f"and the bound is {bound:.1f} s"
+                    f"liveness: {describe(key)}: {record} has been due for "
+                    f"{now - since:.1f} s, and the bound is {bound:.1f} s"
                 )
 
     def _wrong(self, words: str) -> None:
