@@ -196,4 +196,4 @@ def test_a_refused_lane_goes_over_one_that_stands(
         for _ in range(15):
             consumer.poll(1.0)
         client = world.members[-1].machinery.client
-        assert lane is Lane.JOIN or not client._connections[1, lane].is_refused
+        assert lane is Lane.JOIN or not client._connections[1, lane].has_stand_in
