@@ -82,7 +82,7 @@ def one(state: State, asked: Any, each: Any, request: Any, context: Context) -> 
         code = ErrorCode.unsupported_version
     elif not code:
         committed = field(request, "isolation_level", 0) == READ_COMMITTED
-        found = look_up(where.led, each.timestamp, committed=committed)
+        code, found = look_up(where.led, each.timestamp, committed=committed)
     return {
         "partition_index": each.partition_index,
         "error_code": code,
@@ -92,20 +92,32 @@ def one(state: State, asked: Any, each: Any, request: Any, context: Context) -> 
     }
 
 
-def look_up(partition: Partition, timestamp: int, *, committed: bool = False) -> Found:
-    """The offset that a timestamp, real or special, stands for."""
-    log = partition.log
+def look_up(
+    partition: Partition, timestamp: int, *, committed: bool = False
+) -> tuple[ErrorCode, Found]:
+    """The offset that a timestamp, real or special, stands for, or why it is not known yet.
+
+    Until the high watermark has reached the start of its epoch, a leader does not know
+    which of its last records are committed.
+    """
+    log, watermark = partition.log, partition.copy_of(partition.leader).watermark
+    readable = log.stable_end(watermark) if committed else watermark
+    beyond = ErrorCode.none
+    if watermark < partition.epoch_start:
+        beyond = ErrorCode.offset_not_available
     match timestamp:
         case -1:  # LATEST
-            end = log.stable_end if committed else log.end
-            return Found(end, UNDEFINED, partition.epoch)
+            end = Found(readable, UNDEFINED, partition.epoch)
+            return beyond, NOWHERE if beyond else end
         case -2 | -4:  # EARLIEST, EARLIEST_LOCAL: nothing is tiered, so they are one
-            return Found(
-                log.start, UNDEFINED, partition.epochs_of(partition.leader).at(log.start)
-            )
+            epoch = partition.epochs_of(partition.leader).at(log.start)
+            return ErrorCode.none, Found(log.start, UNDEFINED, epoch)
         case -3:  # MAX_TIMESTAMP
-            return log.latest_stamped() or NOWHERE
+            found = log.latest_stamped()
         case _ if timestamp < 0:
-            return NOWHERE
+            return ErrorCode.none, NOWHERE
         case _:
-            return log.at_time(timestamp) or NOWHERE
+            found = log.at_time(timestamp)
+    if found is None or found.offset >= readable:
+        return beyond, NOWHERE
+    return ErrorCode.none, found
