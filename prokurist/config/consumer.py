@@ -153,6 +153,15 @@ class ConsumerKeys(ConnectionKeys):
             ours=True,
         ),
     ] = 67_108_864
+    fetch_decoded_batch_max_bytes: Annotated[
+        int,
+        Key(
+            octets(1 << 20, INT_MAX),
+            "Most memory that one batch may take, decompressed and decoded together; poll "
+            "refuses a larger one with RecordTooLargeException, and a seek goes past it.",
+            ours=True,
+        ),
+    ] = 268_435_456
     receive_buffer_bytes: Annotated[
         int,
         Key(

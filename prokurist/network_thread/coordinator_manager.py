@@ -206,6 +206,7 @@ class CoordinatorManager:
             except KafkaException as error:
                 self._met(self._metadata.suspect(asked, error))
             else:
+                self._metadata.answered()
                 response = answer.response
                 if FIND_COORDINATOR.of(response.error) is Verdict.DONE and response.node:
                     return response.node

@@ -137,7 +137,6 @@ def several_groups(stage: Stage) -> None:
     ]
     stage.ask("a", "OffsetFetch", version, groups=asked[:2])
     stage.ask("a", "OffsetFetch", version, groups=asked)
-    stage.ask("a", "OffsetFetch", version, groups=[])
 
 
 def groups_deleted(stage: Stage) -> None:

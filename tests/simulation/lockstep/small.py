@@ -112,6 +112,13 @@ class NothingToRead:
         """There are no records."""
 
 
+class NothingInTheWay:
+    """Why a poll is empty: no test of these asks."""
+
+    def look(self) -> None:
+        """See `Obstacles`."""
+
+
 class Small(Polling):
     """The application's side as `KafkaConsumer` has it, and the network's in short.
 
@@ -162,6 +169,7 @@ class Small(Polling):
         self._commits = self.commits = Commits(
             self.caller, self._auto, self._interceptors, enrolment, self.subscription
         )
+        self._obstacles = NothingInTheWay()  # type: ignore[assignment]
         self._listeners = Listeners(self.caller, self.background, self._auto, self.subscription)
         stage.rules.append(self._nothing_lies_about)
         self.thread.start()

@@ -1,5 +1,7 @@
 """ListOffsets: ends, beginnings, and offsets by timestamp."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
 from kio.schema.errors import ErrorCode
@@ -42,11 +44,32 @@ def handle(state: State, request: Any, context: Context) -> Values:
             {
                 "name": asked.name,
                 "partitions": [
-                    one(state, asked, each, request, context) for each in asked.partitions
+                    refused_as_named_twice(each)
+                    if count > 1
+                    else one(state, asked, each, request, context)
+                    for each, count in counted(asked.partitions)
                 ],
             }
             for asked in request.topics
         ]
+    }
+
+
+def counted(partitions: Iterable[Any]) -> list[tuple[Any, int]]:
+    """Each partition of a topic once, with how often it is named."""
+    counts = Counter(each.partition_index for each in partitions)
+    named = {each.partition_index: each for each in partitions}
+    return [(named[index], count) for index, count in counts.items()]
+
+
+def refused_as_named_twice(each: Any) -> Values:
+    """The answer about a partition that a request names more than once."""
+    return {
+        "partition_index": each.partition_index,
+        "error_code": ErrorCode.invalid_request,
+        "timestamp": UNDEFINED,
+        "offset": UNDEFINED,
+        "leader_epoch": UNDEFINED,
     }
 
 
