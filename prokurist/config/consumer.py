@@ -148,10 +148,20 @@ class ConsumerKeys(ConnectionKeys):
         Key(
             octets(1),
             "Most fetched data held at once, raw and decoded together; one batch of each "
-            "partition may exceed it.",
+            "partition may exceed it. While more than half of it is held, only partitions "
+            "of which nothing is held are fetched.",
             ours=True,
         ),
     ] = 67_108_864
+    fetch_decoded_batch_max_bytes: Annotated[
+        int,
+        Key(
+            octets(1 << 20, INT_MAX),
+            "Most memory that one batch may take, decompressed and decoded together; poll "
+            "refuses a larger one with RecordTooLargeException, and a seek goes past it.",
+            ours=True,
+        ),
+    ] = 268_435_456
     receive_buffer_bytes: Annotated[
         int,
         Key(

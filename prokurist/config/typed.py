@@ -131,6 +131,7 @@ _OnlyConsumerDict = TypedDict(
         "fetch.max.bytes": int | str,
         "max.partition.fetch.bytes": int | str,
         "fetch.buffer.max.bytes": int | str,
+        "fetch.decoded.batch.max.bytes": int | str,
         "receive.buffer.bytes": int | str,
         "check.crcs": bool | str,
         "allow.auto.create.topics": bool | str,
@@ -289,6 +290,7 @@ class _OnlyConsumerKeywords(TypedDict, total=False):
     fetch_max_bytes: int | str
     max_partition_fetch_bytes: int | str
     fetch_buffer_max_bytes: int | str
+    fetch_decoded_batch_max_bytes: int | str
     receive_buffer_bytes: int | str
     check_crcs: bool | str
     allow_auto_create_topics: bool | str

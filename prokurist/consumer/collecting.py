@@ -2,7 +2,8 @@
 
 Thread: the application's, inside a call.
 
-Records are decoded here, batch by batch, and no further than they are returned. A
+Records are decoded here, batch by batch, and no further than they are returned. When the
+call's time is over no further batch is opened, so that it is late by one at most. A
 partition's position moves in the moment in which its records are taken, and only if
 nobody has moved it elsewhere meanwhile. An error waits until everything before it
 has been returned; it is raised by a poll that has nothing else to return.
@@ -17,16 +18,18 @@ is asked for, or the next poll. Until then the chunk remembers where that is, an
 whoever collects first takes back what was lent and not asked for.
 """
 
+import math
 import sys
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from prokurist.consumer.counters import MOST_TOPICS, Consumed
 from prokurist.consumer.deserializing import Deserializers
 from prokurist.errors import KafkaException, OffsetOutOfRangeException
+from prokurist.events.clock import Deadline
 from prokurist.events.counters import Family
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
 from prokurist.events.fetching import Use
@@ -36,8 +39,11 @@ from prokurist.records.consumer_records import ConsumerRecord, ConsumerRecords, 
 from prokurist.records.reader import AbortedTransaction, PartitionReader
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
-LARGEST_BATCH: Final = 256 << 20
-"""Bytes that one batch may come to when it is decompressed, in a small buffer too."""
+LEEWAY: Final = 0.02
+"""Seconds that a collection may open batches for after its call's deadline.
+
+So that a poll that has no time returns full runs of small batches, as one does that has.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,8 @@ class Collector:
         deserializers: The user's.
         most: `max.poll.records`.
         check_crcs: `check.crcs`.
-        memory: `fetch.buffer.max.bytes`.
+        cap: `fetch.decoded.batch.max.bytes`.
+        now: Reads the clock.
 
     Attributes:
         lent: What an iteration has in hand; it takes note there of what it hands out.
@@ -110,14 +117,17 @@ class Collector:
         *,
         most: int,
         check_crcs: bool,
-        memory: int,
+        cap: int,
+        now: Callable[[], float],
     ) -> None:
         self._subscription = subscription
         self._buffer = buffer
         self._deserializers = deserializers
         self._most = most
         self._check_crcs = check_crcs
-        self._cap = max(memory, LARGEST_BATCH)
+        self._cap = cap
+        self._now = now
+        self._until = math.inf
         self.lent: Lent | None = None
         self._begun: dict[TopicPartition, tuple[int, int]] = {}
         self._shortest_first = False
@@ -129,21 +139,37 @@ class Collector:
         """A poll begins: what earlier ones have collected is the user's."""
         self._begun = {}
 
-    def collect(self) -> ConsumerRecords | None:
+    def collect(self, deadline: Deadline) -> ConsumerRecords | None:
         """What there is to return; None for nothing, not even an advanced position.
 
+        Args:
+            deadline: When the call's time is over.
+
         Raises:
             KafkaException: There is nothing before what went wrong.
         """
+        self._give_time(deadline)
         return self._collected(self._most)
 
-    def collect_piece(self, enough: int) -> ConsumerRecords | None:
+    def collect_piece(self, enough: int, deadline: Deadline) -> ConsumerRecords | None:
         """The same of one chunk, whatever `max.poll.records` says: about so many bytes.
+
+        Args:
+            enough: How many.
+            deadline: When the call's time is over.
 
         Raises:
             KafkaException: There is nothing before what went wrong.
         """
+        self._give_time(deadline)
         return self._collected(sys.maxsize, enough, chunks=1)
+
+    def _give_time(self, deadline: Deadline) -> None:
+        self._until = max(deadline.at, self._now() + LEEWAY)
+
+    def _is_over(self) -> bool:
+        """Whether no further batch is to be opened."""
+        return self._now() >= self._until
 
     def _collected(
         self, left: int, enough: int = sys.maxsize, chunks: int = sys.maxsize
@@ -157,7 +183,7 @@ class Collector:
         runs: dict[TopicPartition, list[Run]] = {}
         after: dict[TopicPartition, OffsetAndMetadata] = {}
         line = self._line()
-        while line and left > 0 and len(after) < chunks:
+        while line and left > 0 and len(after) < chunks and not (after and self._is_over()):
             entry = self._usable(line.popleft())
             if entry is None:
                 continue
@@ -199,12 +225,16 @@ class Collector:
 
     # --- for an iteration ------------------------------------------------------------
 
-    def lend(self) -> ConsumerRecords | None:
+    def lend(self, deadline: Deadline) -> ConsumerRecords | None:
         """Records of one chunk, none of which counts as returned yet.
+
+        Args:
+            deadline: When the call's time is over.
 
         Raises:
             KafkaException: There is nothing before what went wrong.
         """
+        self._give_time(deadline)
         self.recall()
         for head in self._buffer.heads():
             entry = self._usable(head)
@@ -302,7 +332,7 @@ class Collector:
         chunk = entry
         reader, chunk.reader = chunk.reader or self._reader(chunk), None
         # If anything is raised from here on, the chunk is read again from its offset.
-        runs = reader.take(most, enough)
+        runs = reader.take(most, enough, self._is_over)
         if not self._deserializers.are_there:
             chunk.reader = reader
             return Taken(chunk, runs, Position(reader.position, reader.leader_epoch))

@@ -142,6 +142,8 @@ class Polling:
 
         Raises:
             CorruptRecordException: The next records of a partition are damaged.
+            RecordTooLargeException: The next batch of a partition takes more memory than
+                `fetch.decoded.batch.max.bytes`; or it is larger than what is fetched.
             GroupAuthorizationException: Not allowed in the group.
             IllegalStateException: Nothing is subscribed to or assigned.
             KafkaException: A rebalance listener has raised something, which is the cause.
@@ -182,7 +184,7 @@ class Polling:
     def _await_records(
         self,
         call: Call,
-        collect: Callable[[], Result | None],
+        collect: Callable[[Deadline], Result | None],
         *,
         look_again: float = math.inf,
     ) -> Result | None:
@@ -247,7 +249,7 @@ class Polling:
         self._buffer.stir()
         self._collector.read_again()
 
-    def _pass(self, call: Call, collect: Callable[[], Result | None]) -> Result | None:
+    def _pass(self, call: Call, collect: Callable[[Deadline], Result | None]) -> Result | None:
         """Collect what there is, and ask for what is missing.
 
         Raises:
@@ -264,11 +266,11 @@ class Polling:
         error = self._background.take(self._subscription.still_wanted)
         if error is not None:
             raise error
-        result = collect()
+        result = collect(call.deadline)
         try:
             if self._subscription.ask_missing():
                 self._caller.post(LookUpPositions(call))
-            if self._buffer.take_ask(waits=result is None):
+            if self._buffer.take_ask():
                 self._caller.post(Prefetch(call))
         except KafkaException:
             # The thread has ended: the next poll says so, and what there is is returned.

@@ -109,6 +109,8 @@ class Ranges(Polling, Lookups):
                 deleted and made anew.
             OffsetOutOfRangeException: An offset of the range is not in the log any more, or
                 not yet: it says where the log begins and ends.
+            RecordTooLargeException: The next batch takes more memory than
+                `fetch.decoded.batch.max.bytes`.
             TimeoutException: A step has waited for too long, or the whole has; it says for
                 which broker. What was yielded before stands.
             TopicAuthorizationException: Not allowed on the topic.
@@ -213,8 +215,8 @@ class Ranges(Polling, Lookups):
             if not call.deadline.expired(self._caller.now()):
                 self._caller.withdraw(call, KafkaException("nobody waits any more"))
 
-    def _piece(self) -> ConsumerRecords | None:
-        return self._collector.collect_piece(PIECE)
+    def _piece(self, deadline: Deadline) -> ConsumerRecords | None:
+        return self._collector.collect_piece(PIECE, deadline)
 
     def _with_ends(
         self, error: OffsetOutOfRangeException, wanted: Range

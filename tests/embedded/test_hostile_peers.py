@@ -45,7 +45,7 @@ PEERS: dict[str, tuple[Reply, str]] = {
         lambda said: under(said, 0, b"\x00\x00\xff\xff\xff"),
         "the answer to ApiVersions 4, 9 bytes, is malformed",
     ),
-    "an empty frame": (lambda _: framed(b""), "an answer of 0 bytes has no header"),
+    "an empty frame": (lambda _: framed(b""), "a frame of 0 bytes, which is too short"),
 }
 
 

@@ -3,13 +3,23 @@
 import faulthandler
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from functools import partial
 from random import Random
 from typing import Any, Final
 
-from tests.fuzz.targets import Pairs, fetch_answers, records
+from tests.fuzz.costs import SMALL, within
+from tests.fuzz.targets import (
+    Pairs,
+    fetch_answers,
+    records,
+    swollen_answers,
+    swollen_batches,
+)
 
 SHARE: Final = 20
 """Of so many inputs one is a stream, and some are answers."""
+SWOLLEN: Final = 500
+"""Of so many inputs one is few bytes that ask for much: it takes a thousand times as long."""
 
 
 def throw(numbers: Iterable[int], seed: int, told: Callable[[int], None]) -> None:
@@ -26,12 +36,14 @@ def throw(numbers: Iterable[int], seed: int, told: Callable[[int], None]) -> Non
             lot = Random(seed << 40 | number)  # noqa: S311 - it can be drawn again
             kind = number % SHARE
             try:
-                if kind == 0:
-                    pairs.streams(lot)
+                if number % SWOLLEN == SWOLLEN - 1:
+                    lot.choice((swollen_batches, swollen_answers, pairs.swollen_streams))(lot)
+                elif kind == 0:
+                    within(SMALL, partial(pairs.streams, lot))
                 elif kind < 6:
-                    fetch_answers(lot)
+                    within(SMALL, partial(fetch_answers, lot))
                 else:
-                    records(lot)
+                    within(SMALL, partial(records, lot))
             except BaseException as error:
                 error.add_note(f"replay: python -m tests.fuzz --seed {seed} --only {number}")
                 raise

@@ -180,9 +180,16 @@ def harmed_inside(lot: Random) -> bytes:
         inside += bytes(1 << 20)
     codec = lot.choice(list(Compression))
     count = len(records) if lot.random() < 0.8 else lot.choice((0, 1, 1 << 31, (1 << 32) - 1))
-    body = compress(codec, inside)
     last = lot.choice((len(records) - 1, 1000, 0x7FFFFFFF))
-    numbers = (codec, last, records[0][0], records[-1][0], -1, -1, -1, count)
+    times = records[0][0], records[-1][0]
+    return batch_around(codec, compress(codec, inside), count, last, times)
+
+
+def batch_around(
+    codec: int, body: bytes, count: int, last: int = 0x7FFFFFFF, times: tuple[int, int] = (0, 0)
+) -> bytes:
+    """A batch whose header says what it likes about some bytes, with the right checksum."""
+    numbers = (codec, last, *times, -1, -1, -1, count)
     whole = struct.pack(">qiibIhiqqqhiI", 70, len(body) + 49, 3, 2, 0, *numbers) + body
     checksum = struct.pack(">I", crc32c(whole[CRC_COUNTS_FROM:]))
     return whole[:CRC_AT] + checksum + whole[CRC_AT + 4 :]

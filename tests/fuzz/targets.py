@@ -5,10 +5,12 @@ Thread: any; each target is told a `Random` and raises where something is wrong.
 
 import os
 import socket
+from contextlib import suppress
+from functools import partial
 from random import Random
 from typing import Final
 
-from prokurist.errors import CorruptRecordException
+from prokurist.errors import CorruptRecordException, RecordTooLargeException
 from prokurist.network_thread.io.pure_watch import PureWatch
 from prokurist.network_thread.io.watch import MODULES, READING, MakeWatch, Watch, watch_of
 from prokurist.network_thread.wire.codec import decode
@@ -17,10 +19,14 @@ from prokurist.records.headers import extent
 from prokurist.records.implementation import Codec
 from prokurist.records.reader import AbortedTransaction, PartitionReader
 from prokurist.twins import choose
+from tests.fuzz import swelling
+from tests.fuzz.costs import of_answer, of_batch, of_stream, within
 from tests.fuzz.hostile import hostile_answer, hostile_records, hostile_stream
 from tests.unit.records.twins import twin
 
 CAP: Final = 256 << 10
+LARGE_CAP: Final = 64 << 20
+"""For batches that ask for much, which they would get of less than that."""
 LARGEST: Final = 1 << 16
 STEPS: Final = 200
 """No run of a few batches has more to read."""
@@ -48,7 +54,7 @@ def read_all(codec: Codec, data: bytes, position: int, most: int, lot: Random) -
         before = reader.position
         try:
             runs = reader.take(most)
-        except CorruptRecordException as error:
+        except (CorruptRecordException, RecordTooLargeException) as error:
             told.append((str(error), reader.position, reader.exhausted))
             if again(reader, most) != (str(error), reader.position):
                 raise Differs("an error that is not met again") from error
@@ -70,7 +76,7 @@ def again(reader: PartitionReader, most: int) -> tuple[str, int] | None:
     """What a reader that has met damage says when it is asked once more."""
     try:
         reader.take(most)
-    except CorruptRecordException as error:
+    except (CorruptRecordException, RecordTooLargeException) as error:
         return str(error), reader.position
     return None
 
@@ -112,6 +118,41 @@ def fetch_answers(lot: Random) -> None:
         if len(row.records) > len(frame):
             raise Differs("records that are larger than their frame")
         extent(row.records)
+
+
+def swollen_batches(lot: Random) -> None:
+    """A batch that asks for much gets it or is refused, within what its size allows."""
+    given = swelling.batch(lot)
+    room = min(given.comes_to, LARGE_CAP)
+
+    def read() -> None:
+        extent = twin("native").extent(given.data)
+        reader = PartitionReader(
+            "t",
+            1,
+            memoryview(given.data),
+            position=0,
+            aborted=None,
+            check_crcs=True,
+            cap=LARGE_CAP,
+            codec=twin("native"),
+        )
+        with suppress(CorruptRecordException, RecordTooLargeException):
+            while extent.size and reader.take(500):
+                pass
+
+    within(of_batch(len(given.data), room), read, exact=True)
+
+
+def swollen_answers(lot: Random) -> None:
+    """An answer with very many elements of nothing, of any kind, likewise."""
+    api, version, frame, elements = swelling.answer(lot)
+
+    def read() -> None:
+        with suppress(MalformedAnswer):
+            decode(swelling.Asked(api), version, frame)  # type: ignore[arg-type]  # alike
+
+    within(of_answer(len(frame), elements), read, exact=True)
 
 
 class Pairs:
@@ -156,6 +197,13 @@ class Pairs:
             place = watch.progress(1).place()
             watch.remove(1)
         return frames, f"{end} {place}"
+
+    def swollen_streams(self, lot: Random) -> None:
+        """Very many frames cost each twin no more than their size allows."""
+        pieces = swelling.stream(lot)
+        size = sum(map(len, pieces))
+        for watch in self.watches:
+            within(of_stream(size), partial(self.heard, watch, pieces), exact=True)
 
     def streams(self, lot: Random) -> None:
         """Both twins hear the same frames, the same end, in the same place."""

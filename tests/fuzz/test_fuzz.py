@@ -2,7 +2,10 @@
 
 import subprocess
 import sys
+import time
+import zlib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,11 +15,12 @@ import pytest
 from prokurist.errors import CorruptRecordException
 from prokurist.network_thread.io.pure_watch import PureWatch
 from prokurist.network_thread.io.watch import MODULES
+from prokurist.records import compression
 from prokurist.records.reader import PartitionReader
 from prokurist.twins import choose
-from tests.fuzz import targets
+from tests.fuzz import costs, swelling, targets
 from tests.fuzz.fuzzing import throw
-from tests.fuzz.hostile import answers, batches, hostile_records, hostile_stream
+from tests.fuzz.hostile import answers, batch_around, batches, hostile_records, hostile_stream
 from tests.unit.records.twins import native_twin, twin
 
 ROOT = Path(__file__).parents[2]
@@ -121,3 +125,53 @@ def test_a_watch_that_loses_bytes_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(PureWatch, "wait", deaf)
     with pytest.raises(targets.Differs):
         throw(range(0, 400, 20), 1, lambda _number: None)
+
+
+@pytest.mark.timeout(120)
+def test_inputs_that_ask_for_much_cost_what_they_may() -> None:
+    """B103, B272, B277, B278: some of each kind."""
+    with closing(targets.Pairs()) as pairs:
+        for number in range(60):
+            for target in (
+                targets.swollen_batches,
+                targets.swollen_answers,
+                pairs.swollen_streams,
+            ):
+                target(Random(number))  # noqa: S311 - it can be drawn again
+
+
+def test_an_input_that_takes_too_long_is_found() -> None:
+    """Seconds of the processor, and not for once."""
+    tries: list[int] = []
+
+    def slow() -> None:
+        tries.append(1)
+        until = time.process_time() + 0.02
+        while time.process_time() < until:
+            pass
+
+    with pytest.raises(costs.Costly, match=r"s, and 0\.0\d* are allowed"):
+        costs.within(costs.Allowance(0.01 / costs.SLOWER, 1 << 30), slow)
+    assert len(tries) == costs.TRIES
+
+
+@pytest.mark.skipif(not costs.SEEN, reason="the peak of memory cannot be read here")
+def test_an_input_that_takes_too_much_memory_is_found() -> None:
+    """At the peak, whatever is left in the end."""
+    with pytest.raises(costs.Costly, match="bytes at the peak, and 8388608 are allowed"):
+        costs.within(costs.Allowance(9.0, 8 << 20), lambda: bytearray(32 << 20)[:1], exact=True)
+
+
+def test_a_codec_without_a_budget_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Very many pieces of nothing, when they are not counted."""
+    monkeypatch.setattr(compression.Budget, "piece", lambda _self: None)
+    monkeypatch.setattr(compression, "GZIP_NEXT_WINDOW", compression.GZIP_WINDOW)
+    data = batch_around(1, zlib.compress(b"", wbits=31) * 100_000, 1)
+    monkeypatch.setattr(swelling, "batch", lambda _lot: swelling.Swollen(data, 0))
+    with pytest.raises(costs.Costly):
+        targets.swollen_batches(Random(1))  # noqa: S311
+
+
+def test_every_api_is_asked_for_much() -> None:
+    """A new one is found by itself."""
+    assert len(swelling.APIS) >= 13

@@ -116,8 +116,19 @@ cdef class Whole:
     cdef Py_ssize_t length
     cdef Py_ssize_t size
 
+    def __init__(self):
+        raise TypeError("a frame is made by the watch that reads it")
+
+    @property
+    def held(self):
+        """Bytes of memory that live as long as it does."""
+        return self.size
+
     def __getbuffer__(self, Py_buffer* view, int flags):
+        if self.frames is None:
+            raise BufferError("a frame that was not read")
         PyBuffer_FillInfo(view, self, self.memory, self.length, 1, flags)
 
     def __dealloc__(self):
-        self.frames.give_back(self.memory, self.size)
+        if self.frames is not None:
+            self.frames.give_back(self.memory, self.size)

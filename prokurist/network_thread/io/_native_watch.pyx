@@ -21,8 +21,10 @@ from libc.string cimport memcpy
 
 import os
 
-from prokurist.network_thread.io.framing import LOOKED_AT, Progress, objection
-from prokurist.network_thread.io.watch import CLOSED, READING, WAKE, WRITING, Seen
+from prokurist.network_thread.io.framing import (
+    LOOKED_AT, MOST_AT_ONCE, SMALLEST_FRAME_BYTES, TOO_MANY, Progress, objection
+)
+from prokurist.network_thread.io.watch import CLOSED, READING, WAKE, WRITING, Seen, check_interest
 
 include "_native_calls.pxi"
 
@@ -31,6 +33,8 @@ cdef enum:
     SCRATCH = 1 << 16
     SHARE = 4 << 20  # bytes of one socket before the others get their turn
     QUOTED = 200
+    SMALLEST = 4
+    AT_ONCE = 16_384
     PORTION = 1 << 19  # bytes of a large frame that are worth a wake-up
     PATIENCE = 50_000_000  # nanoseconds to wait for them before less will do
 
@@ -39,6 +43,7 @@ cdef enum:
     GOES_ON = 0
     IS_CLOSED = -1
     IS_REFUSED = -2
+    IS_TOO_MANY = -3
 
 cdef double LONGEST_WAIT = 86_400.0  # beyond it the integers overflow
 
@@ -53,6 +58,7 @@ cdef struct Piece:
 
 cdef struct Stream:
     int64_t number
+    int64_t largest
     int64_t frames
     int64_t received
     unsigned char[PREFIX] prefix
@@ -95,6 +101,8 @@ cdef class NativeWatch:
     def __cinit__(self, int wake, int64_t largest):
         if QUOTED != LOOKED_AT:
             raise AssertionError("the twins look at different lengths of a strange beginning")
+        if SMALLEST != SMALLEST_FRAME_BYTES or AT_ONCE != MOST_AT_ONCE:
+            raise AssertionError("the twins accept different frames")
         self._largest = largest
         self._places = {}
         self._frames = Frames()
@@ -131,6 +139,7 @@ cdef class NativeWatch:
     def add(self, int64_t number, made, int interest):
         """Watch a socket; see `Watch.add`."""
         cdef int descriptor = made.fileno()
+        cdef short events = wanted(interest)
         if number in self._places:
             raise KeyError(f"{number} is watched already")
         if self._count == self._room:
@@ -139,6 +148,7 @@ cdef class NativeWatch:
         if stream == NULL:
             raise MemoryError
         stream.number = number
+        stream.largest = self._largest
         stream.frames = stream.received = 0
         stream.carried = 0
         stream.memory = NULL
@@ -150,7 +160,7 @@ cdef class NativeWatch:
         stream.started = 0
         self._streams[self._count] = stream
         self._all[self._count].fd = descriptor
-        self._all[self._count].events = wanted(interest)
+        self._all[self._count].events = events
         self._all[self._count].revents = 0
         self._places[number] = self._count
         self._count += 1
@@ -174,6 +184,10 @@ cdef class NativeWatch:
         """Watch it for something else; see `Watch.change`."""
         cdef int place = self._places[number]
         self._all[place].events = wanted(interest)
+
+    def accept(self, number, int64_t largest):
+        """Accept other frames of it; see `Watch.accept`."""
+        self._streams[<int>self._places[number]].largest = largest
 
     def remove(self, number):
         """Watch it no more; see `Watch.remove`."""
@@ -257,6 +271,7 @@ cdef class NativeWatch:
     cdef void _read(self, Stream* stream, int descriptor) noexcept nogil:
         """Read until nothing is left, a large frame is whole, or its share is used up."""
         cdef Py_ssize_t share = SHARE
+        cdef int64_t before = stream.frames
         cdef Py_ssize_t room, got
         cdef char* target
         while share > 0 and stream.end == GOES_ON:
@@ -288,6 +303,8 @@ cdef class NativeWatch:
                     return
             else:
                 self._split(stream, got)
+                if stream.frames - before > AT_ONCE and not stream.end:
+                    stream.end = IS_TOO_MANY
             if got < room:
                 return
 
@@ -304,7 +321,10 @@ cdef class NativeWatch:
             length = <int>(
                 <uint32_t>at[0] << 24 | <uint32_t>at[1] << 16 | <uint32_t>at[2] << 8 | at[3]
             )
-            if length < 0 or length > self._largest or (not stream.frames and stranger(at)):
+            if (
+                length < SMALLEST or length > stream.largest
+                or (not stream.frames and stranger(at))
+            ):
                 stream.started = <int>min(end - position, <Py_ssize_t>QUOTED)
                 memcpy(stream.start, at, stream.started)
                 stream.end = IS_REFUSED
@@ -357,8 +377,10 @@ cdef class NativeWatch:
         elif stream.end == IS_REFUSED:
             start = stream.start[:stream.started]
             length = int.from_bytes(start[:PREFIX], "big", signed=True)
-            what = objection(length, self._largest, start, first=not stream.frames)
+            what = objection(length, stream.largest, start, first=not stream.frames)
             end = f"the peer sent {what}"
+        elif stream.end == IS_TOO_MANY:
+            end = f"the peer sent {TOO_MANY}"
         elif stream.end:
             end = OSError(stream.end, os.strerror(stream.end))
         writable, stream.writable = stream.writable, False
@@ -386,7 +408,8 @@ cdef class NativeWatch:
         return f"<NativeWatch of {len(self._places)} sockets, received {self._received}>"
 
 
-cdef inline short wanted(int interest):
+cdef inline short wanted(int interest) except -1:
+    check_interest(interest)
     return (POLLIN if interest & READING else 0) | (POLLOUT if interest & WRITING else 0)
 
 

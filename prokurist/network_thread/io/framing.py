@@ -30,8 +30,19 @@ BELIEVED_BYTES: Final = 1 << 20
 
 PREFIX: Final = 4
 
+SMALLEST_FRAME_BYTES: Final = 4
+"""An answer begins with the four bytes of the number of its request."""
+
+MOST_AT_ONCE: Final = 16_384
+"""Frames of one connection in one turn; far more than requests are ever in flight.
+
+Each costs objects and steps of the interpreter, however few bytes it has.
+"""
+
 LOOKED_AT: Final = 200
 """How much of a strange beginning is looked at, and quoted."""
+
+TOO_MANY: Final = f"more than {MOST_AT_ONCE} frames at once"
 
 TLS_ALERT, TLS_HANDSHAKE, TLS_MAJOR = 0x15, 0x16, 3
 
@@ -72,6 +83,7 @@ class FrameReader:
         largest: The longest frame that is accepted, in bytes.
 
     Attributes:
+        largest: Likewise; it may be changed.
         frames: How many were completed.
         refused: What came instead of a frame, in words; after that the stream
             means nothing any more. Empty while all is well.
@@ -81,16 +93,16 @@ class FrameReader:
         "_carried",
         "_filled",
         "_frame",
-        "_largest",
         "_received",
         "_scratch",
         "frames",
+        "largest",
         "refused",
     )
 
     def __init__(self, scratch: memoryview, largest: int) -> None:
         self._scratch = scratch
-        self._largest = largest
+        self.largest: int = largest
         self._carried = b""  # a length of which not all four bytes have come
         self._frame: memoryview | None = None
         self._filled = 0
@@ -139,6 +151,9 @@ class FrameReader:
                 self._frame, self._filled = frame, end - start
                 return frames
             frames.append(self._whole(memoryview(bytes(self._scratch[start:position]))))
+            if len(frames) > MOST_AT_ONCE:
+                self.refused = TOO_MANY
+                return frames
         self._carried = bytes(self._scratch[position:end])
         return frames
 
@@ -149,7 +164,7 @@ class FrameReader:
 
     def _objection(self, length: int, position: int, end: int) -> str:
         start = bytes(self._scratch[position : min(end, position + LOOKED_AT)])
-        return objection(length, self._largest, start, first=not self.frames)
+        return objection(length, self.largest, start, first=not self.frames)
 
     def progress(self) -> Progress:
         """How far the stream has come."""
@@ -179,14 +194,16 @@ def objection(length: int, largest: int, start: bytes, *, first: bool) -> str:
             length that spells another protocol's greeting held against it below the
             limit, too.
     """
-    acceptable = 0 <= length <= largest
+    acceptable = SMALLEST_FRAME_BYTES <= length <= largest
     if acceptable and not first:
         return ""
     if stranger := other_protocol(start):
         return stranger
     if acceptable:
         return ""
-    limit = "" if length < 0 else f", above the limit of {largest}"
+    limit = f", above the limit of {largest}" if length > largest else ""
+    if 0 <= length < SMALLEST_FRAME_BYTES:
+        limit = ", which is too short for an answer"
     return f"a frame of {length} bytes{limit} (it begins with {start[:16]!r})"
 
 

@@ -131,6 +131,14 @@ class Network(Protocol):
         """Whether the connection stands and nothing unwritten is left."""
         ...
 
+    def trust(self, connection: int) -> None:
+        """Accept frames as long as answers may be; before, only short ones.
+
+        Args:
+            connection: One whose peer has shown that it is a broker.
+        """
+        ...
+
     def close(self, connection: int) -> None:
         """End a connection. No happening follows for it; an unknown one is ignored."""
         ...

@@ -8,7 +8,14 @@ from socket import socket
 from typing import Final
 
 from prokurist.network_thread.io.framing import SCRATCH_BYTES, FrameReader, Progress
-from prokurist.network_thread.io.watch import CLOSED, READING, WAKE, WRITING, Seen
+from prokurist.network_thread.io.watch import (
+    CLOSED,
+    READING,
+    WAKE,
+    WRITING,
+    Seen,
+    check_interest,
+)
 
 LONGEST_WAIT: Final = 86_400.0
 """Beyond it the system's integers overflow; to return early is allowed."""
@@ -43,14 +50,20 @@ class PureWatch:
 
     def add(self, number: int, made: socket, interest: int) -> None:
         """Watch a socket; see `Watch.add`."""
+        check_interest(interest)
         stream = Stream(number, made, FrameReader(self._scratch, self._largest))
         self._selector.register(made, interest, stream)
         self._streams[number] = stream
 
     def change(self, number: int, interest: int) -> None:
         """Watch it for something else; see `Watch.change`."""
+        check_interest(interest)
         stream = self._streams[number]
         self._selector.modify(stream.made, interest, stream)
+
+    def accept(self, number: int, largest: int) -> None:
+        """Accept other frames of it; see `Watch.accept`."""
+        self._streams[number].reader.largest = largest
 
     def remove(self, number: int) -> None:
         """Watch it no more; see `Watch.remove`."""

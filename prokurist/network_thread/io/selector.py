@@ -38,6 +38,9 @@ LARGEST_FRAME_BYTES: Final = 100 << 20
 """As much as a broker accepts of us by default (`socket.request.max.bytes`), and
 twice what a fetch asks for (`fetch.max.bytes`)."""
 
+GREETING_BYTES: Final = 1 << 20
+"""The longest frame of a connection before it is trusted: what is said until then is short."""
+
 TcpSocket: TypeAlias = socket.socket
 """By this name within `Connection`, where `socket` is its own."""
 
@@ -93,7 +96,8 @@ class SelectorNetwork:
     Args:
         receive_buffer_bytes: `receive.buffer.bytes`; -1 leaves it to the system.
         send_buffer_bytes: `send.buffer.bytes`; -1 leaves it to the system.
-        largest_frame_bytes: A longer frame ends its connection.
+        largest_frame_bytes: A longer frame ends its connection; of one that is not
+            trusted yet, one longer than GREETING_BYTES.
         watch: Which twin waits and reads; None for the best there is.
     """
 
@@ -116,7 +120,8 @@ class SelectorNetwork:
         self._wakeup = Wakeup()
         self._down = False
         make = watch or best_watch()
-        self._watch = make(self._wakeup.fileno(), largest_frame_bytes)
+        self._largest = largest_frame_bytes
+        self._watch = make(self._wakeup.fileno(), min(GREETING_BYTES, largest_frame_bytes))
 
     @property
     def bytes_received(self) -> int:
@@ -165,6 +170,11 @@ class SelectorNetwork:
             )
         found.rest = memoryview(frame)
         self._send(found)
+
+    def trust(self, connection: int) -> None:
+        """Accept long frames; see `Network.trust`."""
+        if connection in self._connections:
+            self._watch.accept(connection, self._largest)
 
     def close(self, connection: int) -> None:
         """End a connection, silently; see `Network.close`."""

@@ -63,11 +63,27 @@ class Watch(Protocol):
             number: A number that no watched socket bears.
             made: It stays open until it is removed.
             interest: READING, WRITING, or both.
+
+        Raises:
+            ValueError: It is none of these.
         """
         ...
 
     def change(self, number: int, interest: int) -> None:
-        """Watch it for something else."""
+        """Watch it for something else.
+
+        Raises:
+            ValueError: It is to be watched for nothing.
+        """
+        ...
+
+    def accept(self, number: int, largest: int) -> None:
+        """From now on accept other frames of a socket.
+
+        Args:
+            number: Which.
+            largest: A longer frame ends its stream.
+        """
         ...
 
     def remove(self, number: int) -> None:
@@ -101,6 +117,21 @@ frame that is accepted, in bytes."""
 WAKE: Final = -1
 """The number under which `wait` tells that the descriptor was readable. Emptying it
 is the caller's business."""
+
+
+def check_interest(interest: int) -> None:
+    """See that a socket is watched for something.
+
+    Of one that is watched for nothing the system tells all the same when its peer is
+    gone: each wait would end at once, and nothing would come of it.
+
+    Raises:
+        ValueError: It is neither READING nor WRITING nor both.
+    """
+    if not 0 < interest <= READING | WRITING:
+        raise ValueError(
+            f"a socket is watched for reading, writing or both, not for {interest}"
+        )
 
 
 def best_watch() -> MakeWatch:

@@ -6,7 +6,7 @@ the interpreter for each field of it. Here the table of a message is made into l
 once, and an answer is walked without any.
 
 Nothing is said of what is wrong with bytes: where these do not fit, the pure twin reads
-them once more, and raises.
+them once more, and raises; but of very many elements only the place is told.
 
 Thread: any; nothing changes once it is made.
 """
@@ -19,6 +19,12 @@ from functools import cache
 from uuid import UUID
 
 from prokurist.network_thread.wire import reading, schema
+from prokurist.network_thread.wire.failures import Malformed
+
+cdef enum:
+    NUMBERS = 8  # as in `reading`
+    TURN = 1 << 14  # elements after which other threads may have the GIL
+    READ_AGAIN = 1 << 16
 
 cdef enum:
     BOOL, SIGNED, STRING, BYTES, RECORDS, IDENTIFIER, STRUCT
@@ -36,10 +42,29 @@ class Misfit(Exception):
     """The bytes are not what the layout says."""
 
 
+class Excess(Exception):
+    """There are more elements than are taken; with the name of the field."""
+
+
 cdef struct Walk:
     const unsigned char* base
     Py_ssize_t at
     Py_ssize_t end
+    int64_t left  # elements that may still come
+    int64_t since  # elements since another thread had its turn
+
+
+cdef int count_elements(Walk* walk, str name, int64_t count) except -1:
+    """Count elements before they are made; see `reading.Budget`."""
+    walk.left -= count
+    if walk.left < 0:
+        raise Excess(name)
+    walk.since += count
+    if walk.since >= TURN:
+        walk.since = 0
+        with nogil:
+            pass  # who waits for the GIL gets it
+    return 0
 
 
 cdef int need(Walk* walk, int64_t count) except -1:
@@ -147,6 +172,9 @@ cdef class Item:
             return None
         if self.kind <= SIGNED:
             need(walk, count * self.size)
+            count_elements(walk, self.name, count // NUMBERS)
+        else:
+            count_elements(walk, self.name, count)
         # Grown and not reserved: what is claimed need not be there.
         cdef list made = []
         for nth in range(count):
@@ -214,6 +242,7 @@ cdef class Layout:
         cdef int64_t nth, tag, size
         cdef Py_ssize_t end
         cdef Item item
+        count_elements(walk, "tagged fields", count)
         for nth in range(count):
             tag = varint(walk)
             size = varint(walk)
@@ -233,16 +262,21 @@ def reader_of(message):
     """See `reading.reader_of`."""
     layout = Layout(message.struct)
 
-    def read(data, Py_ssize_t at):
+    def read(data, Py_ssize_t at, int64_t most):
         cdef const unsigned char[::1] bytes_of = data
         cdef Walk walk
         cdef Layout known = layout
         if 0 <= at < bytes_of.shape[0]:
             walk.base, walk.at, walk.end = &bytes_of[0], at, bytes_of.shape[0]
+            walk.left, walk.since = most, 0
             try:
                 return known.body(&walk, data), walk.at
+            except Excess as error:
+                raise Malformed(reading.too_many(error.args[0], most)) from None
             except Misfit:
-                pass
-        return reading.reader_of(message)(data, at)
+                if most - walk.left > READ_AGAIN:
+                    # To say what is wrong would take the pure twin seconds.
+                    raise Malformed(f"it is not right at byte {walk.at}") from None
+        return reading.reader_of(message)(data, at, most)
 
     return read

@@ -9,6 +9,18 @@ nothing that we send).
 from dataclasses import dataclass
 from typing import Final
 
+SMALL: Final = 1 << 20
+"""Bytes of an answer that says one thing."""
+LARGE: Final = 64 << 20
+"""Bytes of an answer with a row for each partition or member."""
+UNBOUNDED: Final = 0x7FFF_FFFF
+"""An answer that is as long as the records in it: the limit of a frame is its own."""
+FEW: Final = 4096
+MANY: Final = 1 << 18
+"""Elements of an answer about what one consumer reads or one group has."""
+MOST: Final = 1 << 20
+"""Elements of an answer about a whole cluster, or about all transactions among records."""
+
 
 @dataclass(frozen=True, slots=True)
 class Api:
@@ -19,28 +31,33 @@ class Api:
         key: Its number on the wire.
         oldest: The oldest version that we speak.
         newest: The newest version that we speak.
+        most_bytes: The longest answer that is read.
+        most_elements: How many elements the arrays of an answer may have all together;
+            numbers count as an eighth.
     """
 
     name: str
     key: int
     oldest: int
     newest: int
+    most_bytes: int = SMALL
+    most_elements: int = FEW
 
     def __str__(self) -> str:
         return self.name
 
 
-FETCH: Final = Api("Fetch", 1, 4, 18)
-LIST_OFFSETS: Final = Api("ListOffsets", 2, 1, 11)
-METADATA: Final = Api("Metadata", 3, 0, 13)
-OFFSET_COMMIT: Final = Api("OffsetCommit", 8, 2, 10)
-OFFSET_FETCH: Final = Api("OffsetFetch", 9, 1, 10)
+FETCH: Final = Api("Fetch", 1, 4, 18, UNBOUNDED, MOST)
+LIST_OFFSETS: Final = Api("ListOffsets", 2, 1, 11, LARGE, MANY)
+METADATA: Final = Api("Metadata", 3, 0, 13, LARGE, MOST)
+OFFSET_COMMIT: Final = Api("OffsetCommit", 8, 2, 10, LARGE, MANY)
+OFFSET_FETCH: Final = Api("OffsetFetch", 9, 1, 10, LARGE, MANY)
 FIND_COORDINATOR: Final = Api("FindCoordinator", 10, 0, 6)
-JOIN_GROUP: Final = Api("JoinGroup", 11, 0, 9)
+JOIN_GROUP: Final = Api("JoinGroup", 11, 0, 9, LARGE, MANY)
 HEARTBEAT: Final = Api("Heartbeat", 12, 0, 4)
 LEAVE_GROUP: Final = Api("LeaveGroup", 13, 0, 5)
-SYNC_GROUP: Final = Api("SyncGroup", 14, 0, 5)
+SYNC_GROUP: Final = Api("SyncGroup", 14, 0, 5, LARGE, MANY)
 API_VERSIONS: Final = Api("ApiVersions", 18, 0, 4)
-OFFSET_FOR_LEADER_EPOCH: Final = Api("OffsetForLeaderEpoch", 23, 3, 4)
+OFFSET_FOR_LEADER_EPOCH: Final = Api("OffsetForLeaderEpoch", 23, 3, 4, LARGE, MANY)
 """Version 2 is answered only to those with rights over the whole cluster."""
-CONSUMER_GROUP_HEARTBEAT: Final = Api("ConsumerGroupHeartbeat", 68, 0, 1)
+CONSUMER_GROUP_HEARTBEAT: Final = Api("ConsumerGroupHeartbeat", 68, 0, 1, LARGE, MANY)

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, TypeVar
 from prokurist.errors import UnsupportedVersionException
 from prokurist.network_thread.wire.apis import API_VERSIONS, Api
 from prokurist.network_thread.wire.failures import Malformed, MalformedAnswer, UnsendableRequest
-from prokurist.network_thread.wire.reading import skip_tagged
+from prokurist.network_thread.wire.reading import Budget, skip_tagged
 from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.schema import message
 from prokurist.network_thread.wire.writing import writer_of
@@ -33,6 +33,8 @@ HEADER: Final = struct.Struct(">ihhi")
 CORRELATION_ID: Final = struct.Struct(">i")
 CODE: Final = struct.Struct(">h")
 UNSUPPORTED_VERSION: Final = 35
+HEADER_FIELDS: Final = 64
+"""Tagged fields of a header; none is defined as yet."""
 
 
 def prepare(api: Api, version: int) -> None:
@@ -124,12 +126,17 @@ def refuses_version(data: memoryview) -> bool:
 
 def read_answer(request: Request[AnswerT], version: int, data: memoryview) -> AnswerT:
     """Read an answer that is in this version, all of it and nothing after it."""
+    if len(data) > request.api.most_bytes:
+        raise MalformedAnswer(
+            f"the answer to {request.api} {version}, {len(data)} bytes, is longer than "
+            f"{request.api.most_bytes}, the most that is taken"
+        )
     table = message(request.api, version, "response")
     at = CORRELATION_ID.size
     try:
         if table.header_flexible:
-            at = skip_tagged(data, at)
-        body, at = READING.reader_of(table)(data, at)
+            at = skip_tagged(data, at, Budget(HEADER_FIELDS))
+        body, at = READING.reader_of(table)(data, at, request.api.most_elements)
         # A broker and a client that differ on the end differ on all before it.
         if at == len(data):
             return request.answer(body)

@@ -12,7 +12,7 @@ Thread: any; everything here is frozen.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 from uuid import UUID
 
 from prokurist.network_thread.wire.apis import FETCH, Api
@@ -42,6 +42,9 @@ NO_EPOCH: Final = -1
 """Stands for the epoch of the last record that was fetched."""
 
 IDS_SINCE: Final = 13
+
+ABORTED_BYTES: Final = 128
+"""What an aborted transaction takes as objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +126,11 @@ class FetchAnswer:
 
     @property
     def size(self) -> int:
-        """Bytes of records in it."""
-        return sum(len(each.records) for each in self.partitions)
+        """Bytes that stay alive with the records in it: the memory of all their frame."""
+        frames = {id(each.records.obj): each for each in self.partitions if each.records}
+        aborted = sum(len(each.aborted or ()) for each in self.partitions if each.records)
+        kept = sum(memory_behind(each.records) for each in frames.values())
+        return kept + ABORTED_BYTES * aborted
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +228,17 @@ class Fetch:
             ),
             throttle=throttle(body),
         )
+
+
+def memory_behind(view: memoryview) -> int:
+    """How many bytes of memory live as long as a view does.
+
+    A native frame tells it, since its pages may have been another's before; any other
+    is as large as it is long.
+    """
+    owner: Any = view.obj
+    held: int | None = getattr(owner, "held", None)
+    return len(owner) if held is None else held
 
 
 def partition_body(partition: int, question: FetchQuestion) -> Body:

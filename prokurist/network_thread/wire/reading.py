@@ -6,7 +6,8 @@ knows it, and so is a duration, in milliseconds.
 
 Whatever the bytes are, a reader returns or raises `Malformed`, `struct.error` or
 `IndexError`; `codec` makes one exception of these. Each element costs at least
-one byte of the frame, so work and memory are bounded by the frame's size.
+one byte of the frame, so work and memory are bounded by the frame's size; and since
+an element costs a hundred times as much, by a number of elements, which is the API's.
 
 Record bytes alone are not copied: what is read of them is a view of the frame,
 which lives as long as the view does. Everything else is copied out of it.
@@ -24,22 +25,62 @@ from uuid import UUID
 from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.schema import FIXED, Field, Message, Struct
 
-Reader: TypeAlias = Callable[[memoryview, int], tuple[Any, int]]
+Whole: TypeAlias = Callable[[memoryview, int, int], tuple[Any, int]]
+"""Reads a message at an offset, of so many elements at most: body and offset after it."""
+Reader: TypeAlias = Callable[[memoryview, int, "Budget"], tuple[Any, int]]
 """Reads at an offset; answers with the value and the offset after it."""
 LengthReader: TypeAlias = Callable[[memoryview, int], tuple[int, int]]
 """Reads a length."""
-Step: TypeAlias = Callable[[memoryview, int, dict[str, Any]], int]
+Step: TypeAlias = Callable[[memoryview, int, dict[str, Any], "Budget"], int]
 """Reads some fields of a structure into its body."""
 
 ZERO: Final = bytes(16)
 SHORT: Final = struct.Struct(">h")
 INT: Final = struct.Struct(">i")
+NUMBERS: Final = 8
+"""So many elements of an array of numbers cost what one of another array does."""
+
+
+class Budget:
+    """How many elements one message may have.
+
+    Each costs a hundred times the byte that it may be written in.
+
+    Args:
+        most: How many.
+    """
+
+    __slots__ = ("_left", "_most")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._left = most
+
+    def take(self, name: str, count: int) -> None:
+        """Count elements before they are made.
+
+        Raises:
+            Malformed: They are too many.
+        """
+        self._left -= count
+        if self._left < 0:
+            raise Malformed(too_many(name, self._most))
+
+
+def too_many(name: str, most: int) -> str:
+    """The words for a message with too many elements."""
+    return f"with its {name} it has more than {most} elements, the most that is taken"
 
 
 @cache
-def reader_of(message: Message) -> Reader:
+def reader_of(message: Message) -> Whole:
     """The reader for a message without its header."""
-    return struct_reader(message.struct)
+    read = struct_reader(message.struct)
+
+    def read_message(data: memoryview, at: int, most: int) -> tuple[Any, int]:
+        return read(data, at, Budget(most))
+
+    return read_message
 
 
 def read_varint(data: memoryview, at: int) -> tuple[int, int]:
@@ -58,18 +99,23 @@ def read_varint(data: memoryview, at: int) -> tuple[int, int]:
     raise Malformed("a varint goes on after five bytes")
 
 
-def skip_tagged(data: memoryview, at: int) -> int:
+def skip_tagged(data: memoryview, at: int, budget: Budget) -> int:
     """Pass over the tagged fields of a structure of which we know none."""
-    return read_tagged({}, data, at, {})
+    return read_tagged({}, data, at, {}, budget)
 
 
 def read_tagged(
-    known: dict[int, tuple[str, Reader]], data: memoryview, at: int, body: dict[str, Any]
+    known: dict[int, tuple[str, Reader]],
+    data: memoryview,
+    at: int,
+    body: dict[str, Any],
+    budget: Budget,
 ) -> int:
     """Read the tagged fields that we know and pass over the others."""
     if data[at] == 0:  # hardly ever is there one, and every structure asks
         return at + 1
     count, at = read_varint(data, at)
+    budget.take("tagged fields", count)
     for _ in range(count):  # each takes two bytes at least: the frame's end is the bound
         tag, at = read_varint(data, at)
         size, at = read_varint(data, at)
@@ -80,7 +126,7 @@ def read_tagged(
             )
         if tag in known:
             name, read = known[tag]
-            body[name], at = read(data, at)
+            body[name], at = read(data, at, budget)
             if at != end:
                 raise Malformed(f"tagged field {name} does not fill its {size} bytes")
         at = end
@@ -91,10 +137,10 @@ def struct_reader(table: Struct) -> Reader:
     """The reader for a structure, which makes a body of it."""
     steps = list(steps_of(table))
 
-    def read_struct(data: memoryview, at: int) -> tuple[dict[str, Any], int]:
+    def read_struct(data: memoryview, at: int, budget: Budget) -> tuple[dict[str, Any], int]:
         body: dict[str, Any] = {}
         for step in steps:
-            at = step(data, at, body)
+            at = step(data, at, body, budget)
         return body, at
 
     return read_struct
@@ -127,16 +173,23 @@ def fixed_step(run: list[Field]) -> Step:
     names = [field.name for field in run]
     layout = struct.Struct(">" + "".join(FIXED[field.kind] for field in run))
 
-    def read_run(data: memoryview, at: int, body: dict[str, Any]) -> int:
+    def read_run(data: memoryview, at: int, body: dict[str, Any], _budget: Budget) -> int:
         body.update(zip(names, layout.unpack_from(data, at), strict=True))
         return at + layout.size
 
     return read_run
 
 
-def read_field(name: str, read: Reader, data: memoryview, at: int, body: dict[str, Any]) -> int:
+def read_field(
+    name: str,
+    read: Reader,
+    data: memoryview,
+    at: int,
+    body: dict[str, Any],
+    budget: Budget,
+) -> int:
     """Read one field into the body."""
-    body[name], at = read(data, at)
+    body[name], at = read(data, at, budget)
     return at
 
 
@@ -207,16 +260,18 @@ def room_for(field: Field, count: int, size: int, data: memoryview, at: int) -> 
         raise Malformed(f"{field.name} claims {count} where {len(data) - at} bytes are left")
 
 
-def read_fixed(layout: struct.Struct, data: memoryview, at: int) -> tuple[Any, int]:
+def read_fixed(
+    layout: struct.Struct, data: memoryview, at: int, _budget: Budget
+) -> tuple[Any, int]:
     """Read one value of fixed size."""
     return layout.unpack_from(data, at)[0], at + layout.size
 
 
 def read_string(
-    field: Field, length: LengthReader, data: memoryview, at: int
+    field: Field, length: LengthReader, data: memoryview, at: int, budget: Budget
 ) -> tuple[str | None, int]:
     """Read a string."""
-    value, at = read_bytes(field, length, data, at)
+    value, at = read_bytes(field, length, data, at, budget)
     if value is None:
         return None, at
     try:
@@ -226,7 +281,7 @@ def read_string(
 
 
 def read_bytes(
-    field: Field, length: LengthReader, data: memoryview, at: int
+    field: Field, length: LengthReader, data: memoryview, at: int, _budget: Budget
 ) -> tuple[bytes | None, int]:
     """Read bytes."""
     size, at = length(data, at)
@@ -238,7 +293,7 @@ def read_bytes(
 
 
 def read_records(
-    field: Field, length: LengthReader, data: memoryview, at: int
+    field: Field, length: LengthReader, data: memoryview, at: int, _budget: Budget
 ) -> tuple[memoryview, int]:
     """Find the records of a partition, and leave them where they are: in the frame."""
     size, at = length(data, at)
@@ -249,7 +304,7 @@ def read_records(
     return data[at : at + size], at + size
 
 
-def read_uuid(data: memoryview, at: int) -> tuple[UUID | None, int]:
+def read_uuid(data: memoryview, at: int, _budget: Budget) -> tuple[UUID | None, int]:
     """Read a UUID, of which the zero one means none."""
     raw = bytes(data[at : at + 16])
     if len(raw) < 16:
@@ -258,7 +313,7 @@ def read_uuid(data: memoryview, at: int) -> tuple[UUID | None, int]:
 
 
 def read_fixed_array(
-    field: Field, length: LengthReader, size: int, data: memoryview, at: int
+    field: Field, length: LengthReader, size: int, data: memoryview, at: int, budget: Budget
 ) -> tuple[tuple[Any, ...] | None, int]:
     """Read an array of numbers at once."""
     count, at = length(data, at)
@@ -266,12 +321,13 @@ def read_fixed_array(
         check_null(field, count)
         return None, at
     room_for(field, count, size, data, at)
+    budget.take(field.name, count // NUMBERS)
     numbers = struct.unpack_from(f">{count}{FIXED[field.kind]}", data, at)
     return numbers, at + count * size
 
 
 def read_array(
-    field: Field, length: LengthReader, read: Reader, data: memoryview, at: int
+    field: Field, length: LengthReader, read: Reader, data: memoryview, at: int, budget: Budget
 ) -> tuple[tuple[Any, ...] | None, int]:
     """Read an array of strings, UUIDs or structures."""
     count, at = length(data, at)
@@ -279,14 +335,17 @@ def read_array(
         check_null(field, count)
         return None, at
     room_for(field, count, 1, data, at)
+    budget.take(field.name, count)
     items = []
     for _ in range(count):
-        item, at = read(data, at)
+        item, at = read(data, at, budget)
         items.append(item)
     return tuple(items), at
 
 
-def read_nullable_struct(read: Reader, data: memoryview, at: int) -> tuple[Any, int]:
+def read_nullable_struct(
+    read: Reader, data: memoryview, at: int, budget: Budget
+) -> tuple[Any, int]:
     """Read a structure that a negative byte says is not there (KIP-893)."""
     there = data[at] < 0x80
-    return read(data, at + 1) if there else (None, at + 1)
+    return read(data, at + 1, budget) if there else (None, at + 1)

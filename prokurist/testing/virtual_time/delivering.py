@@ -3,18 +3,30 @@
 from collections.abc import Iterator
 
 from prokurist.errors import DisconnectException
-from prokurist.network_thread.io.framing import FrameReader
+from prokurist.network_thread.io.framing import FrameReader, objection
 from prokurist.network_thread.io.network import Arrived, Happening, Lost
 from prokurist.network_thread.io.selector import LARGEST_FRAME_BYTES
 from prokurist.testing.cluster.session import Delivery
 
 
-def told(delivery: Delivery, connection: int) -> Iterator[Happening]:
-    """The happenings of a delivery, on the connection that it concerns."""
+def told(
+    delivery: Delivery, connection: int, largest: int = LARGEST_FRAME_BYTES
+) -> Iterator[Happening]:
+    """The happenings of a delivery, on the connection that it concerns.
+
+    Args:
+        delivery: What the broker has sent.
+        connection: The client's number of the connection.
+        largest: The longest frame that is accepted.
+    """
     if delivery.end is not None:
         yield Lost(connection, DisconnectException(f"the broker {delivery.end.value} it"))
     elif delivery.framed:
-        yield Arrived(connection, memoryview(delivery.frame))
+        size = len(delivery.frame)
+        if wrong := objection(size, largest, size.to_bytes(4, "big"), first=False):
+            yield Lost(connection, DisconnectException(f"the peer sent {wrong}"))
+        else:
+            yield Arrived(connection, memoryview(delivery.frame))
     else:
         yield from read(delivery.frame, connection)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from prokurist.errors import NetworkException
 from prokurist.network_thread.io.network import Connected, Happening, Lost, SocketAddress
+from prokurist.network_thread.io.selector import GREETING_BYTES, LARGEST_FRAME_BYTES
 from prokurist.testing.cluster.session import Delivery, Session
 from prokurist.testing.virtual_time.delivering import told
 
@@ -33,6 +34,7 @@ class ModelNetwork:
         self.told: bool = False
         self._sessions: dict[int, Session] = {}
         self._connecting: set[int] = set()
+        self._trusted: set[int] = set()
         self._queue: list[tuple[float, int, Happening]] = []
         self._outgoing: list[tuple[float, int, bytes]] = []
 
@@ -60,9 +62,14 @@ class ModelNetwork:
         """Whether the connection stands."""
         return connection in self._sessions and connection not in self._connecting
 
+    def trust(self, connection: int) -> None:
+        """Accept long frames."""
+        self._trusted.add(connection)
+
     def close(self, connection: int) -> None:
         """End a connection; what was written is on its way all the same."""
         self._connecting.discard(connection)
+        self._trusted.discard(connection)
         session = self._sessions.pop(connection, None)
         if session is not None:
             for entry in [each for each in self._outgoing if each[1] == connection]:
@@ -106,7 +113,10 @@ class ModelNetwork:
         at = self.world.clock.time + LATENCY
         for connection, each in self._sessions.items():
             if each is delivery.session:
-                self._queue += [(at, connection, each) for each in told(delivery, connection)]
+                largest = LARGEST_FRAME_BYTES if connection in self._trusted else GREETING_BYTES
+                self._queue += [
+                    (at, connection, each) for each in told(delivery, connection, largest)
+                ]
 
     def carry(self) -> None:
         """Let what was written reach the brokers."""

@@ -171,7 +171,7 @@ def wrapped_many(last: int = MANY - 1) -> bytes:
 
 
 def test_very_many_wrapped_messages_take_no_more_than_their_columns(codec: Codec) -> None:
-    """B290: no object is made for one of them, whichever twin reads them."""
+    """B272: no object is made for one of them, whichever twin reads them."""
     data = wrapped_many()
     tracemalloc.start()
     try:
@@ -185,7 +185,7 @@ def test_very_many_wrapped_messages_take_no_more_than_their_columns(codec: Codec
 
 
 def test_the_native_twin_reads_wrapped_messages_by_itself() -> None:
-    """B290: in a hundredth of the time that objects took."""
+    """B272: in a hundredth of the time that objects took."""
     data = wrapped_many()
     began = time.process_time()
     twin("native").RecordRun(reader_of(twin("native"), data).take(1)[0].columns, 0, 1)
@@ -194,7 +194,7 @@ def test_the_native_twin_reads_wrapped_messages_by_itself() -> None:
 
 @pytest.mark.parametrize("cap", [MANY * 34 - 1, MANY * 74 - 1])
 def test_more_wrapped_messages_than_may_be_decoded(codec: Codec, cap: int) -> None:
-    """B291: the columns count as what was decompressed does."""
+    """B273: the columns count as what was decompressed does."""
     with pytest.raises(RecordTooLargeException, match=r"t-0 .* offsets 199999 to 199999"):
         reader_of(codec, wrapped_many(), cap=cap).take(1)
     assert reader_of(codec, wrapped_many(), cap=MANY * 74).take(1)

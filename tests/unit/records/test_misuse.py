@@ -16,9 +16,10 @@ from tests.unit.records.twins import decoded, native_twin, twin
 @pytest.mark.parametrize("where", [("key",), ("value",), ("key", "value")])
 def test_more_bytes_than_a_record_can_have(codec: Codec, where: tuple[str, ...]) -> None:
     """Spans count with 32 bits: key, value and headers together are less than 2 GiB."""
-    large = bytes((1 << 31) // len(where))  # Pages that are never touched.
+    # Pages that are never touched.
+    large: dict[str, Any] = dict.fromkeys(where, bytes((1 << 31) // len(where)))
     with pytest.raises(OverflowError, match="at most 2147483647 bytes, not 2147483649"):
-        codec.ConsumerRecord("t", 0, 0, **dict.fromkeys(where, large))
+        codec.ConsumerRecord("t", 0, 0, **large)
 
 
 class Changing(list[Any]):

@@ -87,10 +87,12 @@ class Driver:
             self.told += self.network.poll(0.01)
             assert self.network.turns < give_up, f"{count} bytes never came: {self.network}"
 
-    def connected(self, number: int, peer: Peer) -> socket.socket:
+    def connected(self, number: int, peer: Peer, *, trusted: bool = True) -> socket.socket:
         """A connection that stands, and its other end."""
         self.network.connect(number, peer.address)
         self.until(lambda: Connected(number) in self.told)
+        if trusted:
+            self.network.trust(number)
         return peer.accept()
 
     def stuck(self, number: int) -> bytes:

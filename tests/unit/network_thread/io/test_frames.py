@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from prokurist.network_thread.io.watch import MODULES, READING, watch_of
+from prokurist.network_thread.wire.fetch import memory_behind
 from prokurist.twins import choose
 
 MIB = 1 << 20
@@ -115,3 +116,12 @@ def test_a_slow_sender_is_read_in_the_midst_of_a_large_frame(wire: Wire) -> None
     wire.theirs.close()
     (seen,) = wire.watch.wait(30)
     assert seen.end == "the peer closed it"
+
+
+def test_a_frame_tells_the_memory_behind_it(wire: Wire) -> None:
+    """B275: pages of an earlier frame may be more than it fills."""
+    assert memory_behind(wire.pull(bytes(1000))) == 1000
+    first = wire.pull(bytes(3 * MIB))
+    assert memory_behind(first[5:10]) == 3 * MIB
+    del first
+    assert memory_behind(wire.pull(bytes(2 * MIB))) == 3 * MIB

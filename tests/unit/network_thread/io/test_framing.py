@@ -34,7 +34,7 @@ def reader_of(scratch: int = 1000, largest: int = 10_000) -> FrameReader:
 @pytest.mark.parametrize("scratch", [8, 16, 1000])
 def test_a_stream_may_be_cut_anywhere(scratch: int) -> None:
     """Cut in three at every pair of positions, the same frames come out."""
-    frames = [b"first", b"", b"the third is longer", b"x"]
+    frames = [b"first", b"four", b"the third is longer", b"xyzw"]
     stream = framed(*frames)
     for one in range(len(stream) + 1):
         for two in range(one, len(stream) + 1):
@@ -44,7 +44,7 @@ def test_a_stream_may_be_cut_anywhere(scratch: int) -> None:
 
 
 @given(
-    st.lists(st.binary(max_size=60), max_size=8),
+    st.lists(st.binary(min_size=4, max_size=60), max_size=8),
     st.lists(st.integers(1, 40), min_size=1, max_size=20),
     st.integers(8, 100),
 )
@@ -64,12 +64,12 @@ def test_readers_share_a_scratch_buffer() -> None:
     """Two streams, interleaved byte by byte through one buffer, do not mix."""
     scratch = memoryview(bytearray(64))
     readers = [FrameReader(scratch, 1000), FrameReader(scratch, 1000)]
-    streams = [framed(b"one", b"two " * 30), framed(b"uno", b"due " * 30)]
+    streams = [framed(b"once", b"two " * 30), framed(b"unos", b"due " * 30)]
     frames: list[list[bytes]] = [[], []]
     for pair in zip(*streams, strict=True):
         for which, byte in enumerate(pair):
             frames[which] += fed(readers[which], bytes([byte]))
-    assert frames == [[b"one", b"two " * 30], [b"uno", b"due " * 30]]
+    assert frames == [[b"once", b"two " * 30], [b"unos", b"due " * 30]]
 
 
 def test_a_frame_is_a_buffer_of_its_own() -> None:
@@ -117,6 +117,8 @@ def test_a_huge_frame_is_read_in_pieces() -> None:
         (b"\x80\x00\x00\x00", "a frame of -2147483648 bytes"),
         (b"\x00\x00\x27\x11", "a frame of 10001 bytes, above the limit of 10000"),
         (b"\x7f\xff\xff\xff", "a frame of 2147483647 bytes, above the limit"),
+        (b"\x00\x00\x00\x03abc", "a frame of 3 bytes, which is too short for an answer"),
+        (b"\x00\x00\x00\x00", "a frame of 0 bytes, which is too short"),
         (b"SSH-2.0-OpenSSH\r\n", "it begins with b'SSH-2.0-OpenSSH"),
         (b"HTTP/1.1 400 Bad Request\r\nA: b", "an answer in HTTP ('HTTP/1.1 400 Bad Request')"),
         (b"HTTP", "this is not a Kafka listener's port"),
@@ -150,7 +152,7 @@ def test_another_protocol_is_recognised_below_a_high_limit_too() -> None:
     assert "TLS" in refusal(b"\x15\x03\x03\x00", 1 << 30)
     reader = reader_of(largest=1 << 30)
     alert = b"\x15\x03\x03\x00"
-    assert fed(reader, framed(b"ok", alert), framed(b"")) == [b"ok", alert, b""]
+    assert fed(reader, framed(b"well", alert), framed(b"four")) == [b"well", alert, b"four"]
     reader.room()[0][:4] = alert
     assert not reader._objection(int.from_bytes(alert, "big"), 0, 4)
     assert not other_protocol(framed(b"whatever"))

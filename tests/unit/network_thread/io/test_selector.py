@@ -17,6 +17,7 @@ from prokurist.network_thread.io.network import (
     SocketAddress,
 )
 from prokurist.network_thread.io.pure_watch import PureWatch
+from prokurist.network_thread.io.selector import GREETING_BYTES
 
 if TYPE_CHECKING:
     from tests.unit.network_thread.io.conftest import Driver, Peer
@@ -155,10 +156,10 @@ def test_an_end_before_the_first_answer_is_named(driver: "Driver", peer: "Peer")
 def test_an_end_between_frames(driver: "Driver", peer: "Peer") -> None:
     """B213: what arrived before the end arrives, and the end is told after it."""
     other = driver.connected(1, peer)
-    other.sendall(framed(b"one", b"two"))
+    other.sendall(framed(b"first", b"second"))
     other.close()
     error = driver.lost(1).error
-    assert driver.frames(1) == [b"one", b"two"]
+    assert driver.frames(1) == [b"first", b"second"]
     assert isinstance(driver.told[-1], Lost)
     assert str(error) == (
         f"the connection to {peer.address} ended after 2 whole answers: the peer closed it"
@@ -236,6 +237,19 @@ def test_last_words_explain_a_failed_write(driver: "Driver", peer: "Peer") -> No
     error = driver.lost(1).error
     assert "a TLS alert 80" in str(error)
     assert isinstance(error.__cause__, OSError)
+
+
+def test_a_peer_is_trusted_with_long_frames_by_and_by(driver: "Driver", peer: "Peer") -> None:
+    """B276: whoever has not shown to be a broker sends a MiB at most."""
+    trusted = driver.connected(1, peer)
+    other = driver.connected(2, peer, trusted=False)
+    for each in (trusted, other):
+        each.sendall((GREETING_BYTES + 1).to_bytes(4, "big"))
+    assert f"a frame of {GREETING_BYTES + 1} bytes, above the limit" in str(
+        driver.lost(2).error
+    )
+    assert driver.network.writable(1)
+    driver.network.trust(2)
 
 
 @pytest.mark.parametrize(

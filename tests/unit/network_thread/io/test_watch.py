@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prokurist.network_thread.io.framing import MOST_AT_ONCE, TOO_MANY
 from prokurist.network_thread.io.pure_watch import PureWatch
 from prokurist.network_thread.io.watch import (
     CLOSED,
@@ -93,7 +94,9 @@ def heard(make: MakeWatch, pieces: list[bytes]) -> tuple[list[bytes], str, objec
         return frames, made.watch.progress(7).place(), end
 
 
-FRAMES = st.lists(st.binary(max_size=40) | st.integers(0, 200_000).map(bytes), max_size=6)
+FRAMES = st.lists(
+    st.binary(min_size=4, max_size=40) | st.integers(4, 200_000).map(bytes), max_size=6
+)
 TAILS = st.sampled_from(
     [b"", b"\0", b"\0\0\0", b"\0\0\0\x09abc", b"\xff\xff\xff\xff", b"\x00\x10\x00\x01"]
 ) | st.binary(max_size=30)
@@ -131,7 +134,7 @@ def test_a_frame_of_every_size_around_the_buffers(watched: Watched) -> None:
     """Whether it ends before, at or behind the end of what one read takes."""
     theirs = watched.pair(1)
     theirs.setblocking(False)
-    for size in (0, 1, 65_531, 65_532, 65_533, 65_536, 131_072, LARGEST):
+    for size in (4, 5, 65_531, 65_532, 65_533, 65_536, 131_072, LARGEST):
         frame = os.urandom(size)
         left = memoryview(framed(frame, b"next"))
         got: list[memoryview] = []
@@ -192,10 +195,10 @@ def test_a_part_of_a_frame_leaves_the_native_twin_asleep(watched: Watched) -> No
 def test_what_is_watched_for_is_what_is_told(watched: Watched) -> None:
     """Readable, writable, both or neither; a socket watched for writing is not read."""
     theirs = watched.pair(1, WRITING)
-    theirs.sendall(framed(b"one"))
+    theirs.sendall(framed(b"once"))
     assert [*map(plain, watched.watch.wait(None))] == [(1, True, [], None)]
     watched.watch.change(1, READING | WRITING)
-    assert [*map(plain, watched.watch.wait(None))] == [(1, True, [b"one"], None)]
+    assert [*map(plain, watched.watch.wait(None))] == [(1, True, [b"once"], None)]
     watched.watch.change(1, READING)
     assert watched.watch.wait(0) == []
 
@@ -204,17 +207,17 @@ def test_streams_come_and_go(watched: Watched) -> None:
     """Each keeps its own place, however the others are removed around it."""
     ends = {number: watched.pair(number) for number in range(40)}
     for number, theirs in ends.items():
-        theirs.sendall(framed(b"%d" % number)[:3])
+        theirs.sendall(framed(b"%04d" % number)[:3])
     for _ in range(2):
         assert watched.watch.wait(0) == []
     for number in range(0, 40, 3):
         watched.watch.remove(number)
         ends.pop(number)
     for number, theirs in ends.items():
-        theirs.sendall(framed(b"%d" % number)[3:])
+        theirs.sendall(framed(b"%04d" % number)[3:])
     told = watched.watch.wait(0)
     assert {each.number: bytes(each.frames[0]) for each in told} == {
-        number: b"%d" % number for number in ends
+        number: b"%04d" % number for number in ends
     }
     with pytest.raises(KeyError):
         watched.watch.remove(0)
@@ -249,3 +252,64 @@ def test_the_best_there_is_serves() -> None:
     wanted = os.environ.get(VARIABLE)
     is_pure = wanted == "python" or find_spec(MODULES["native"]) is None
     assert (best_watch() is PureWatch) is is_pure
+
+
+@pytest.mark.parametrize("interest", [0, 4])
+def test_a_socket_is_watched_for_something(watched: Watched, interest: int) -> None:
+    """Or the system would tell of its peer's end again and again, and it would not be heard."""
+    theirs = watched.pair(1)
+    with pytest.raises(ValueError, match=f"reading, writing or both, not for {interest}"):
+        watched.watch.add(2, theirs, interest)
+    with pytest.raises(ValueError, match=f"reading, writing or both, not for {interest}"):
+        watched.watch.change(1, interest)
+    theirs.close()
+    assert watched.watch.wait(1.0)[0].end == CLOSED
+
+
+def test_a_million_frames_that_are_none(watched: Watched) -> None:
+    """B278: the first one that is too short for an answer ends the stream."""
+    theirs = watched.pair(1)
+    theirs.sendall(framed(b"well") + bytes(100_000))
+    (seen,) = watched.watch.wait(1.0)
+    assert [*map(bytes, seen.frames)] == [b"well"]
+    assert str(seen.end).startswith("the peer sent a frame of 0 bytes, which is too short")
+
+
+def test_more_frames_at_once_than_are_ever_asked_for(watched: Watched) -> None:
+    """B278: what a turn makes objects of is bounded, however small the frames are."""
+    theirs = watched.pair(1)
+    theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
+    theirs.setblocking(False)
+    left, count, end = memoryview(framed(b"tiny") * 300_000), 0, None
+    while end is None:
+        with suppress(BlockingIOError):
+            left = left[theirs.send(left) :]
+        for seen in watched.watch.wait(0):
+            assert len(seen.frames) <= 3 * MOST_AT_ONCE
+            count += len(seen.frames)
+            end = seen.end
+        if not left:
+            break
+    if end is not None:
+        assert end == f"the peer sent {TOO_MANY}"
+        assert count < 300_000
+
+
+def test_frames_of_another_length_are_accepted_from_now_on(watched: Watched) -> None:
+    """B276: by stream."""
+    first, second = watched.pair(1), watched.pair(2)
+    watched.watch.accept(1, 10)
+    for each in (first, second):
+        each.sendall(framed(b"eleven byte"))
+    told = {seen.number: plain(seen) for seen in watched.watch.wait(1.0)}
+    assert told[2] == (2, False, [b"eleven byte"], None)
+    assert "a frame of 11 bytes, above the limit of 10" in str(told[1][3])
+
+
+def test_a_frame_that_was_not_read_is_no_frame() -> None:
+    """Python code that makes one gets an exception, and no crash."""
+    native = pytest.importorskip(MODULES["native"])
+    with pytest.raises(TypeError, match="made by the watch"):
+        native.Whole()
+    with pytest.raises(BufferError, match="not read"):
+        memoryview(native.Whole.__new__(native.Whole))

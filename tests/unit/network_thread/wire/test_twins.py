@@ -15,7 +15,8 @@ from tests.unit.network_thread.wire.conftest import Case
 
 native = pytest.importorskip(codec.MODULES["native"])
 
-Reader = Callable[[memoryview, int], tuple[Any, int]]
+MOST = 1 << 20
+Reader = Callable[[memoryview, int, int], tuple[Any, int]]
 AT = 5
 """Where a body begins whose header has tagged fields; any place would do."""
 
@@ -28,7 +29,7 @@ def table_of(case: Case) -> Message:
 def outcome(read: Reader, data: bytes, at: int) -> object:
     """What a reader makes of bytes: a body and its end, or an error's kind and text."""
     try:
-        return read(memoryview(data), at)
+        return read(memoryview(data), at, MOST)
     except (Malformed, struct.error, IndexError) as error:
         return type(error), str(error)
 
@@ -44,17 +45,17 @@ def test_every_answer_is_read_natively(case: Case, monkeypatch: pytest.MonkeyPat
     """To the same body, and without the pure one, which is asked what is wrong only."""
     table, frame = table_of(case), case.frame()
     at = AT if table.header_flexible else AT - 1
-    body, end = reading.reader_of(table)(memoryview(frame), at)
+    body, end = reading.reader_of(table)(memoryview(frame), at, MOST)
 
     def unasked(_table: Message) -> Reader:
-        def read(_data: memoryview, _at: int) -> tuple[Any, int]:
+        def read(_data: memoryview, _at: int, _most: int) -> tuple[Any, int]:
             raise AssertionError("the pure twin was asked")
 
         return read
 
     monkeypatch.setattr(reading, "reader_of", unasked)
     read = native.reader_of.__wrapped__(table)
-    assert read(memoryview(frame), at) == (body, end)
+    assert read(memoryview(frame), at, MOST) == (body, end)
     assert end == len(frame)
 
 
@@ -62,7 +63,7 @@ def test_records_are_views_of_the_frame(cases: tuple[Case, ...]) -> None:
     """Not copies, and no longer than they are."""
     case = next(each for each in cases if each.request.api is apis.FETCH)
     frame = bytearray(case.frame())
-    body, _ = native.reader_of(table_of(case))(memoryview(frame).toreadonly(), AT - 1)
+    body, _ = native.reader_of(table_of(case))(memoryview(frame).toreadonly(), AT - 1, MOST)
     records = body["responses"][0]["partitions"][0]["records"]
     assert records.obj is frame
     assert records.readonly
