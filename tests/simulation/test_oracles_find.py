@@ -101,8 +101,8 @@ def asks_no_metadata(patch: pytest.MonkeyPatch) -> None:
         patch,
         plan.FetchPlan,
         "_begin_again",
-        "else:",
-        "elif tp.topic not in cluster.topics:",
+        "self._metadata.request_update()",
+        "pass",
     )
 
 
