@@ -280,7 +280,7 @@ def test_a_backlog_does_not_starve_a_quiet_partition() -> None:
         consumer.poll(1.0)
         late, most, asked = list[float](), 0, len(fetches(world))
         for _ in range(100):
-            if holding(world) > 45_000:
+            if holding(world) > 30_000:
                 world.control.append(B, b"x")
                 began, seen = world.clock.time, False
                 while not seen:
