@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help maintenance demo demo-spark test test-spark test-fast versions simulate soak chaos-groups kill-spark spark-matrix fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help maintenance demo demo-spark test test-spark test-fast versions simulate soak chaos-groups conformance kill-spark spark-matrix fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -27,7 +27,7 @@ demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; 
 # Against a real Kafka tests mostly wait; meanwhile run those that compute, and after them those
 # with a real Spark: a run of their own, since its callbacks have threads as they like. Those of
 # them that take minutes are for make test-spark.
-REAL := tests/broker tests/chaos tests/soak
+REAL := tests/broker tests/chaos tests/soak tests/conformance
 test: .venv/ready ## all tests that this machine can run, skips counted by reason
 	@mkdir -p build; $(PYTEST) $(REAL) > build/real.txt 2>&1 & real=$$!; \
 	$(PYTEST) $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
@@ -52,7 +52,7 @@ versions: .venv/ready #: the fast tests, built native, on every Python found: ma
 	done
 
 SEEDS ?= 20000
-LIVES = nice -n 19 $(PYTEST) -q -p no:logging tests/simulation/test_seeds.py tests/simulation/test_many_members.py
+LIVES = nice -n 19 $(PYTEST) -q -p no:logging tests/simulation/test_seeds.py tests/simulation/test_many_members.py tests/simulation/test_workloads.py
 simulate: .venv/ready #: many lives by lot, on two cores: make simulate SEEDS=100000
 	@half=$$(( $(SEEDS) / 2 )); \
 	PROKURIST_SEEDS=1-$$half $(LIVES) & first=$$!; \
@@ -68,6 +68,11 @@ PROTOCOL ?= both
 chaos-groups: MINUTES = 20
 chaos-groups: .venv/ready #: groups in trouble, by seed: make chaos-groups MINUTES=20 SEED=1 PROTOCOL=both
 	@$(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED) --protocol $(PROTOCOL)
+
+COUNT ?= 200
+conformance: .venv/ready ## the model beside real brokers, by seed: make conformance SEED=1 COUNT=200
+	@$(PYTEST) -q tests/conformance
+	@$(PY) -m tests.conformance --seed $(SEED) --count $(COUNT)
 
 ROUNDS ?= 10
 kill-spark: .venv/ready #: a Spark whose parts are killed, by seed: make kill-spark ROUNDS=10 SEED=1

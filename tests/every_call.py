@@ -12,7 +12,7 @@ UNKNOWN: Final = TopicPartition("orders", 1)
 
 WaitingCall = Callable[[KafkaConsumer, Any], object]
 
-WITH_DEADLINE: Final[dict[str, WaitingCall]] = {
+ANSWERED: Final[dict[str, WaitingCall]] = {
     "commit_sync": lambda c, t: c.commit_sync({TP: OffsetAndMetadata(7)}, t),
     "committed": lambda c, t: c.committed(TP, t),
     "position": lambda c, t: c.position(UNKNOWN, t),
@@ -22,6 +22,9 @@ WITH_DEADLINE: Final[dict[str, WaitingCall]] = {
     "partitions_for": lambda c, t: c.partitions_for("elsewhere", t),
     "list_topics": lambda c, t: c.list_topics(t),
 }
+"""They end with one answer, and raise TimeoutException at their deadline."""
+
+WITH_DEADLINE: Final = ANSWERED | {"wait_until_ready": lambda c, t: c.wait_until_ready(t)}
 """They raise TimeoutException at their deadline."""
 
 WAITING: Final = WITH_DEADLINE | {"poll": lambda c, t: c.poll(t)}

@@ -148,7 +148,8 @@ class ConsumerKeys(ConnectionKeys):
         Key(
             octets(1),
             "Most fetched data held at once, raw and decoded together; one batch of each "
-            "partition may exceed it.",
+            "partition may exceed it. While more than half of it is held, only partitions "
+            "of which nothing is held are fetched.",
             ours=True,
         ),
     ] = 67_108_864

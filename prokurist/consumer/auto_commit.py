@@ -19,16 +19,11 @@ from collections.abc import Collection
 
 from prokurist.consumer.calling import LAST_TURN, Caller
 from prokurist.consumer.interceptors import Interceptors
-from prokurist.errors import (
-    KafkaException,
-    TimeoutException,
-    UnknownTopicIdException,
-    UnknownTopicOrPartitionException,
-)
+from prokurist.errors import KafkaException, TimeoutException
 from prokurist.events.application_events import AutoCommit
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
-from prokurist.events.membership import Enrolment, Role
+from prokurist.events.membership import Enrolment, Identity, Role
 from prokurist.events.subscription import Subscription
 from prokurist.events.tellings import AUTO_COMMIT_FAILED, LAST_COMMIT_FAILED
 from prokurist.types import TopicPartition
@@ -79,8 +74,9 @@ class AutoCommitter:
         self.tell()
         # In a round of a classic group a commit is refused; what stays ours is committed
         # when the interval is over again.
-        if not self._under_way and self._enrolment.identity.role is not Role.REBALANCING:
-            self._commit()
+        identity = self._enrolment.identity
+        if not self._under_way and identity.role is not Role.REBALANCING:
+            self._commit(identity)
 
     def until(self, deadline: Deadline) -> Deadline:
         """How long a poll may wait before it comes back to `when_due`."""
@@ -91,7 +87,15 @@ class AutoCommitter:
         """Commit the positions of what is about to be given up, and wait for nothing."""
         if self.is_on:
             self._restart()
-            self._commit()
+            self._commit(self._enrolment.identity.at_departure)
+
+    def before_rebalance(self) -> None:
+        """Commit the present positions before others are added, and wait for nothing.
+
+        Where the process dies soon afterwards, no more is read twice than since then.
+        """
+        self._restart()
+        self._commit(self._enrolment.identity)
 
     def last_of(self, partitions: Collection[TopicPartition]) -> AutoCommit | None:
         """What to commit of partitions that the group gets back; it is not posted.
@@ -119,15 +123,14 @@ class AutoCommitter:
                 if committed:
                     self._interceptors.on_commit(committed)
 
-    def close(self, deadline: Deadline, *, last: bool) -> KafkaException | None:
+    def close(self, deadline: Deadline, *, last: bool) -> None:
         """Commit for the last time, and end what is under way, by the deadline.
+
+        Whatever becomes of that is logged, and never raised: the user has asked for no commit.
 
         Args:
             deadline: How long that may take; one that has come leaves it one turn.
             last: Whether the positions that there are now are committed.
-
-        Returns:
-            What the last commit was refused with; one that is late is logged.
         """
         last_call = self._commit_last(deadline) if last and self.is_on else None
         for call in self._under_way if last else ():
@@ -135,11 +138,12 @@ class AutoCommitter:
         for call in self._under_way:
             self._caller.withdraw(call, KafkaException("the consumer was closed first"))
         self.tell()
-        return None if last_call is None else self._told_of_last(last_call, deadline)
+        if last_call is not None:
+            self._tell_of_last(last_call, deadline)
 
     def _commit_last(self, deadline: Deadline) -> Call | None:
         offsets, topics = self._subscription.returned(unasked=True)
-        identity = self._enrolment.identity.of_the_last_generation
+        identity = self._enrolment.identity.at_departure
         if not offsets:
             return None
         if identity.role is Role.OUTSIDE:
@@ -157,7 +161,7 @@ class AutoCommitter:
     def _unsaved(self, outcome: str, error: object) -> None:
         self._caller.trace.tell(LAST_COMMIT_FAILED, outcome=outcome, error=error)
 
-    def _told_of_last(self, call: Call, deadline: Deadline) -> KafkaException | None:
+    def _tell_of_last(self, call: Call, deadline: Deadline) -> None:
         now = self._caller.now()
         self._caller.wait_for_end(
             call, Deadline(now + LAST_TURN) if deadline.expired(now) else deadline
@@ -167,15 +171,11 @@ class AutoCommitter:
             self._interceptors.on_commit(call.result())
         except TimeoutException as late:
             self._unsaved("before the last offsets were known to be committed", late)
-        except (UnknownTopicOrPartitionException, UnknownTopicIdException) as gone:
-            self._unsaved("without committing the last offsets", gone)
         except KafkaException as error:
-            return error
-        return None
+            self._unsaved("without committing the last offsets", error)
 
-    def _commit(self) -> None:
+    def _commit(self, identity: Identity) -> None:
         offsets, topics = self._subscription.returned(unasked=True)
-        identity = self._enrolment.identity.of_the_last_generation
         # Whom the group does not count has nothing: it would refuse the commit.
         if offsets and identity.role is not Role.OUTSIDE:
             call = self._caller.call("auto-commit", None, partitions=tuple(offsets))

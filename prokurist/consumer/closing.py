@@ -17,7 +17,7 @@ from prokurist.consumer.commits import Commits
 from prokurist.consumer.counters import CLOSED
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import KafkaException
-from prokurist.events.application_events import Close
+from prokurist.events.application_events import Close, CloseBegins
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.tellings import (
@@ -80,6 +80,7 @@ class Closing:
         # Commits that nobody answers must not take the time that the end itself needs.
         reserved = min(MOST_RESERVED, budget * SHARE_RESERVED)
         commits_end = Deadline(call.deadline.at - reserved)
+        self._begin(commits_end)
         self._phase(
             "last commit", lambda: self.auto.close(self._by(commits_end), last=last_commit)
         )
@@ -103,6 +104,13 @@ class Closing:
         CLOSED.add(self.caller.counters)
         self.caller.trace.tell(CLIENT_CLOSED, seconds=self.caller.now() - call.began)
         self._raise()
+
+    def _begin(self, commits_end: Deadline) -> None:
+        """Have nothing that is under way wait for what comes later than the commits may."""
+        try:
+            self.caller.post(CloseBegins(Call("close", self.caller.now(), commits_end)))
+        except KafkaException:
+            return  # The thread has ended by itself: nothing is under way.
 
     def _phase(self, name: str, work: Callable[[], Exception | None]) -> bool:
         """Run a phase, and remember what it raises or returns, and how long it took.

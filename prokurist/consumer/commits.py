@@ -26,8 +26,8 @@ from prokurist.errors import (
 from prokurist.events.application_events import Commit, CommitOnce
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
-from prokurist.events.membership import Enrolment
-from prokurist.events.subscription import Returned
+from prokurist.events.membership import Enrolment, Identity
+from prokurist.events.subscription import Returned, Subscription
 from prokurist.events.tellings import ASYNC_COMMIT_FAILED, COMMIT_CALLBACK_RAISED_AGAIN
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
@@ -46,6 +46,7 @@ class Commits:
         auto: The automatic ones, which are told of where callbacks run.
         interceptors: Are told of what was committed.
         enrolment: In whose name it is committed.
+        subscription: Knows whether the consumer is leaving its group.
     """
 
     def __init__(
@@ -54,11 +55,13 @@ class Commits:
         auto: AutoCommitter,
         interceptors: Interceptors,
         enrolment: Enrolment,
+        subscription: Subscription,
     ) -> None:
         self._caller = caller
         self._auto = auto
         self._interceptors = interceptors
         self._enrolment = enrolment
+        self._subscription = subscription
         self._line: deque[tuple[Call, Offsets, CommitCallback | None]] = deque()
 
     def sync(self, returned: Returned, timeout: float | timedelta | None) -> None:
@@ -74,7 +77,7 @@ class Commits:
         raised: Exception | None = None
         try:
             if offsets:
-                self._caller.post(Commit(call, offsets, self._enrolment.identity, topics))
+                self._caller.post(Commit(call, offsets, self._identity, topics))
             try:
                 in_time = self._wait(call.deadline)
             except WakeupException:
@@ -106,7 +109,7 @@ class Commits:
                     )
                 )
             elif offsets:
-                self._caller.post(CommitOnce(call, offsets, self._enrolment.identity, topics))
+                self._caller.post(CommitOnce(call, offsets, self._identity, topics))
             else:
                 call.finish()
         except BaseException:
@@ -114,6 +117,16 @@ class Commits:
             self._caller.abandon(call)
             raise
         return call
+
+    @property
+    def _identity(self) -> Identity:
+        """Who commits now.
+
+        Inside `close` and `unsubscribe`, that is in `on_partitions_revoked`, nothing can be
+        committed after the next poll: it goes out also while the group rebalances.
+        """
+        identity = self._enrolment.identity
+        return identity.at_departure if self._subscription.is_leaving else identity
 
     def run_callbacks(self, before: Call | None = None) -> None:
         """Run the callbacks whose turn it is, up to that of one call.

@@ -28,6 +28,7 @@ from prokurist.consumer.health import Health, MembershipHealth, age
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.listeners import Listeners
 from prokurist.consumer.lookups import Lookups
+from prokurist.consumer.monkey_patches import refuse_patched
 from prokurist.consumer.obstacles import GroupPlace, Obstacles
 from prokurist.consumer.open_clients import OPEN
 from prokurist.consumer.ranges import Ranges
@@ -72,6 +73,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
     Raises:
         ConfigException: A key is unknown, a value breaks its rule, or two
             contradict each other.
+        IllegalStateException: gevent or eventlet has patched threads, sockets or `select`.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
         **keywords: "Unpack[ConsumerKeywords]",
     ) -> None:
         self._machinery: Machinery | None = None
+        refuse_patched()
         settings = ConsumerConfig(config, **keywords)
         clock = MonotonicClock()
         machinery = system_machinery(settings, clock)
@@ -140,7 +143,9 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
             self._enrolment,
             interval if config.enable_auto_commit else None,
         )
-        self._commits = Commits(self._caller, self._auto, self._interceptors, self._enrolment)
+        self._commits = Commits(
+            self._caller, self._auto, self._interceptors, self._enrolment, self._subscription
+        )
         self._listeners = Listeners(
             self._caller, self._background, self._auto, self._subscription
         )
@@ -363,4 +368,5 @@ def place_of(machinery: Machinery) -> GroupPlace | None:
     group = machinery.group
     if group is None:
         return None
-    return GroupPlace(group.membership.standing, group.coordinator.name)
+    epoch = machinery.enrolment.identity.epoch
+    return GroupPlace(group.membership.standing, epoch, group.coordinator.name)

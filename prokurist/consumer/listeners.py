@@ -125,6 +125,9 @@ class Listeners:
     def _answer(self, step: Step) -> object:
         if step.kind is StepKind.POSITIONS:
             return self._auto.last_of(step.partitions)
+        if step.kind is StepKind.COMMIT:
+            self._auto.before_rebalance()
+            return None
         if step.work is not None:
             return self._inside(step.kind.value, step.work)
         partitions = step.partitions

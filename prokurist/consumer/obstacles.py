@@ -24,10 +24,12 @@ class GroupPlace:
 
     Attributes:
         state: Where the member stands.
+        epoch: The generation, or the member's epoch; −1 while it is in none.
         coordinator: The group's coordinator, where it is known.
     """
 
     state: MembershipState
+    epoch: int
     coordinator: str | None
 
 
@@ -59,6 +61,12 @@ class Obstacles:
         self._place = place
         self._silence = longest + PATIENCE
         self._now = now
+
+    @property
+    def epoch(self) -> int | None:
+        """The member's epoch in its group; None for a client without a group."""
+        place = self._place()
+        return None if place is None else place.epoch
 
     def look(self) -> WhyEmpty:
         """What keeps records from being returned now; `NOTHING_NEW` where nothing does."""

@@ -270,7 +270,7 @@ class Polling:
         try:
             if self._subscription.ask_missing():
                 self._caller.post(LookUpPositions(call))
-            if self._buffer.take_ask(waits=result is None):
+            if self._buffer.take_ask():
                 self._caller.post(Prefetch(call))
         except KafkaException:
             # The thread has ended: the next poll says so, and what there is is returned.

@@ -35,6 +35,7 @@ WAITS_FOR: Final = {
     EmptyCause.NO_ANSWER: "the answer of a broker",
     EmptyCause.TOPIC_MISSING: "a topic that does not exist",
     EmptyCause.JOINING: "the group to give partitions",
+    EmptyCause.NOTHING_ASSIGNED: "the group to give partitions",
     EmptyCause.REBALANCING: "the end of a rebalance",
     EmptyCause.NO_POSITION: "positions",
     EmptyCause.NO_LEADER: "the leaders of partitions",
@@ -106,11 +107,20 @@ class ReadyWait:
         self._call = call
         self._waits: list[Wait] = []
         self._last: tuple[WhyEmpty, float] | None = None
+        # The epoch in which a topic was missing: the group gives its partitions in a later one.
+        self._missing_in: int | None = None
 
     def look(self, now: float) -> bool | None:
         """True when nothing is in the way any more; None while something is."""
         found = self._obstacles.look()
-        if found.cause in READY:
+        if found.cause is EmptyCause.TOPIC_MISSING:
+            self._missing_in = self._obstacles.epoch
+        given_later = (
+            found.cause is EmptyCause.NOTHING_ASSIGNED
+            and self._missing_in is not None
+            and self._missing_in == self._obstacles.epoch
+        )
+        if found.cause in READY and not given_later:
             return True
         if self._last is not None and self._last[0].cause is found.cause:
             self._last = (found, self._last[1])

@@ -221,6 +221,13 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
+class CloseBegins:
+    """The consumer closes: commits that are under way end by the call's deadline."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
 class Withdraw:
     """The caller has left before his deadline: stop working for him."""
 
@@ -237,7 +244,7 @@ class Close:
 CommitEvent: TypeAlias = Commit | CommitOnce | AutoCommit | LookUpCommitted
 """Wishes about what the group has committed."""
 
-MembershipEvent: TypeAlias = Polled | StepDone | Rejoin | Leave
+MembershipEvent: TypeAlias = Polled | StepDone | Rejoin | Leave | CloseBegins
 """Wishes about our place in the group."""
 
 GroupEvent: TypeAlias = CommitEvent | MembershipEvent

@@ -31,6 +31,7 @@ class StepKind(Enum):
     """What the application thread is needed for."""
 
     POSITIONS = "say how far partitions have come that will be revoked"
+    COMMIT = "commit how far partitions have come that stay"
     REVOKED = "on_partitions_revoked"
     LOST = "on_partitions_lost"
     ASSIGNED = "on_partitions_assigned"

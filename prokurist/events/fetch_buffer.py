@@ -11,8 +11,9 @@ thread takes out what it returns.
   chunks is gone, since a chunk is a view of the whole frame, and what decoding
   adds. The network thread compares that with `fetch.buffer.max.bytes`.
 - A poll on what is buffered wakes nobody. Where the network thread has stopped
-  fetching it has said here what it waits for: that there is room again, or that
-  anybody polls at all. The first poll for which that holds is told to ask, once.
+  fetching it has said here what it waits for: that there is room again, that nothing is
+  held of one more partition, or that anybody polls at all. The first poll for which that
+  holds is told to ask, once.
 """
 
 import math
@@ -135,7 +136,8 @@ class FetchBuffer(Generic[Reader]):
         self._lines: dict[TopicPartition, deque[Entry[Reader]]] = {}
         self._held = 0
         self._polled_at = -math.inf
-        self._starving = False
+        self._emptied = 0
+        self._emptied_then = 0
         self._ask_below: int | None = None
         self._ask = True
 
@@ -151,15 +153,17 @@ class FetchBuffer(Generic[Reader]):
                         self._held += entry.held.size
                     entry.held.users += 1
 
-    def rest(self, *, below: int | None, idle: bool) -> None:
+    def rest(self, *, below: int | None, idle: bool, emptied: int = 0) -> None:
         """Nothing more is fetched until somebody asks.
 
         Args:
-            below: Ask when no more than this is held; None for never.
+            below: Ask when no more than this is held, or when all of one more partition
+                has been returned; None for never.
             idle: Ask at the next poll: nobody has polled for a while.
+            emptied: How many partitions had been emptied when it was looked at last.
         """
         with self._lock:
-            self._ask_below = below
+            self._ask_below, self._emptied_then = below, emptied
             self._ask = self._ask or idle
 
     def partitions(self) -> frozenset[TopicPartition]:
@@ -178,9 +182,9 @@ class FetchBuffer(Generic[Reader]):
         return self._polled_at
 
     @property
-    def starving(self) -> bool:
-        """Whether the poll that waits can return nothing of what is held."""
-        return self._starving
+    def emptied(self) -> int:
+        """How often the last entry of a partition has been returned."""
+        return self._emptied
 
     # --- the application thread ------------------------------------------------------
 
@@ -193,17 +197,12 @@ class FetchBuffer(Generic[Reader]):
         with self._lock:
             self._ask = True
 
-    def take_ask(self, *, waits: bool) -> bool:
-        """Whether this poll has to ask for more; it is told so once.
-
-        Args:
-            waits: Whether it has found nothing to return, and is going to wait.
-        """
+    def take_ask(self) -> bool:
+        """Whether this poll has to ask for more; it is told so once."""
         with self._lock:
-            self._starving = waits and bool(self._lines)
             due = self._ask or (
                 self._ask_below is not None
-                and (self._held <= self._ask_below or self._starving)
+                and (self._held <= self._ask_below or self._emptied != self._emptied_then)
             )
             if due:
                 self._ask, self._ask_below = False, None
@@ -226,6 +225,7 @@ class FetchBuffer(Generic[Reader]):
             del self._lines[entry.partition]
             self._leave(line.popleft())
             if not line:
+                self._emptied += 1
                 return None
             self._lines[entry.partition] = line
             return line[0]

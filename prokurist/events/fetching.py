@@ -12,6 +12,7 @@ record behind, in an iteration: commits go that far.
 from dataclasses import dataclass
 from enum import Enum
 
+from prokurist.config import OffsetReset
 from prokurist.events.assignment import Assignment
 from prokurist.events.partition_state import Handed, PartitionState, Position, Standing
 from prokurist.types import TopicPartition
@@ -42,15 +43,30 @@ class Use(Enum):
 
 
 class Fetching(Assignment):
-    """See the module."""
+    """See the module.
+
+    Args:
+        policy: `auto.offset.reset`.
+    """
+
+    def __init__(self, policy: OffsetReset) -> None:
+        super().__init__(policy)
+        self._wishes: dict[TopicPartition, Wish] = {}
 
     # --- the network thread ----------------------------------------------------------
 
     def fetchable(self) -> list[Wish]:
-        """What may be fetched, in the order of the assignment."""
+        """What may be fetched, in the order of the assignment.
+
+        A wish that is the same as before is the same object.
+        """
         with self._lock:
+            if len(self._wishes) > len(self._partitions):
+                self._wishes = {
+                    tp: wish for tp, wish in self._wishes.items() if tp in self._partitions
+                }
             return [
-                Wish(tp, state.ticket, state.position, state.stop)
+                self._wish(tp, state, state.position)
                 for tp, state in self._partitions.items()
                 if state.fetchable and state.position is not None
             ]
@@ -190,6 +206,17 @@ class Fetching(Assignment):
                 state.need_reset(self._policy_of(state))
 
     # --- inside: the lock is held ----------------------------------------------------
+
+    def _wish(self, tp: TopicPartition, state: PartitionState, position: Position) -> Wish:
+        wish = self._wishes.get(tp)
+        if (
+            wish is None
+            or wish.position is not position
+            or wish.ticket != state.ticket
+            or wish.stop != state.stop
+        ):
+            wish = self._wishes[tp] = Wish(tp, state.ticket, position, state.stop)
+        return wish
 
     def _awaited(self, wish: Wish) -> PartitionState | None:
         """The state that a wish was made in, if it is the same yet."""

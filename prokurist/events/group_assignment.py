@@ -119,6 +119,12 @@ class GroupAssignment(Assignment):
             self._give_up(self._partitions.values())
             return self._told()
 
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the user wants nothing of the group any more, and has not left it yet."""
+        with self._lock:
+            return self._leaving
+
     def hears(self, partitions: Iterable[TopicPartition]) -> None:
         """The user is about to hear that these are his."""
         with self._lock:

@@ -44,6 +44,8 @@ class Identity:
         by_epoch: Whether `epoch` is a member epoch (KIP-848).
         incarnation: Ours, and told nobody: it grows whenever what was owned may be
             another's, so two identities with the same one own what they owned before.
+        departing: Whether it is about to leave: what it commits now it cannot commit after
+            the next poll, since there is none.
     """
 
     role: Role = Role.ALONE
@@ -52,6 +54,7 @@ class Identity:
     instance_id: str | None = None
     by_epoch: bool = False
     incarnation: int = 0
+    departing: bool = False
 
     @property
     def is_counted(self) -> bool:
@@ -59,12 +62,13 @@ class Identity:
         return self.role in (Role.MEMBER, Role.REBALANCING)
 
     @property
-    def of_the_last_generation(self) -> "Identity":
-        """Who it was before the round that is under way, which may end without it.
+    def at_departure(self) -> "Identity":
+        """The same for what is committed last, in the generation before a round under way.
 
-        Until everybody has joined, the coordinator goes by the last generation yet.
+        Until every member has joined, the coordinator takes commits of that generation.
         """
-        return replace(self, role=Role.MEMBER) if self.role is Role.REBALANCING else self
+        role = Role.MEMBER if self.role is Role.REBALANCING else self.role
+        return replace(self, role=role, departing=True)
 
 
 NOBODY: Final = Identity()

@@ -11,6 +11,7 @@ Thread: any; nothing here changes.
 from functools import partial
 from typing import Final
 
+from prokurist.events.outage_tellings import OUTAGES
 from prokurist.events.trace import Kind, Level, Side
 
 EVERY: Final = 60.0
@@ -159,60 +160,6 @@ METADATA_FAILED: Final = _metadata(
     Level.DEBUG,
     "the cluster could not be asked about: {error}",
     "A broker did not say what the cluster looks like; others are asked.",
-)
-BOOTSTRAP_FAILED: Final = _metadata(
-    "bootstrap_failed",
-    Level.WARNING,
-    "no broker of bootstrap.servers={servers} can be reached, and trying goes on: {error}. "
-    "Check the addresses; `prokurist doctor -b {servers}` takes each step to them by itself",
-    "The client knows no broker: each address of `bootstrap.servers` was tried and failed. "
-    "Nothing is read or committed until one of them answers.",
-    story="servers",
-)
-BOOTSTRAP_SUCCEEDED: Final = _metadata(
-    "bootstrap_succeeded",
-    Level.WARNING,
-    "a broker of bootstrap.servers={servers} answers, after {seconds:.0f} s",
-    "The end of `bootstrap_failed`, as loud as its beginning.",
-    story="servers",
-    ends=BOOTSTRAP_FAILED,
-)
-CLUSTER_UNREACHABLE: Final = _metadata(
-    "cluster_unreachable",
-    Level.WARNING,
-    "no broker of the cluster has answered for {seconds:.0f} s, and trying goes on: {error}",
-    "All brokers that the client knows, and the addresses of `bootstrap.servers`, were tried "
-    "and failed. Nothing is read or committed until one of them answers.",
-    also=("cluster",),
-    story="cluster",
-    patience=5.0,
-)
-CLUSTER_REACHED: Final = _metadata(
-    "cluster_reached",
-    Level.WARNING,
-    "the cluster answers, after {seconds:.0f} s",
-    "The end of `cluster_unreachable`, as loud as its beginning.",
-    also=("cluster",),
-    story="cluster",
-    ends=CLUSTER_UNREACHABLE,
-)
-TOPIC_MISSING: Final = _metadata(
-    "topic_missing",
-    Level.WARNING,
-    "topic {topic} does not exist, and nothing is read of it until it does: check its name, or "
-    "create it",
-    "A topic that is subscribed to or assigned was deleted, or was never created. It is asked "
-    "for again and again, and read as soon as it exists.",
-    story="topic",
-    patience=1.0,
-)
-TOPIC_FOUND: Final = _metadata(
-    "topic_found",
-    Level.WARNING,
-    "topic {topic} exists, after {seconds:.0f} s",
-    "The end of `topic_missing`, as loud as its beginning.",
-    story="topic",
-    ends=TOPIC_MISSING,
 )
 LEADERS_MOVED: Final = _metadata(
     "leaders_moved",
@@ -450,5 +397,8 @@ LAG_UNKNOWN: Final = _fetch(
     "A lag was asked for and could not be found out; asking again is all there is to do.",
 )
 
-STATES: Final = tuple(each for each in tuple(globals().values()) if isinstance(each, Kind))
+STATES: Final = (
+    *(each for each in tuple(globals().values()) if isinstance(each, Kind)),
+    *OUTAGES,
+)
 """All of them, in the order of the table."""

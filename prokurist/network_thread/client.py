@@ -13,9 +13,10 @@ from typing import TypeVar
 
 from prokurist.errors import DisconnectException, KafkaException, NetworkException
 from prokurist.events.call import Call
+from prokurist.events.outage_tellings import CONNECTION_ACCEPTED, CONNECTION_REFUSED
 from prokurist.events.reachability import Reachability
 from prokurist.events.trace import UNREAD, Trace
-from prokurist.network_thread.connection import Connection
+from prokurist.network_thread.connection import Connection, leave, same_address
 from prokurist.network_thread.connection_state import ConnectionState
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.features import Features
@@ -30,6 +31,7 @@ from prokurist.network_thread.io.resolver import HostLookups, Lookup
 from prokurist.network_thread.operation import Promise
 from prokurist.network_thread.requests import (
     ANOTHER_AFTER,
+    STAND_INS,
     Answer,
     Expected,
     Lane,
@@ -79,7 +81,7 @@ class NetworkClient:
         trace: Trace = UNREAD,
     ) -> None:
         self.trace: Trace = trace
-        self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = ignore
+        self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = lambda *_: None
         self.features: Features = Features()
         self.counters: TrafficCounters = TrafficCounters()
         self.reachability: Reachability = Reachability()
@@ -129,16 +131,19 @@ class NetworkClient:
             The answer to come, or why there is none. Forsaking it takes an
             unwritten request back and abandons a written one.
         """
-        unsent = Unsent(request, call, effect=effect, patience=patience, anybody=anybody)
+        unsent = Unsent(
+            request, call, effect=effect, patience=patience, anybody=anybody, lane=lane
+        )
         if self._closed is not None:
             # An operation that close has failed may well try again before its end.
             unsent.promise.break_(self._closed)
             return unsent.promise
         former = self._connections.get((node.id, lane))
-        connection = self._at(node, lane)
+        own = self._at(node, lane)
+        connection = self._carrier(own)
         self._pressing[connection] = None
         connection.submit(unsent)
-        leave(former, connection)
+        leave(former, own)
         return unsent.promise
 
     def prepare(self, node: Node, lane: Lane, expected: Expected) -> None:
@@ -169,6 +174,30 @@ class NetworkClient:
                 del self._connections[number, its_lane]
                 each.is_to(node)
                 return each
+        return None
+
+    def _carrier(self, own: Connection) -> Connection:
+        """The connection that carries the requests of one: itself, unless it is refused."""
+        if not own.has_stand_in:
+            return own
+        other = self._stand_in(own)
+        if own.state is not ConnectionState.READY:
+            own.try_again()
+        elif other is None or not other.pipeline.carries(own.lane):
+            # Not before: what was sent earlier is answered earlier.
+            own.has_stand_in = False
+            self.trace.tell(CONNECTION_ACCEPTED, node=own.node)
+            return own
+        return other or own
+
+    def _stand_in(self, own: Connection) -> Connection | None:
+        """Another connection to the same broker, which could carry its requests."""
+        for lane in STAND_INS[own.lane]:
+            other = self._connections.get((own.node.id, lane))
+            if other is None or other.state is not ConnectionState.READY:
+                continue
+            if same_address(other.node, own.node):
+                return other
         return None
 
     def _new(self, node: Node, lane: Lane) -> Connection:
@@ -240,6 +269,18 @@ class NetworkClient:
         """See `Owner`."""
         self.reachability.connected()
         self.features.told(answer)
+
+    def take_over(self, connection: Connection, error: KafkaException) -> bool:
+        """See `Owner`."""
+        other = self._stand_in(connection)
+        if other is None:
+            return False
+        connection.has_stand_in = True
+        lanes = {"lane": connection.lane.value, "other": other.lane.value}
+        self.trace.tell(CONNECTION_REFUSED, node=connection.node, error=error, **lanes)
+        self._pressing[other] = None
+        connection.pipeline.hand_over(other.pipeline)
+        return True
 
     def ended(self, connection: Connection) -> None:
         """See `Owner`."""
@@ -331,8 +372,16 @@ class NetworkClient:
 
     def is_ready(self, node: Node, lane: Lane) -> bool:
         """Whether a connection stands on which a request would be written at once."""
-        connection = self._connections.get((node.id, lane))
-        return connection is not None and connection.state is ConnectionState.READY
+        own = self._connections.get((node.id, lane))
+        if own is not None and own.has_stand_in:
+            own = self._stand_in(own)
+        return own is not None and own.state is ConnectionState.READY
+
+    def has_refused(self, node: Node) -> bool:
+        """Whether the last try to connect to a node's address was refused, and none stands."""
+        to_it = [each for each in self._connections.values() if same_address(each.node, node)]
+        stands = any(each.state is ConnectionState.READY for each in to_it)
+        return not stands and any(each.refused for each in to_it)
 
     def next_chance(self, nodes: Iterable[Node]) -> float:
         """When the first of these nodes may be asked again."""
@@ -345,10 +394,16 @@ class NetworkClient:
 
     def _general(self, node: Node) -> Connection | None:
         """The connection to this very address: what befell another says nothing of it."""
-        connection = self._connections.get((node.id, Lane.GENERAL))
-        if connection is not None and same_address(connection.node, node):
-            return connection
-        return None
+        own = self._connections.get((node.id, Lane.GENERAL))
+        if own is None or not same_address(own.node, node):
+            return None
+        return (own.has_stand_in and self._stand_in(own)) or own
+
+    def release(self, node: Node, lane: Lane) -> None:
+        """Close a connection that is not needed for long, unless it is used."""
+        own = self._connections.get((node.id, lane))
+        if own is not None and not own.pipeline.in_flight and not own.pipeline.waiting:
+            own.close(DisconnectException("what it was for is over"))
 
     def forget(self, others_than: Collection[int]) -> None:
         """Have no connection any more to nodes that are gone, unless they are yet to answer.
@@ -397,22 +452,3 @@ def answer(lookup: Lookup, connection: Connection) -> None:
         connection.unresolved(lookup.error)
     else:
         connection.resolved(lookup.addresses)
-
-
-def leave(former: Connection | None, connection: Connection) -> None:
-    """Close the connection whose place another has taken: its broker has moved house.
-
-    What still waits there fails and may come again at once: the new one is in use by then.
-    """
-    if former is not None and former is not connection:
-        moved = f"{former.node} is {connection.node} by now: its address changed"
-        former.close(DisconnectException(moved))
-
-
-def same_address(one: Node, other: Node) -> bool:
-    """Whether a connection to the one is a connection to the other; racks may differ."""
-    return (one.host, one.port) == (other.host, other.port)
-
-
-def ignore(node: Node, lane: Lane, error: KafkaException) -> None:
-    """Nobody has asked to hear of disconnects yet."""

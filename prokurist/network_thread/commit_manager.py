@@ -28,7 +28,6 @@ from prokurist.network_thread.verdicts import (
     OFFSET_FETCH,
     Verdict,
     Verdicts,
-    commit_failed,
 )
 from prokurist.network_thread.wire.committed_offsets import (
     OffsetCommit,
@@ -57,6 +56,11 @@ WORST_FIRST = (
     Verdict.RETRY,
 )
 """Of several verdicts in one answer, the one that decides what comes next."""
+
+
+def as_it_is(error: KafkaException) -> KafkaException:
+    """Raise just what the coordinator said."""
+    return error
 
 
 class CommitManager:
@@ -109,7 +113,8 @@ class CommitManager:
         failures = 0
         while left:
             node = await self._coordinator.known(call)
-            request = self._request(left, identity, topics)
+            stamp = self._stamps.of(identity, left)
+            request = self._request(left, stamp, topics)
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
                 answer = await self._client.send(
@@ -131,7 +136,8 @@ class CommitManager:
                     node,
                     answer.attempt,
                     undone=undone,
-                    renews=partial(self._stamps.may_renew, identity, left),
+                    renews=partial(self._stamps.may_go_on, identity, stamp, left),
+                    refusal=partial(self._stamps.refusal, identity, left),
                 )
                 if verdict is Verdict.REFRESH:
                     self._see_ended(failed, topics)
@@ -144,15 +150,10 @@ class CommitManager:
     def _request(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
-        identity: Identity,
+        stamp: Identity,
         topics: Mapping[str, UUID],
     ) -> OffsetCommit:
-        """An attempt, in the name that it may have by now.
-
-        Raises:
-            KafkaException: It may have none any more.
-        """
-        stamp = self._stamps.of(identity, offsets)
+        """An attempt, with the member id and the epoch of an identity."""
         return OffsetCommit(
             self._group_id,
             tuple(sorted(offsets.items())),
@@ -191,7 +192,7 @@ class CommitManager:
         """Commit offsets in one attempt; whatever comes of it ends the call."""
         self._lookups.part()
         node = await self._coordinator.known(call)
-        request = self._request(offsets, identity, topics)
+        request = self._request(offsets, self._stamps.of(identity, offsets), topics)
         call.wait_begins(f"a connection to {node}", self._timer.now)
         try:
             answer = await self._client.send(
@@ -211,7 +212,9 @@ class CommitManager:
             self._coordinator.forget(node, refusal)
         else:
             self._coordinator.served(node)
-        raise commit_failed(refusal) if verdict is Verdict.RENEW else refusal
+        if verdict is Verdict.RENEW:
+            raise self._stamps.refusal(identity, offsets, refusal)
+        raise refusal
 
     async def committed(
         self,
@@ -308,6 +311,7 @@ class CommitManager:
         attempt: Try | None,
         *,
         renews: Callable[[], bool],
+        refusal: Callable[[KafkaException], KafkaException] = as_it_is,
         undone: bool = True,
     ) -> Verdict:
         """Do what the worst of some codes asks for; it returns if trying again may help.
@@ -319,6 +323,7 @@ class CommitManager:
             node: Who sent them.
             attempt: Which attempt they answered.
             renews: Whether it may go on with a newer epoch.
+            refusal: What to raise where it may not.
             undone: Whether they say that nothing at all was done.
 
         Returns:
@@ -338,7 +343,7 @@ class CommitManager:
         if verdict in (Verdict.FATAL, Verdict.COMMIT_FAILED):
             raise error
         if verdict is Verdict.RENEW and not renews():
-            raise commit_failed(error) if table is not OFFSET_FETCH else error
+            raise refusal(error)
         if verdict is Verdict.REDISCOVER:
             self._coordinator.forget(node, error)
         elif verdict is Verdict.REFRESH:

@@ -46,6 +46,9 @@ from prokurist.types import Node
 
 UNSUPPORTED_VERSION: Final = 35
 
+LONGEST_REFUSAL: Final = 10.0
+"""Seconds between two tries of a connection that is refused while another one stands."""
+
 LOOK_AGAIN: Final = 1.0
 """How soon at the soonest to look again whether a busy connection has become idle."""
 
@@ -60,6 +63,8 @@ class Connection:
         number: Of the present try's socket; -1 where there is none.
         pipeline: What is said on it.
         tried_at: When the last try to connect began.
+        has_stand_in: Whether the broker refuses it while another connection to it stands.
+        refused: Whether the last try ended by a refusal, and not by silence.
     """
 
     def __init__(
@@ -103,6 +108,8 @@ class Connection:
         self._expected: Expected = ()
         self._addresses: deque[SocketAddress] = deque()
         self.tried_at: float = -math.inf
+        self.has_stand_in: bool = False
+        self.refused: bool = False
         self._failures = 0
         self._setup_failures = 0
         self._retry_at = -1.0
@@ -125,6 +132,12 @@ class Connection:
         if self._offered is not None:
             self.pipeline.prepare(expected, self._offered)
         elif self.state is ConnectionState.DOWN and not self.backing_off:
+            self._open()
+
+    def try_again(self) -> None:
+        """Come up in the background, while another connection carries its requests."""
+        pause = min(LONGEST_REFUSAL, 2.0 ** min(self._failures - 1, 10))
+        if self.state is ConnectionState.DOWN and self._timer.now >= self.tried_at + pause:
             self._open()
 
     def is_to(self, node: Node) -> None:
@@ -250,6 +263,7 @@ class Connection:
         self._offered = answer.offered
         self._network.trust(self.number)
         self._cancel_setup()
+        self.refused = False
         self._move(ConnectionState.READY)
         self._counters.opened += 1
         self._tell(CONNECTION_UP)
@@ -309,6 +323,8 @@ class Connection:
         """Down, against our wish; what is wrong with the broker may be told already."""
         stood = self.state is ConnectionState.READY
         since = self.pipeline.unanswered_since if stood else self.tried_at
+        # While its limit runs, a setup has not ended by silence.
+        self.refused = not stood and self._setup is not None
         self._down()
         self._failures += 1
         pause = self._limits.reconnect.pause(self._failures)
@@ -320,6 +336,8 @@ class Connection:
             self._setup_failures += 1
             self._counters.failed += 1
             self._tell(CONNECTION_FAILED, error=error, pause=pause)
+            if self._owner.take_over(self, error):
+                return
             if not told:
                 self._trace.tell(BROKER_UNREACHABLE, node=self.node, error=error)
         self._owner.went_down(self, error, since)
@@ -412,3 +430,18 @@ def as_disconnect(node: Node, error: KafkaException) -> DisconnectException:
     failure = DisconnectException(f"no talking to {node}, the connection was closed: {error}")
     failure.__cause__ = error
     return failure
+
+
+def leave(former: Connection | None, connection: Connection) -> None:
+    """Close the connection whose place another has taken: its broker has moved house.
+
+    What still waits there fails and may come again at once: the new one is in use by then.
+    """
+    if former is not None and former is not connection:
+        moved = f"{former.node} is {connection.node} by now: its address changed"
+        former.close(DisconnectException(moved))
+
+
+def same_address(one: Node, other: Node) -> bool:
+    """Whether a connection to the one is a connection to the other; racks may differ."""
+    return (one.host, one.port) == (other.host, other.port)

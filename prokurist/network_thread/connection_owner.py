@@ -30,6 +30,13 @@ class Owner(Protocol):
         """A broker has said what it speaks."""
         ...
 
+    def take_over(self, connection: "Connection", error: KafkaException) -> bool:
+        """Have another connection to its broker carry its requests, if one stands.
+
+        The broker has refused this one: it came about too late, or not at all.
+        """
+        ...
+
     def ended(self, connection: "Connection") -> None:
         """The try is over, one way or the other: nothing may come of it any more."""
         ...

@@ -5,15 +5,26 @@ waits; a caller's deadline takes him out of the waiting and leaves the look-up t
 the others. It goes on for as long as somebody waits, and no longer: an idle
 client asks nobody anything.
 
+What is asked last, before the client closes, waits for a look-up only where that can come to
+something in time: not when every broker refuses connections, and not when the next attempt
+lies beyond the deadline. A broker that is silent is waited for.
+
 Each time that it turns out to be out of reach is told of, and when it serves again; the
 log makes of that a line a minute (`logs.storms`).
 """
 
+import math
+from functools import partial
 from typing import Final
 
-from prokurist.errors import GroupAuthorizationException, KafkaException
+from prokurist.errors import (
+    DisconnectException,
+    GroupAuthorizationException,
+    KafkaException,
+)
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
+from prokurist.events.clock import Deadline
 from prokurist.events.counters import Stretch
 from prokurist.events.tellings import (
     COORDINATOR_FOUND,
@@ -34,6 +45,31 @@ WAIT = "the group's coordinator"
 
 ITS_LANES: Final = frozenset({Lane.COORDINATOR, Lane.JOIN})
 """What is sent to the coordinator as such; the same broker may lead partitions, too."""
+
+
+class Waiter:
+    """One that waits for the coordinator.
+
+    Attributes:
+        call: Whose ledger tells of it.
+        last: Whether it is asked before the client leaves.
+        found: What it waits for.
+    """
+
+    __slots__ = ("call", "found", "last")
+
+    def __init__(self, call: Call, *, last: bool) -> None:
+        self.call: Call = call
+        self.last: bool = last
+        self.found: Promise[Node] = Promise()
+
+
+def hand_on(shared: Promise[Node], found: Promise[Node]) -> None:
+    """Give one that waits what the search has come to."""
+    if shared.error is not None:
+        found.break_(shared.error)
+    else:
+        found.keep(shared.value)
 
 
 class CoordinatorManager:
@@ -59,7 +95,9 @@ class CoordinatorManager:
         self._node: Node | None = None
         self._search: Operation[Node] | None = None
         self._found: Promise[Node] | None = None
-        self._waiting: list[Call] = []
+        self._waiting: list[Waiter] = []
+        self._next_attempt = -math.inf
+        self._ends_at = math.inf
         self._last_error: KafkaException | None = None
         self._is_troubled = False
         self.unknown: Stretch = Stretch()
@@ -70,24 +108,62 @@ class CoordinatorManager:
         node = self._node
         return None if node is None else str(node)
 
-    async def known(self, call: Call) -> Node:
+    async def known(self, call: Call, *, last: bool = False) -> Node:
         """The coordinator, as soon as there is one.
+
+        Args:
+            call: Who waits.
+            last: Whether it is asked before the client leaves; see the module.
 
         Raises:
             KafkaException: The search met an error that no patience mends, such
-                as missing rights on the group.
+                as missing rights on the group, or it comes too late for what is asked last.
         """
         if self._node is not None:
             return self._node
         if self._last_error is not None:
             call.met(self._last_error)
         call.wait_begins(WAIT, self._timer.now)
-        self._waiting.append(call)
+        waiter = Waiter(call, last=last)
+        self._waiting.append(waiter)
+        shared = self._search_shared()
+        pass_on = partial(hand_on, shared, waiter.found)
+        if shared.is_kept:
+            pass_on()
+        else:
+            shared.add(pass_on)
+            self._give_up_late()
         try:
-            return await self._search_shared()
+            return await waiter.found
         finally:
-            self._waiting.remove(call)
+            self._waiting.remove(waiter)
+            shared.remove(pass_on)
             call.wait_ends(self._timer.now)
+
+    def end_by(self, deadline: Deadline) -> None:
+        """The client closes: whatever is asked, and is not the leave, has ended by then."""
+        self._ends_at = deadline.at
+        self._give_up_late()
+
+    def _give_up_late(self, *, out_of_reach: bool = False) -> None:
+        """End the waits of what is asked last that this search comes too late for.
+
+        Args:
+            out_of_reach: Whether no broker can be reached at all.
+        """
+        for waiter in tuple(self._waiting):
+            if not waiter.last and self._ends_at == math.inf:
+                continue
+            until = waiter.call.deadline.at
+            if not waiter.last:
+                until = min(until, self._ends_at)
+            if out_of_reach or self._next_attempt >= until:
+                waiter.found.break_(
+                    DisconnectException(
+                        f"the coordinator of group {self._group_id} is not known, and cannot "
+                        f"be looked up in time: {self._last_error}"
+                    )
+                )
 
     def _search_shared(self) -> Promise[Node]:
         if self._found is None:
@@ -119,6 +195,7 @@ class CoordinatorManager:
     async def _look_up(self) -> Node:
         failures = 0
         while True:
+            self._next_attempt = -math.inf
             asked = await self._metadata.somebody()
             try:
                 answer = await self._client.send(
@@ -129,6 +206,7 @@ class CoordinatorManager:
             except KafkaException as error:
                 self._met(self._metadata.suspect(asked, error))
             else:
+                self._metadata.answered()
                 response = answer.response
                 if FIND_COORDINATOR.of(response.error) is Verdict.DONE and response.node:
                     return response.node
@@ -136,16 +214,19 @@ class CoordinatorManager:
                 if FIND_COORDINATOR.of(response.error) is Verdict.REFRESH:
                     self._metadata.request_update()
             failures += 1
-            await self._timer.sleep(
-                self._backoff.pause(failures), "coordinator look-up backoff"
-            )
+            pause = self._backoff.pause(failures)
+            self._next_attempt = self._timer.now + pause
+            self._give_up_late(out_of_reach=self._metadata.all_have_refused)
+            if not self._waiting:
+                raise Withdrawn("nothing waits for the coordinator")
+            await self._timer.sleep(pause, "coordinator look-up backoff")
 
     def _met(self, error: KafkaException) -> None:
         """The search goes on; whoever gives up waiting for it can say what it met."""
         self._last_error = error
         self._trouble(error)
-        for call in self._waiting:
-            call.met(error)
+        for waiter in self._waiting:
+            waiter.call.met(error)
 
     def _judged(self, code: int, message: str | None) -> KafkaException:
         """The error to remember.

@@ -11,6 +11,7 @@ from prokurist.events.application_events import (
     Attend,
     AutoCommit,
     Close,
+    CloseBegins,
     Commit,
     CommitOnce,
     DropStale,
@@ -59,6 +60,7 @@ def dispatch(
                 | StepDone()
                 | Rejoin()
                 | Leave()
+                | CloseBegins()
             ):
                 take_group(event)
             case LookUpOffsets(call, moments, read_committed):

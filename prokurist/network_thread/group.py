@@ -9,6 +9,7 @@ from prokurist.config import ConsumerConfig
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import (
     AutoCommit,
+    CloseBegins,
     Commit,
     CommitOnce,
     GroupEvent,
@@ -143,6 +144,8 @@ class Group:
             case Leave(call, how, partitions):
                 self._handover.tell_given_back(partitions)
                 self._calls.start(call, self.membership.leave(call, how))
+            case CloseBegins(call):
+                self.coordinator.end_by(call.deadline)
 
     def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
         """A connection went down: perhaps the coordinator has moved."""

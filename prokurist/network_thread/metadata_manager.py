@@ -187,6 +187,10 @@ class MetadataManager:
             self._interrupted.add(node.id)
             attempt.interrupt(RetriableException(f"{node} is silent; another broker is asked"))
 
+    def answered(self) -> None:
+        """A broker has answered what any broker can answer: an outage is over."""
+        self._outage.ended(self.cluster)
+
     def _candidates(self) -> list[Node]:
         """Whom to ask: brokers that are known, then bootstrap addresses; no suspects."""
         groups = self._groups()
@@ -205,6 +209,14 @@ class MetadataManager:
         if known and self._rebootstrap:
             groups.append(list(self._bootstrap.nodes))
         return groups
+
+    @property
+    def all_have_refused(self) -> bool:
+        """Whether every broker and every bootstrap address refuses connections.
+
+        A broker that is silent has not refused: it may answer yet.
+        """
+        return all(self._client.has_refused(each) for group in self._groups() for each in group)
 
     # --- asking ----------------------------------------------------------------------
 
@@ -322,7 +334,7 @@ class MetadataManager:
         self.last_error = None
         self._suspects.clear()
         self._bootstrap.answered()
-        self._outage.ended(self.cluster)
+        self.answered()
         self._client.forget({*self.cluster.nodes, *(each.id for each in self._bootstrap.nodes)})
         self._look_again(older)
         self._refuse()

@@ -7,7 +7,7 @@ line a minute of what is told here (`logs.storms`).
 from collections.abc import Callable
 
 from prokurist.events.cluster import ABSENT, Cluster
-from prokurist.events.tellings import TOPIC_FOUND, TOPIC_MISSING
+from prokurist.events.outage_tellings import TOPIC_FOUND, TOPIC_MISSING
 from prokurist.events.trace import Trace
 
 

@@ -6,7 +6,7 @@ log makes a line a minute of that (`logs.storms`).
 
 from prokurist.errors import KafkaException
 from prokurist.events.cluster import Cluster
-from prokurist.events.tellings import (
+from prokurist.events.outage_tellings import (
     BOOTSTRAP_FAILED,
     BOOTSTRAP_SUCCEEDED,
     CLUSTER_REACHED,

@@ -30,6 +30,7 @@ from prokurist.network_thread.requests import (
     ANOTHER_AFTER,
     Answer,
     Expected,
+    Lane,
     Limits,
     Sent,
     Unsent,
@@ -293,6 +294,21 @@ class Pipeline:
             each.unsent.promise.break_(error)
         for waiting in unsent:
             waiting.promise.break_(error)
+
+    def carries(self, lane: Lane) -> bool:
+        """Whether a request of a kind of traffic is here, written or not."""
+        return any(sent.unsent.lane is lane for sent in self._sent) or any(
+            unsent.lane is lane for unsent in self._unsent
+        )
+
+    def hand_over(self, other: "Pipeline") -> None:
+        """Have another connection to the same broker carry what has not been written."""
+        unsent, self._unsent = self._unsent, deque()
+        for each in unsent:
+            if each.due is not None:
+                self._timer.cancel(each.due)
+                each.due = None
+            other.submit(each)
 
     @property
     def unanswered_since(self) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from prokurist.errors import KafkaException, LogTruncationException
+from prokurist.events.assignment import Wanted
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
 from prokurist.events.cluster import ABSENT, Cluster
 from prokurist.events.confirmation import truncated
@@ -53,6 +54,16 @@ class Outcomes:
         self._subscription = subscription
         self._background = background
         self._metadata = metadata
+
+    def looks_for(self, wanted: Wanted) -> bool:
+        """Whether a search will settle this position.
+
+        One that began for a topic that was deleted since, or before the position was sought
+        elsewhere, drops its answer.
+        """
+        search = self.searches.get(wanted.partition)
+        asked = None if search is None else search.left.get(wanted.partition)
+        return asked is not None and asked.ticket == wanted.ticket
 
     def wants(self, search: Search, tp: TopicPartition) -> bool:
         """Whether an answer about a partition would be of use."""

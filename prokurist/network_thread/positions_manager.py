@@ -194,7 +194,7 @@ class PositionsManager:
         return [
             wanted
             for wanted in self._subscription.wanted()
-            if wanted.partition not in self._outcomes.searches
+            if not self._outcomes.looks_for(wanted)
         ]
 
     def _new(self, wanted: list[Wanted], *, polled: bool) -> Search:

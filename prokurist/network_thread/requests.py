@@ -50,6 +50,18 @@ class Lane(Enum):
     """JoinGroup and SyncGroup, which wait at the broker for the other members."""
 
 
+STAND_INS: Final = {
+    Lane.GENERAL: (Lane.COORDINATOR, Lane.FETCH, Lane.JOIN),
+    Lane.COORDINATOR: (Lane.GENERAL, Lane.FETCH, Lane.JOIN),
+    Lane.FETCH: (Lane.GENERAL, Lane.COORDINATOR, Lane.JOIN),
+    Lane.JOIN: (Lane.COORDINATOR, Lane.GENERAL, Lane.FETCH),
+}
+"""Which lane's connection carries the requests of a lane that the broker refuses.
+
+The order says where they wait least, and hold others up least.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The configuration that bounds a connection; seconds.
@@ -87,10 +99,21 @@ class Unsent:
         effect: Whether it changes something on the broker.
         patience: How long its answer may take; None for `request.timeout.ms`.
         anybody: Another broker would do as well.
+        lane: Which kind of traffic it is, whichever connection carries it.
         due: When it has waited long enough, where no call's deadline says so.
     """
 
-    __slots__ = ("anybody", "call", "due", "effect", "patience", "promise", "request", "since")
+    __slots__ = (
+        "anybody",
+        "call",
+        "due",
+        "effect",
+        "lane",
+        "patience",
+        "promise",
+        "request",
+        "since",
+    )
 
     def __init__(
         self,
@@ -100,7 +123,9 @@ class Unsent:
         effect: bool,
         patience: float | None = None,
         anybody: bool = False,
+        lane: Lane = Lane.GENERAL,
     ) -> None:
+        self.lane: Lane = lane
         self.request: Any = request
         self.call: Call | None = call
         self.effect: bool = effect

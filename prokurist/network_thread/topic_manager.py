@@ -156,6 +156,7 @@ class TopicManager:
             else:
                 fault = self._metadata.fault_of(answer.response)
                 if fault is None:
+                    self._metadata.answered()
                     return answer
                 self._note(call, answer, fault)
                 self._metadata.suspect(node, fault)

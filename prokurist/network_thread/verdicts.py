@@ -81,8 +81,9 @@ class Verdicts:
 def commit_failed(error: KafkaException) -> CommitFailedException:
     """What a commit ends with that the group refuses because of who has made it."""
     failed = CommitFailedException(
-        f"the group no longer counts this member ({type(error).__name__}: {error}); "
-        f"its partitions are another's by now, and the offsets were not committed"
+        f"Commit rejected: the group does not count this consumer as the member that made the "
+        f"commit ({type(error).__name__}: {error}); its partitions may be another member's by "
+        f"now, and the offsets were not committed"
     )
     failed.__cause__ = error
     return failed
@@ -97,6 +98,7 @@ _RELOADING: Final = (Verdict.RETRY, "the coordinator is right, and reads its log
 _MOVED: Final = (Verdict.REDISCOVER, "another broker coordinates the group by now")
 _ABSENT: Final = (Verdict.REDISCOVER, "nobody coordinates the group just now")
 _STALE: Final = (Verdict.RENEW, "the epoch has moved on, and the next heartbeat tells it")
+_REBALANCED: Final = (Verdict.RENEW, "the generation is over, or about to be")
 
 FIND_COORDINATOR: Final = table(
     "FindCoordinator",
@@ -117,10 +119,10 @@ OFFSET_COMMIT: Final = table(
         16: _MOVED,
         100: (Verdict.REFRESH, "the topic was made anew, or the coordinator lags behind"),
         12: (Verdict.FATAL, "the note is too long, and will be the next time too"),
-        22: (Verdict.COMMIT_FAILED, "the generation is over"),
+        22: _REBALANCED,
         24: (Verdict.FATAL, "no such group"),
         25: (Verdict.COMMIT_FAILED, "the member is not counted any more"),
-        27: (Verdict.FATAL, "classic: the member has to join first, by polling"),
+        27: _REBALANCED,
         28: (Verdict.FATAL, "too large, and will be the next time too"),
         29: (Verdict.FATAL, "no rights on the topic"),
         30: (Verdict.FATAL, "no rights on the group"),

@@ -26,6 +26,7 @@ from prokurist.events.clock import Deadline, MonotonicClock, as_seconds
 from prokurist.spark.clients import Clients
 from prokurist.spark.committer import Committer
 from prokurist.spark.committing import Rules
+from prokurist.spark.inbox import Inbox
 from prokurist.spark.progress import Batch, Query
 from prokurist.spark.serving import MetricsServer
 from prokurist.spark.troubles import Troubles
@@ -152,7 +153,13 @@ class CommitListener(StreamingQueryListener):
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         """A batch is done."""
-        self._hear(lambda inbox: inbox.progressed(Batch.of(event.progress)))
+
+        def progressed(inbox: Inbox) -> None:
+            batch = Batch.done(event.progress)
+            if batch is not None:
+                inbox.progressed(batch)
+
+        self._hear(progressed)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
         """Nothing has come; the logs are looked at all the same."""
@@ -161,7 +168,7 @@ class CommitListener(StreamingQueryListener):
         """A query has ended, in whatever way."""
         self._hear(lambda inbox: inbox.ended(query_of(event, None)))
 
-    def _hear(self, of: Callable[[Any], None]) -> None:
+    def _hear(self, of: "Callable[[Inbox], None]") -> None:
         try:
             of(self._committer.inbox)
         except Exception as error:  # noqa: BLE001 - see the module
@@ -190,21 +197,19 @@ class CommitListener(StreamingQueryListener):
         deadline = Deadline.after(self._clock.now(), timeout)
         for each in self._running() if query is None else [query]:
             over = not each.isActive
-            progress = each.lastProgress
-            if progress is not None:
-                self._committer.flush(
-                    Batch.of(progress), deadline, as_seconds(timeout), over=over
-                )
+            batch = last_batch(each)
+            if batch is not None:
+                self._committer.flush(batch, deadline, as_seconds(timeout), over=over)
 
     def _running(self) -> "list[StreamingQuery]":
         return [] if self.spark is None else list(self.spark.streams.active)
 
     def _look(self) -> tuple[frozenset[str], list[Batch]]:
         running = self._running()
-        last = [each.lastProgress for each in running]
+        last = [last_batch(each) for each in running]
         return (
             frozenset(str(each.runId) for each in running),
-            [Batch.of(progress) for progress in last if progress is not None],
+            [batch for batch in last if batch is not None],
         )
 
     def close(self, timeout: float | timedelta = FLUSH) -> None:
@@ -218,9 +223,7 @@ class CommitListener(StreamingQueryListener):
             return
         OPEN.discard(self)
         self._committer.drain(self._look, deadline)
-        if self.spark is not None:
-            with suppress(Exception):  # A session that has ended knows no listeners.
-                self.spark.streams.removeListener(self)
+        self._leave_session()
         self._committer.close(deadline)
         if self._server is not None:
             self._server.close()
@@ -229,9 +232,23 @@ class CommitListener(StreamingQueryListener):
         """The interpreter ends, and Spark with it."""
         self._committer.drain(self._look, deadline)
         self._committer.close(deadline)
+        # Spark's JVM ends a little later than its callbacks, and would log that they fail.
+        self._leave_session()
+
+    def _leave_session(self) -> None:
+        """Have Spark call this no more; a session that has ended knows no listeners."""
+        if self.spark is not None:
+            with suppress(Exception):
+                self.spark.streams.removeListener(self)
 
     def __repr__(self) -> str:
         return f"CommitListener({self._committer})"
+
+
+def last_batch(query: "StreamingQuery") -> Batch | None:
+    """The last batch that a query has done, as it tells itself; None for none yet."""
+    progress = query.lastProgress
+    return None if progress is None else Batch.done(progress)
 
 
 def query_of(event: Any, name: str | None) -> Query:

@@ -103,7 +103,13 @@ OPTIONS: Final = (
         "`error`, `earliest` or `latest`: what of partitions that the JSON does not name, or "
         "for which the group has committed nothing.",
     ),
-    Option("endingOffsets", BATCH, "`latest`", "Where a batch ends: `latest`, JSON, a time."),
+    Option(
+        "endingOffsets",
+        BATCH,
+        "`latest`",
+        "Where a batch ends: `latest`, JSON, a time. Spark asks once for each `load()`, so a "
+        "frame's `latest` is fixed at its first action: load again to see new records.",
+    ),
     Option("endingTimestamp", BATCH, "", "The same as a time; it is preferred."),
     Option("endingOffsetsByTimestamp", BATCH, "", "The same with a time for each partition."),
     Option(

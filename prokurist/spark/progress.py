@@ -10,7 +10,7 @@ it is known by the form of its offsets, which no other source of Spark's has.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -85,6 +85,23 @@ class Batch:
             ended_at(progress["timestamp"], seconds),
             tuple((each["description"] or "", str(each["endOffset"])) for each in sources),
         )
+
+    @classmethod
+    def done(cls, progress: Mapping[str, Any]) -> "Batch | None":
+        """Read the last batch that is done out of a progress, which may be of an idle trigger.
+
+        Spark gives an idle trigger the number of the batch that will come next. Where it
+        stands is where the batch before that one ended. When that was over is not known.
+
+        Returns:
+            None where no batch is done yet.
+        """
+        batch = cls.of(progress)
+        if batch.rows or "addBatch" in progress["durationMs"]:
+            return batch
+        if any(each.get("startOffset") != each["endOffset"] for each in progress["sources"]):
+            return batch
+        return replace(batch, number=batch.number - 1, ended=None) if batch.number else None
 
     def ends(self) -> dict[TopicPartition, int]:
         """For each partition of Kafka's the offset after the last record that is done.

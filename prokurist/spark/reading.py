@@ -109,9 +109,10 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
                     f"left"
                 ) from error
             following = _after_loss(error, wanted)
-            log.warning("records of %s are gone, and are passed over: %s", wanted, error)
             # What this client knew may have been an older log: what is there is read now.
             start, cut_at = (wanted.end if following == cut_at else following), following
+            rest = f"goes on at offset {start}" if start < wanted.end else "ends here"
+            log.warning("records of %s may be gone, and reading %s: %s", wanted, rest, error)
         else:
             return
 

@@ -275,7 +275,10 @@ class Stream:
                 f"failOnDataLoss to false to read what is left",
                 losses=losses,
             )
-        log.warning("records are gone, and are passed over: %s", "; ".join(told))
+        log.warning(
+            "records may be gone, and the stream goes on with what its logs have now: %s",
+            "; ".join(told),
+        )
 
     def _made_anew(self) -> list[str]:
         """Topics that are others than at the last look, as far as their ids tell."""

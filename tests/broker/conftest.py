@@ -11,6 +11,8 @@ import confluent_kafka
 import pytest
 
 from prokurist import KafkaConsumer
+from prokurist.consumer.counters import Counted
+from prokurist.consumer.open_clients import OpenClients
 from prokurist.events.clock import Clock, Deadline, MonotonicClock
 from prokurist.testing.kafka import (
     DEFAULT_VERSION,
@@ -24,6 +26,7 @@ from prokurist.testing.kafka.jars import cached_jars, find_maven
 from prokurist.testing.kafka.java import find_java
 from prokurist.testing.kafka.ladder import ask_docker
 from tests.every_call import ready
+from tests.oracles.watching import Watch
 
 HERE: Final = Path(__file__).parent
 AT_THE_LATEST: Final = 240
@@ -41,6 +44,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for each in items:
         if each.path.parent == HERE and each.get_closest_marker("timeout") is None:
             each.add_marker(pytest.mark.timeout(AT_THE_LATEST))
+
+
+@pytest.fixture(autouse=True)
+def thrift_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No client of a test asks without a pause, whatever befalls its brokers."""
+    watch = Watch()
+    add, remove = OpenClients.add, OpenClients.remove
+
+    def added(self: OpenClients, client: Counted) -> str:
+        watch.opened(client)
+        return add(self, client)
+
+    def removed(self: OpenClients, client: Counted) -> None:
+        watch.closed(client)
+        remove(self, client)
+
+    monkeypatch.setattr(OpenClients, "add", added)
+    monkeypatch.setattr(OpenClients, "remove", removed)
+    yield
+    watch.end()
+    assert not watch.wrongs, "\n".join(watch.wrongs)
 
 
 @pytest.fixture

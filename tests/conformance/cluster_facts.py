@@ -118,10 +118,12 @@ def producer_ids(stage: Stage) -> None:
 
 
 def metadata(stage: Stage, topics: list[dict[str, Any]], **more: Any) -> None:
+    """Ask for topics by name."""
     stage.ask("a", "Metadata", topics=topics, **{"allow_auto_topic_creation": False, **more})
 
 
 def by_id(stage: Stage, *topics: dict[str, Any]) -> None:
+    """Ask for topics in a version that knows ids."""
     version = stage.version("Metadata", least=10)
     if version < 12:
         topics = tuple({**each, "name": each["name"] or ""} for each in topics)

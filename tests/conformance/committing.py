@@ -1,7 +1,7 @@
 """Scenarios of OffsetCommit and OffsetFetch outside of a membership."""
 
-from typing import Any
 import uuid
+from typing import Any
 
 from tests.conformance.sides import Topic
 from tests.conformance.stage import Stage
@@ -137,7 +137,6 @@ def several_groups(stage: Stage) -> None:
     ]
     stage.ask("a", "OffsetFetch", version, groups=asked[:2])
     stage.ask("a", "OffsetFetch", version, groups=asked)
-    stage.ask("a", "OffsetFetch", version, groups=[])
 
 
 def groups_deleted(stage: Stage) -> None:

@@ -1,6 +1,6 @@
 """A real Kafka of each version and the model beside it, shared by all scenarios."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -27,7 +27,6 @@ OF_VERSION: Final[dict[str, dict[str, object]]] = {
     },
     "3.9.2": {"group.coordinator.rebalance.protocols": "classic,consumer"},
 }
-Pairs = Callable[[str, int], Pair]
 
 
 def settings(version: str) -> GroupSettings:
@@ -57,20 +56,20 @@ def paired(stack: ExitStack, version: str, nodes: int) -> Pair:
     return Pair(RealSide(kafka), ModelSide(model))
 
 
+@pytest.fixture(scope="session", params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    """The version of Kafka to hold the model against."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
-def pairs() -> Iterator[Pairs]:
-    """Pairs by version and number of nodes; each is started when it is first asked for."""
-    made: dict[tuple[str, int], Pair] = {}
+def pair(version: str) -> Iterator[Pair]:
+    """A real Kafka of that version and a model, one node each."""
     with ExitStack() as stack:
-
-        def pair(version: str, nodes: int) -> Pair:
-            if (version, nodes) not in made:
-                try:
-                    made[version, nodes] = paired(stack, version, nodes)
-                except KafkaUnavailable as error:
-                    if is_required():
-                        raise
-                    pytest.skip(error.reason)
-            return made[version, nodes]
-
-        yield pair
+        try:
+            made = paired(stack, version, 1)
+        except KafkaUnavailable as error:
+            if is_required():
+                raise
+            pytest.skip(error.reason)
+        yield made

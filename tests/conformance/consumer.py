@@ -6,6 +6,7 @@ from typing import Any
 from tests.broker import group_scripts
 from tests.conformance.classic import scene
 from tests.conformance.stage import Stage
+from tests.unit.testing.cluster import patterns
 
 
 def consumer_refusals(stage: Stage) -> None:
@@ -80,90 +81,77 @@ def consumer_full_heartbeats(stage: Stage) -> None:
         group.hb("m", epoch)
 
 
-PATTERNS = [
-    "a.*",
-    "[",
-    "(",
-    "a{2}",
-    "(?=a)",
-    "(?!a)",
-    "(?<=a)b",
-    r"(a)\1",
-    "a++",
-    "a*+",
-    "(?>a)",
-    "a{1001}",
-    "a{1000}",
-    "(?P<n>a)",
-    "(?<n>a)",
-    "(?P=n)",
-    r"\Qa.b\E",
-    r"\p{Ll}+",
-    r"\pL",
-    r"\p{Greek}",
-    r"\p{Nonsense}",
-    "[[:alpha:]]+",
-    "[[:nonsense:]]+",
-    r"a\z",
-    r"a\Z",
-    r"\Aa",
-    "(?i)a",
-    "(?s:a)",
-    "(?x)a",
-    "(?u)a",
-    "(?#comment)a",
-    "(?(1)a|b)",
-    r"\d\w\s\D\W\S\b\B",
-    r"\h",
-    r"\R",
-    r"\x{41}",
-    r"\x41",
-    r"\u0041",
-    r"\N{DIGIT ONE}",
-    r"\G",
-    r"\K",
-    r"\07",
-    r"\C",
-    "a**",
-    "*a",
-    "a|*",
-    "a{,2}",
-    "a{2,1}",
-    "[b-a]",
-    "[]a]",
-    "[^]a]",
-    "[a",
-    "a)",
-    "\\",
-    "a{",
-    "x{2}{3}",
-    "(?:",
-    "(?z)a",
-    "(?-i)a",
-    "(?i-s:a)",
-    "[a-\\d]",
-    "[\\Qa\\E]",
-    "(a{100}){100}",
-    "((a{100}){10}){2}",
-    "^a$",
-    "(^a|b$)",
-    r"\e",
-    r"\a\f\t\n\r\v",
-    r"\_",
-    r"\-",
-    r"\é",
-    "[a&&b]",
-    "[[a]b]",
-    "(?P<n>a)(?P<n>b)",
-    "(?P<1n>a)",
-    "a??b*?c+?d{1,2}?",
-]
-"""Regular expressions of which a broker, which uses RE2J, takes some."""
-
-
 def consumer_patterns(stage: Stage) -> None:
     """Which regular expressions a subscription may have."""
     group = scene(stage)
-    for pattern in PATTERNS:
+    for pattern in [*patterns.TAKEN, *patterns.REFUSED]:
         group.hb("m", 0, subscribed_topic_names=None, subscribed_topic_regex=pattern)
         group.hb("m", -1)
+
+
+def consumer_pattern_matches(stage: Stage) -> None:
+    """Which topics a pattern matches."""
+    if stage.version("ConsumerGroupHeartbeat") < 1:
+        return
+    names = [
+        f"{stage.name}-{each}" for each in ("a", "B", "a1", "a.b", "_x_", "zz", "a-a", "Q")
+    ]
+    topics = {each: stage.made(each).id for each in names}
+    always = stage.topic()
+    topics[always.name] = always.id
+    for number, pattern in enumerate(MATCHING):
+        asked: dict[str, Any] = {
+            "group_id": f"{stage.name}-{number}",
+            "member_id": "m",
+            "rebalance_timeout": timedelta(seconds=60),
+            "topic_partitions": [],
+            "subscribed_topic_regex": f"(?:{stage.name}-(?:{pattern}))|{always.name}",
+            "subscribed_topic_names": None,
+        }
+        epoch, given = 0, None
+        while not given:
+            body = stage.quietly("m", "ConsumerGroupHeartbeat", 1, **asked, member_epoch=epoch)
+            assert body.error_code == 0, (pattern, body)
+            epoch = body.member_epoch
+            given = body.assignment and body.assignment.topic_partitions
+        ids = {each.topic_id for each in given}
+        matched = sorted(name for name, each in topics.items() if each in ids)
+        stage.look(pattern, matched)
+
+
+MATCHING = [
+    "a",
+    "(?i)A",
+    "(?i:b)|q",
+    "[[:upper:]]",
+    "[^[:alpha:]].*",
+    r"\pL",
+    r"\p{Ll}{2}",
+    r"\PL*",
+    r"\Qa.b\E",
+    "a.b",
+    r"a\.b",
+    "a[.-].",
+    r"\w+",
+    r"[\w.]+",
+    "z{2}",
+    "z{3}",
+    "(a|B)1?",
+    r"a\b.*",
+    r"a\B.*",
+    r"\x61",
+    r"\141",
+    "[a-b-c]+",
+    "[^^]",
+    "(?U)a.*",
+    "(?P<n>a)(?P<m>1)",
+    "a$",
+    r"a\z",
+    "|a",
+    r"\p{Latin}",
+    r"[^\p{Latin}]+\pL[[:punct:]]",
+    "(?i)[b]",
+    "(?i)[^b]",
+    "(?i)a|(?-i:B)",
+]
+"""Regular expressions in which RE2J and others could differ."""

@@ -41,7 +41,7 @@ NODES: Final = frozenset(
         "preferred_read_replica",
     }
 )
-"""Fields that name brokers: the nodes of a real Kafka count from 0, those of the model from 1."""
+"""Fields that name brokers, whose ids begin at 0 in a real Kafka and at 1 in the model."""
 
 GIVEN_IDS: Final = {"member_id": "member", "leader": "member", "session_id": "session"}
 """Fields with ids that a broker makes up, and what to call them."""
@@ -60,6 +60,7 @@ UNORDERED: Final = frozenset(
         ("Metadata", "brokers"),
         ("Metadata", "isr_nodes"),
         ("ListGroups", "groups"),
+        ("ConsumerGroupDescribe", "groups"),
         ("DescribeGroups", "groups"),
         ("DeleteGroups", "results"),
         ("DescribeCluster", "brokers"),

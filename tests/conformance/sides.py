@@ -71,7 +71,7 @@ class Side(ABC):
 
     @abstractmethod
     def delete_records(self, name: str, partition: int, before: int) -> None:
-        """Delete records below an offset."""
+        """Delete records below an offset; all for -1."""
 
     @abstractmethod
     def move_leader(self, name: str, partition: int, node: int) -> None:
@@ -388,7 +388,8 @@ class ModelSide(Side):
 
     def delete_records(self, name: str, partition: int, before: int) -> None:
         """Through the controls."""
-        self._broker.delete_records(TopicPartition(name, partition), before)
+        tp = TopicPartition(name, partition)
+        self._broker.delete_records(tp, self._broker.offsets(tp)[1] if before < 0 else before)
 
     def move_leader(self, name: str, partition: int, node: int) -> None:
         """Through the controls."""

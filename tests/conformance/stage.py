@@ -112,6 +112,10 @@ class Stage:
         self._record("answered", 0, "", {}, came)
         return {who: self.read(who) for who in came}
 
+    def look(self, what: str, seen: Any) -> None:
+        """Compare something that is no answer."""
+        self._record("seen", 0, "", {"what": what}, seen)
+
     def quietly(self, who: str, api: ApiName, version: int, **values: Any) -> Any:
         """Ask without comparing the answer."""
         return self._talker(who).ask(who, api, version, **values)

@@ -8,6 +8,7 @@ from prokurist.events.call import Call
 from tests.simulation.calls_by_lot import User
 from tests.simulation.faults_by_lot import LOGS, Faults
 from tests.simulation.rest import check_at_rest
+from tests.simulation.slow_brokers import let_brokers_lag
 from tests.simulation.witness import MARK, SHARED, Watched, Witness
 from tests.simulation.world import Member, World
 
@@ -39,6 +40,7 @@ class ByLot:
                 for n in range(brokers)
             }
         self.world = World(brokers, {MARK: SHARED + 100, LOGS: 3}, seed, hosts)
+        let_brokers_lag(self.world, seed)
         self.witness = Witness(self.world)
         self.hasty = False
         self.raw = [self._client() for _ in range(self.lot.choice((1, 1, 1, 2)))]

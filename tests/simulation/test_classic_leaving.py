@@ -7,7 +7,7 @@ import pytest
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import Leave
 from prokurist.network_thread.membership.classic_state import ClassicState
-from prokurist.types import GroupMembershipOperation
+from prokurist.types import GroupMembershipOperation, OffsetAndMetadata, TopicPartition
 from tests.simulation.classic_members import (
     Heard,
     asked,
@@ -95,6 +95,91 @@ def test_what_a_cooperative_member_has_read_is_committed_in_a_round_too(way: str
     world.clock.sleep(0.1)
     assert world.control.committed("g")[tp].offset == 7
     settle(world, one)
+
+
+@pytest.mark.parametrize("way", ["close", "unsubscribe"])
+def test_a_commit_in_revoked_at_the_end_goes_out_in_a_round_too(way: str) -> None:
+    """B65, B159: there is no next poll to commit after, and the coordinator takes it."""
+    world = World()
+    (one,) = joined(
+        world, partition_assignment_strategy="cooperative-sticky", enable_auto_commit=False
+    )
+    other = consumer_in(
+        world,
+        "other",
+        partition_assignment_strategy="cooperative-sticky",
+        enable_auto_commit=False,
+    )
+
+    class Committing(Heard):
+        def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
+            other.commit_sync({tp: OffsetAndMetadata(7) for tp in partitions})
+            super().on_partitions_revoked(partitions)
+
+    heard = Committing()
+    other.subscribe("orders", heard)
+    settle(world, one, other)
+    (*mine,) = other.assignment()
+    other.enforce_rebalance()
+    other.poll(0.05)
+    assert member_of(other).state is ClassicState.JOINING
+    getattr(other, way)()
+    assert heard.what()[-1] == "revoked"
+    assert {world.control.committed("g")[tp].offset for tp in mine} == {7}
+    settle(world, one)
+
+
+@pytest.mark.parametrize("listener", [False, True], ids=["automatic", "in revoked"])
+def test_the_last_commit_follows_the_member_into_a_new_generation(*, listener: bool) -> None:
+    """B178: the round has ended for the coordinator, and this member does not know it yet."""
+    world = World()
+    one, other = (
+        consumer_in(
+            world,
+            name,
+            partition_assignment_strategy="cooperative-sticky",
+            enable_auto_commit=not listener,
+        )
+        for name in ("one", "other")
+    )
+    one.subscribe("orders")
+
+    class Committing(Heard):
+        def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
+            if listener:
+                other.commit_sync({tp: OffsetAndMetadata(7) for tp in partitions})
+
+    other.subscribe("orders", Committing())
+    settle(world, one, other)
+    tp = min(other.assignment())
+    world.control.append(tp, *[b"v"] * 7)
+    other.seek(tp, 7)
+    one.close()
+    with world.control.answer_late("SyncGroup", 0.5):
+        live(world, other, until=lambda: member_of(other).state is ClassicState.SYNCING)
+        world.clock.sleep(0.1)
+        world.control.forget_requests()
+        began = world.clock.time
+        other.close()
+    assert world.clock.time - began < 2.0
+    assert world.control.committed("g")[tp].offset == 7
+    tried = [each.body.generation_id_or_member_epoch for each in asked(world, "OffsetCommit")]
+    assert tried[0] < tried[-1]
+
+
+def test_a_last_commit_that_is_refused_in_the_present_generation_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B178: a warning, at once, and no exception: there is no newer one to wait for."""
+    world = World()
+    (one,) = joined(world)
+    one.seek(TopicPartition("orders", 0), 7)
+    world.control.fail("OffsetCommit", 22, times=None)
+    began = world.clock.time
+    one.close()
+    assert world.clock.time - began < 0.1
+    assert "closed without committing the last offsets" in caplog.text
+    assert "another's" not in caplog.text
 
 
 def test_no_automatic_commit_is_refused_because_of_a_round(

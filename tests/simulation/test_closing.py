@@ -8,6 +8,7 @@ import pytest
 from prokurist import errors
 from prokurist.network_thread.thread import Life
 from prokurist.types import OffsetAndMetadata
+from tests.simulation.joining import Notes
 from tests.simulation.reading import holding, reader, written
 from tests.simulation.returning import TP, commits, committed, offsets_of, reading, returns
 from tests.simulation.world import World
@@ -81,14 +82,73 @@ def test_all_brokers_dead_and_something_to_commit() -> None:
     assert world.members[0].thread.life is Life.ENDED
 
 
-def test_a_refused_last_commit_is_raised_and_all_is_closed() -> None:
-    """CONTRACT §5: wrapped, with the refusal as its cause."""
+@pytest.mark.parametrize("auto", [True, False], ids=["auto-commit", "leave alone"])
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_where_every_broker_refuses_close_ends_as_soon_as_that_is_known(
+    protocol: str, *, auto: bool
+) -> None:
+    """B181: within a few back-offs of the default 30 s, and without an exception."""
+    world = World(nodes=3)
+    consumer = world.consumer(fetches=False, group_protocol=protocol, enable_auto_commit=auto)
+    consumer.subscribe(TP.topic)
+    while not consumer.assignment():
+        consumer.poll(0.1)
+    consumer.poll(1.0)
+    for node in (1, 2, 3):
+        world.control.kill(node)
+    began = world.clock.time
+    consumer.close()
+    assert world.clock.time - began < 5.0
+    assert world.members[0].thread.life is Life.ENDED
+
+
+def test_a_broker_that_is_silent_among_others_that_refuse_is_waited_for() -> None:
+    """B180, B181: it may answer yet; once it does, the last offsets are committed."""
+    world = World(nodes=2)
+    consumer = reading(world)
+    consumer.committed(TP)
+    coordinator = world.control.coordinator("g")
+    assert coordinator is not None
+    world.control.kill(3 - coordinator)
+    frozen = world.control.freeze(coordinator)
+    world.at(world.clock.time + 4.0, frozen.undo)
+    began = world.clock.time
+    consumer.close(8.0)
+    assert 4.0 <= world.clock.time - began < 5.0
+    assert committed(world) == 3
+
+
+@pytest.mark.parametrize("what", ["auto", "async"])
+def test_a_look_up_that_comes_too_late_is_not_waited_for(what: str) -> None:
+    """B181: its next attempt lies 30 s away, and the budget is 8 s."""
+    world = World()
+    world.control.fail("FindCoordinator", 15, times=None)
+    consumer = reading(
+        world,
+        enable_auto_commit=what == "auto",
+        retry_backoff_ms=30_000,
+        retry_backoff_max_ms=30_000,
+    )
+    told: list[object] = []
+    if what == "async":
+        consumer.commit_async(None, lambda _, error: told.append(type(error)))
+    world.clock.sleep(0.5)
+    began = world.clock.time
+    consumer.close(8.0)
+    assert world.clock.time - began < 0.1
+    assert told == [errors.RetriableCommitFailedException] * (what == "async")
+
+
+@pytest.mark.parametrize("code", [12, 22, 25, 29, 30])
+def test_a_refused_last_commit_is_logged_and_all_is_closed(
+    code: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B178: whatever the reason, since the user has asked for no commit."""
     world = World()
     consumer = reading(world)
-    world.control.fail("OffsetCommit", 12, times=1)
-    with pytest.raises(errors.KafkaException, match="OffsetMetadataTooLarge") as caught:
-        consumer.close()
-    assert type(caught.value.__cause__) is errors.OffsetMetadataTooLarge
+    world.control.fail("OffsetCommit", code, times=1)
+    consumer.close()
+    assert "closed without committing the last offsets" in caplog.text
     assert world.members[0].thread.life is Life.ENDED
     assert not world.members[0].network.open
 
@@ -99,8 +159,8 @@ def test_a_close_that_raises_keeps_no_records() -> None:
     consumer = reader(world, max_poll_records=1, group_id="g", enable_auto_commit=True)
     assert len(list(consumer.poll(1.0))) == 1
     assert holding(world)
-    world.control.fail("OffsetCommit", 12, times=1)
-    with pytest.raises(errors.KafkaException, match="OffsetMetadataTooLarge"):
+    consumer.commit_async(None, lambda *_: 1 / 0)
+    with pytest.raises(errors.KafkaException, match="ZeroDivisionError"):
         consumer.close()
     assert not holding(world)
 
@@ -171,11 +231,11 @@ def test_an_interrupt_ends_the_waiting_and_is_raised_at_the_end(auto: str) -> No
 def test_an_interrupt_outranks_an_earlier_failure(caplog: pytest.LogCaptureFixture) -> None:
     """B187: the failure is logged."""
     world = World()
-    consumer = reading(world)
-    consumer.committed(TP)
-    world.control.fail("OffsetCommit", 12, times=1)
+    consumer = world.consumer()
+    consumer.subscribe(TP.topic, Notes(revoked=lambda _: 1 / 0))
+    while not consumer.assignment():
+        consumer.poll(0.1)
     consumer.commit_async({TP: OffsetAndMetadata(1)}, lambda *_: interrupt())
-    world.control.fail("OffsetCommit", 12, times=1)
     with pytest.raises(KeyboardInterrupt):
         consumer.close()
     assert "interrupted while closing" in caplog.text

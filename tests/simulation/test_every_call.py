@@ -11,7 +11,7 @@ from prokurist import errors
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.call import Call
 from prokurist.network_thread.thread import Life
-from tests.every_call import ALL, TP, WAITING, WITH_DEADLINE, WITH_TIMEOUT, ready
+from tests.every_call import ALL, ANSWERED, TP, WAITING, WITH_DEADLINE, WITH_TIMEOUT, ready
 from tests.simulation.world import World
 
 each_with_deadline = pytest.mark.parametrize("name", WITH_DEADLINE)
@@ -131,7 +131,7 @@ def test_a_wakeup_that_came_before_ends_the_next_wait_once(name: str) -> None:
         WAITING[name](consumer, 5)
 
 
-@each_with_deadline
+@pytest.mark.parametrize("name", ANSWERED)
 def test_a_result_that_is_there_is_kept_and_the_wakeup_waits(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +148,7 @@ def test_a_result_that_is_there_is_kept_and_the_wakeup_waits(
 
         with monkeypatch.context() as patch:
             patch.setattr(Call, "finish", finish_and_wake)
-            WITH_DEADLINE[name](consumer, 5)
+            ANSWERED[name](consumer, 5)
         received = world.cluster.journal.received
         with pytest.raises(errors.WakeupException, match="before this call"):
             consumer.poll(5)

@@ -266,6 +266,37 @@ def test_memory_is_bounded() -> None:
         assert holding(world) == 0
 
 
+def test_a_backlog_does_not_starve_a_quiet_partition() -> None:
+    """B97: one of which nothing is held is fetched while the buffer is more than half full."""
+    world = written(400, 0, size=1000)
+    with reader(
+        world,
+        A,
+        B,
+        max_poll_records=1,
+        fetch_buffer_max_bytes=60_000,
+        max_partition_fetch_bytes=30_000,
+    ) as consumer:
+        consumer.poll(1.0)
+        late, most, asked = list[float](), 0, len(fetches(world))
+        for _ in range(100):
+            if holding(world) > 45_000:
+                world.control.append(B, b"x")
+                began, seen = world.clock.time, False
+                while not seen:
+                    seen = B in offsets(consumer.poll(1.0))
+                    world.clock.sleep(0.05)
+                late.append(world.clock.time - began)
+            offsets(consumer.poll(1.0))
+            world.clock.sleep(0.05)
+            most = max(most, holding(world))
+        assert len(late) > 5
+        assert max(late) < 0.5
+        assert most <= 60_000
+        seconds = 0.05 * 100 + sum(late)
+        assert len(fetches(world)) - asked < 15 * seconds
+
+
 def test_what_is_paused_does_not_starve_the_others() -> None:
     """A full buffer of which nothing may be returned stops nobody."""
     world = written(100, 30, size=1000)

@@ -12,6 +12,7 @@ import pytest
 
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import DisconnectException
+from prokurist.network_thread.connection import Connection
 from prokurist.network_thread.requests import Lane
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.asking import Asked, down, node, ready
@@ -150,3 +151,49 @@ def test_only_the_coordinators_own_connections_tell_that_it_is_gone(lane: Lane) 
             world.clock.sleep(0.1)
         gone = coordinator.name is None
         assert gone == (lane in {Lane.COORDINATOR, Lane.JOIN})
+
+
+def test_the_join_lane_ends_with_its_round() -> None:
+    """B217: brokers may count connections, and a member that is in needs none for joining."""
+    world = World()
+    with world.consumer() as consumer:
+        consumer.subscribe("orders")
+        consumer.wait_until_ready(10.0)
+        client = world.members[-1].machinery.client
+        assert client.is_ready(node(world), Lane.COORDINATOR)
+        assert not client.is_ready(node(world), Lane.JOIN)
+
+
+@pytest.mark.parametrize("lane", [Lane.FETCH, Lane.COORDINATOR, Lane.JOIN])
+def test_a_refused_lane_goes_over_one_that_stands(
+    lane: Lane, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B217: nothing fails, records come, and a connection that is accepted later is used."""
+    world = World()
+    refusing = [True]
+    connect = Connection.connected
+
+    def refuse(self: Connection) -> None:
+        if refusing[0] and self.lane is lane:
+            self.lost(DisconnectException("the broker closed the connection"))
+        else:
+            connect(self)
+
+    monkeypatch.setattr(Connection, "connected", refuse)
+    world.control.append(TP, b"x")
+    with world.consumer(auto_offset_reset="earliest") as consumer:
+        consumer.subscribe("orders")
+        consumer.wait_until_ready(10.0)
+        assert [each.value for each in consumer.poll(2.0)] == [b"x"]
+        consumer.commit_sync(timeout=2.0)
+        assert consumer.health().unreachable_for is None
+        for _ in range(15):
+            consumer.poll(1.0)
+        told = [each.event for each in caplog.records]  # type: ignore[attr-defined]
+        # The lane for joining is not tried again before the next round.
+        assert told == ([] if lane is Lane.JOIN else ["connection_refused"])
+        refusing[0] = False
+        for _ in range(15):
+            consumer.poll(1.0)
+        client = world.members[-1].machinery.client
+        assert lane is Lane.JOIN or not client._connections[1, lane].has_stand_in

@@ -384,3 +384,16 @@ def refresh(world: World) -> None:
     """Have the client learn what there is by now."""
     world.members[0].machinery.metadata.request_update()
     world.members[0].network.wake()
+
+
+def test_a_look_up_that_is_under_way_when_its_topic_is_created_again() -> None:
+    """B196: its answer is dropped, and the new topic's position is looked up, and read."""
+    world = old()
+    world.control.set_epoch(A, 4)
+    with reader(world, "by hand", auto_offset_reset="latest") as consumer:
+        assert read(consumer) == []
+        make_anew(world, 3)
+        consumer.seek_to_end(A)
+        assert read(consumer) == []
+        write(world, 1)
+        assert read(consumer) == [3]

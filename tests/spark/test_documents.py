@@ -38,6 +38,7 @@ def test_it_runs(
         for option in ("checkpointLocation", "path"):
             text = text.replace(f'("{option}", "{path}")', f'("{option}", "{tmp_path / path}")')
     text = text.replace('parquet("orders")', f'parquet("{tmp_path / "orders"}")')
+    text = text.replace("spark.stop()", "")  # The session is that of all tests.
     before = set(OPEN)
     try:
         with contextlib.chdir(tmp_path):

@@ -8,16 +8,16 @@ Thread: the network thread alone.
   application thread.
 - What is held and what is promised together stay within `fetch.buffer.max.bytes`: each
   has one half of it, and the brokers share the second. When more than the first half
-  is held, nothing more is fetched until half of that is free again. Only where a poll
-  can return nothing of what is held (it is paused) are the other partitions asked for
-  all the same, one batch at a time.
+  is held, nothing more is fetched until half of that is free again; but for partitions
+  of which nothing is held, which the backlog of others would starve. They share what
+  room there is, and get one batch at a time where there is none.
 - Who has not polled for a while is not fetched for, and the next poll asks
   (`Prefetch`): a client that is left alone is idle.
 - A poll that waits is woken by every answer, an empty or failed one too.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -32,6 +32,7 @@ from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.counters import FetchCounters
 from prokurist.network_thread.fetch.answers import Judge, Outcome
 from prokurist.network_thread.fetch.attending import Attending
+from prokurist.network_thread.fetch.plan import FetchPlan, Part
 from prokurist.network_thread.fetch.session import Asked, Terms
 from prokurist.network_thread.fetch.sources import Replicas, Source, Troubles, leadership
 from prokurist.network_thread.metadata_manager import MetadataManager
@@ -48,6 +49,10 @@ ATTENTION: Final = 5.0
 
 ONE_BATCH: Final = 1
 """Bytes to ask for, for the smallest answer: brokers send one whole batch at least."""
+
+WAIT_BESIDE_BACKLOG: Final = 0.1
+"""Seconds at most that a broker may wait for records of partitions without any, while the
+others are not asked for: meanwhile half of what is held of these may be returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,8 @@ class FetchManager:
             client.trace,
             read_committed=limits.terms.read_committed,
         )
+        self._plan = FetchPlan(metadata, subscription, self._replicas, self._troubles)
+        self._generation = -1
         self._sources: dict[int, Source] = {}
         self._served: dict[TopicPartition, int] = {}
         self.counters: FetchCounters = FetchCounters()
@@ -142,10 +149,13 @@ class FetchManager:
     # --- what is asked of whom -------------------------------------------------------
 
     def _look(self) -> None:
-        assigned = self._subscription.assigned()
-        self._replicas.keep(assigned)
-        self._troubles.keep(assigned)
-        self._served = {tp: at for tp, at in self._served.items() if tp in assigned}
+        generation = self._subscription.generation
+        if generation != self._generation:
+            self._generation = generation
+            assigned = self._subscription.assigned()
+            self._replicas.keep(assigned)
+            self._troubles.keep(assigned)
+            self._served = {tp: at for tp, at in self._served.items() if tp in assigned}
         self._buffer.purge(lambda tp, ticket: self._subscription.use_of(tp, ticket) is Use.DROP)
         if not self._is_polled:
             self._buffer.rest(below=None, idle=True)
@@ -153,17 +163,19 @@ class FetchManager:
             # will not ask, so its wish is looked for here.
             self._stirred = self._is_polled
             return
-        full, starving = False, self._buffer.starving
-        by_source = self._by_source()
-        for node, wishes in by_source.items():
-            source = self._sources.setdefault(node.id, Source(node))
-            source.node = node
-            if source.operation is None and not self._begin(source, wishes, len(by_source)):
+        full, emptied = False, self._buffer.emptied
+        parts = self._plan.parts()
+        for part in parts:
+            source = self._sources.get(part.node.id)
+            if source is None:
+                source = self._sources[part.node.id] = Source(part.node)
+            source.node = part.node
+            if source.operation is None and not self._begin(source, part, len(parts)):
                 full = True
-        self._buffer.rest(below=self._low_water if full else None, idle=False)
-        changed = self._buffer.starving != starving or self._buffer.held <= self._low_water
+        self._buffer.rest(below=self._low_water if full else None, idle=False, emptied=emptied)
+        changed = self._buffer.emptied != emptied or self._buffer.held <= self._low_water
         if full and changed:
-            self._stirred = True  # The same: a poll has made room meanwhile, or waits.
+            self._stirred = True  # The same: a poll has made room meanwhile.
 
     @property
     def _is_polled(self) -> bool:
@@ -171,55 +183,51 @@ class FetchManager:
         waits = self._background.awaiting is not None
         return waits or self._timer.now - self._buffer.polled_at < ATTENTION
 
-    def _by_source(self) -> dict[Node, list[Wish]]:
-        """What may be fetched, by the broker to fetch it from; the longest unserved first."""
-        cluster = self._metadata.cluster
-        wishes = self._subscription.fetchable()
-        wishes.sort(key=lambda wish: self._served.get(wish.partition, 0))
-        by_source: dict[Node, list[Wish]] = {}
-        for wish in wishes:
-            tp = wish.partition
-            led = leadership(cluster, tp)
-            if self._troubles.waits(tp, led):
-                continue
-            node = self._replicas.source_of(tp, cluster)
-            if node is not None:
-                by_source.setdefault(node, []).append(wish)
-            else:
-                # At each back-off, until metadata name a leader: also where they do not
-                # know the partition at all.
-                self._troubles.meet(tp, led)
-                self._metadata.request_update()
-        return by_source
-
     @property
     def _low_water(self) -> int:
         return self._limits.buffer // 4
 
-    def _begin(self, source: Source, wishes: list[Wish], brokers: int) -> bool:
-        """Send a fetch, if there is room for its answer: whether there was."""
-        half = self._limits.buffer // 2
-        most = min(self._limits.answer, len(wishes) * self._limits.partition, half // brokers)
-        is_full = self._buffer.held > half
+    def _begin(self, source: Source, part: Part, brokers: int) -> bool:
+        """Send a fetch of what there is room for: whether that is everything."""
+        terms, wishes = self._limits.terms, part.wishes
+        room = self._limits.buffer // 2
+        held = self._buffer.held
+        is_full = held > room
         if is_full:
-            if not self._buffer.starving:
-                return False
-            held = self._buffer.partitions()
-            wishes = [wish for wish in wishes if wish.partition not in held]
-            most = ONE_BATCH
-        if wishes:
-            self._send(source, wishes, max(ONE_BATCH, most))
+            holding = self._buffer.partitions()
+            wishes = [wish for wish in wishes if wish.partition not in holding]
+            part.changed = None
+            room = self._limits.buffer - held
+            terms = replace(terms, max_wait=min(terms.max_wait, WAIT_BESIDE_BACKLOG))
+        most = min(self._limits.answer, len(wishes) * self._limits.partition, room // brokers)
+        most = max(ONE_BATCH, most)
+        if part.changed is not None and source.session.is_kept:
+            self._send(source, self._changes(source, part, terms, most))
+        elif wishes:
+            self._send(source, self._everything(source, wishes, terms, most))
+        if not is_full:
+            part.taken()
         return not is_full
 
-    def _send(self, source: Source, wishes: list[Wish], most: int) -> None:
+    def _changes(self, source: Source, part: Part, terms: Terms, most: int) -> Fetch:
+        """A fetch of what was asked for last, but for some positions that have moved on."""
+        wishes = [part.wishes[place] for place in sorted(part.changed or ())]
+        if wishes:
+            self._subscription.fetched_as(self._ids(wish.partition.topic for wish in wishes))
+        changed = [Asked(wish, self._question(wish)) for wish in wishes]
+        return source.session.request_changes(changed, terms, most)
+
+    def _everything(
+        self, source: Source, wishes: list[Wish], terms: Terms, most: int
+    ) -> Fetch:
+        """A fetch of these partitions and no others, the longest unserved first."""
         ids = self._ids(wish.partition.topic for wish in wishes)
         self._subscription.fetched_as(ids)
-        request = source.session.request(
-            [Asked(wish, self._question(wish)) for wish in wishes],
-            ids,
-            self._limits.terms,
-            most,
-        )
+        wishes = sorted(wishes, key=lambda wish: self._served.get(wish.partition, 0))
+        asked = [Asked(wish, self._question(wish)) for wish in wishes]
+        return source.session.request(asked, ids, terms, most)
+
+    def _send(self, source: Source, request: Fetch) -> None:
 
         def ended(_nothing: None, error: KafkaException | None) -> None:
             source.operation = None
@@ -249,15 +257,14 @@ class FetchManager:
 
     async def _fetch(self, source: Source, request: Fetch) -> None:
         began = self._timer.now
-        terms = self._limits.terms
         self.attending.sent(source.node, connected=self._is_connected(source))
-        overdue = OverdueAnswer(self._metadata, self._timer, source.node, wait=terms.max_wait)
+        overdue = OverdueAnswer(self._metadata, self._timer, source.node, wait=request.max_wait)
         try:
             answer = await self._client.send(
                 source.node,
                 request,
                 lane=Lane.FETCH,
-                patience=terms.max_wait + self._limits.request,
+                patience=request.max_wait + self._limits.request,
             )
         except Withdrawn:
             raise
@@ -266,7 +273,8 @@ class FetchManager:
             well = self._lost(source, error)
         else:
             self.attending.answered(source.node)
-            well = self._take(source, answer.response, self._timer.now - began)
+            is_slow = self._timer.now - began >= request.max_wait / 2
+            well = self._take(source, answer.response, is_slow=is_slow)
         finally:
             overdue.end()
         self._background.nudge()
@@ -296,8 +304,14 @@ class FetchManager:
             self._background.post(BackgroundError(error))
         return False
 
-    def _take(self, source: Source, answer: FetchAnswer, took: float) -> bool:
-        """Take an answer in: whether the broker may be asked again at once."""
+    def _take(self, source: Source, answer: FetchAnswer, *, is_slow: bool) -> bool:
+        """Take an answer in: whether the broker may be asked again at once.
+
+        Args:
+            source: Whose answer it is.
+            answer: The answer.
+            is_slow: Whether it has taken about as long as the broker was to wait.
+        """
         if answer.error:
             return self._refused(source, answer.error)
         outcome = self._judge.judge(answer, source.session.asked, source.node)
@@ -308,7 +322,7 @@ class FetchManager:
         # to: fetch.min.bytes=0) would be asked as fast as it can answer. What is in
         # trouble is left out next time, and holds up nobody else.
         is_new = outcome.moved or bool(outcome.troubled)
-        return is_new or took >= self._limits.terms.max_wait / 2
+        return is_new or is_slow
 
     def _refused(self, source: Source, code: int) -> bool:
         """The same, where the request as a whole was refused."""

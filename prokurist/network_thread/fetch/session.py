@@ -115,6 +115,15 @@ class FetchSession:
             forgotten = [tp for tp in self.asked if tp not in new]
             self._ids.update(ids)
         self.asked = new
+        return self._made(questions, forgotten, terms, max_bytes)
+
+    def _made(
+        self,
+        questions: Iterable[FetchQuestion],
+        forgotten: Iterable[TopicPartition],
+        terms: Terms,
+        max_bytes: int,
+    ) -> Fetch:
         return Fetch(
             questions=tuple(questions),
             forgotten=tuple(forgotten),
@@ -127,6 +136,28 @@ class FetchSession:
             read_committed=terms.read_committed,
             rack=terms.rack,
         )
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the broker remembers what was asked for."""
+        return self._standing is Standing.KEPT
+
+    def request_changes(self, changed: Iterable[Asked], terms: Terms, max_bytes: int) -> Fetch:
+        """The next request of a session that is kept, for the same partitions.
+
+        Args:
+            changed: What is wanted otherwise than in the last request, of topics that
+                go by the same ids.
+            terms: What every request says.
+            max_bytes: How much may come.
+        """
+        questions = [
+            each.question
+            for each in changed
+            if self.asked[each.wish.partition].question != each.question
+        ]
+        self.asked.update((each.wish.partition, each) for each in changed)
+        return self._made(questions, [], terms, max_bytes)
 
     def _names_alike(self, ids: Mapping[str, UUID]) -> bool:
         """Whether topics go by the same ids as before, or by their names as before."""

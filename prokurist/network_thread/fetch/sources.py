@@ -82,6 +82,9 @@ class Replicas:
         """Remember nothing of others."""
         self._preferred = {tp: at for tp, at in self._preferred.items() if tp in partitions}
 
+    def __len__(self) -> int:
+        return len(self._preferred)
+
     def __repr__(self) -> str:
         return f"Replicas({len(self._preferred)} preferred)"
 
@@ -169,6 +172,9 @@ class Troubles:
         if later:
             self._watch(min(later))
         self._over()
+
+    def __len__(self) -> int:
+        return len(self._met)
 
     def __repr__(self) -> str:
         return f"Troubles({len(self._met)} partitions)"

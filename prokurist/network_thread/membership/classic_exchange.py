@@ -123,7 +123,11 @@ class ClassicExchange:
             parts,
             ground.instance_id,
         )
-        return await self._ask(call, request, SYNC_GROUP, lane=Lane.JOIN)
+        said: Said[SyncGroupAnswer] = await self._ask(call, request, SYNC_GROUP, lane=Lane.JOIN)
+        if said.verdict is Verdict.DONE:
+            # Brokers may count connections, and this one is not needed until the next round.
+            ground.client.release(await ground.coordinator.known(call), Lane.JOIN)
+        return said
 
     async def beat(self, call: Call, who: Who, patience: float) -> Said[HeartbeatAnswer]:
         """Say that the member is alive.
@@ -146,7 +150,7 @@ class ClassicExchange:
             KafkaException: Nobody took the word: the coordinator notices by itself.
         """
         ground = self._ground
-        node = await ground.coordinator.known(call)
+        node = await ground.coordinator.known(call, last=True)
         request = LeaveGroup(ground.group_id, who.member_id, ground.instance_id, reason)
         await ground.client.send(node, request, call=call, lane=Lane.COORDINATOR)
 

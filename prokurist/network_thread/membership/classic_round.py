@@ -266,7 +266,7 @@ class ClassicRound:
         if gone:
             await self._give_back(term, gone)
         new = mine - owned
-        if not await self._handover.take(term, new):
+        if not await self._handover.take(term, new, commit=not gone):
             # As above: what the group has given us is ours, whatever the listener says.
             self._subscription.begin(term, new)
         if not gone:

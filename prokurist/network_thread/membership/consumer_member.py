@@ -246,7 +246,7 @@ class ConsumerMember:
         ground = self._ground
         request = self._terms.farewell(for_good=for_good)
         try:
-            node = await ground.coordinator.known(call)
+            node = await ground.coordinator.known(call, last=True)
             await ground.client.send(
                 node, request, call=call, lane=Lane.COORDINATOR, effect=True
             )

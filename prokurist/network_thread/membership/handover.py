@@ -6,7 +6,8 @@ departure) leaves the partitions where they are: returned to nobody.
 
 Given back: nothing of them is returned any more; with auto-commit, how far the next
 poll finds them is committed; the listener hears of it; they are gone. Taken: they are
-assigned; the listener hears of it; then they are read. Lost: as given back, and nothing
+assigned, with auto-commit when how far the others have come is on its way to the
+coordinator; the listener hears of it; then they are read. Lost: as given back, and nothing
 is committed, for they may be another's already.
 """
 
@@ -66,7 +67,8 @@ class Handover:
             return False
         self._changed()
         heard = partitions & self._subscription.told()
-        commit = await self._steps.last_commit(heard)
+        # Of all that is owned: it is one request, and what stays is safe with it.
+        commit = await self._steps.last_commit(self._subscription.told() if heard else heard)
         if commit is not None:
             await self._commit(commit)
         if heard and not await self._steps.tell(StepKind.REVOKED, heard):
@@ -79,6 +81,8 @@ class Handover:
         term: int,
         partitions: Partitions,
         ids: Mapping[TopicPartition, UUID] = NO_IDS,
+        *,
+        commit: bool = True,
     ) -> bool:
         """See the module; False when the listener has raised, and they are not read.
 
@@ -86,7 +90,10 @@ class Handover:
             term: In which that was decided.
             partitions: What comes.
             ids: Of which topics, where the group gives them by that.
+            commit: Whether what is owned already is committed first, where that is automatic.
         """
+        if commit and partitions:
+            await self._steps.commit_kept(self._subscription.told())
         awaiting = self._steps.is_heard
         if not self._subscription.add(term, partitions, awaiting=awaiting, ids=ids):
             return False

@@ -67,7 +67,7 @@ class Patterns:
 
     @property
     def is_matched(self) -> bool:
-        """Whether what the present pattern matches was found; also where there is no pattern."""
+        """Whether what the present pattern matches is known; without a pattern it is."""
         subscribed = self._subscription.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         return not isinstance(pattern, re.Pattern) or self._matched == pattern

@@ -134,6 +134,7 @@ class Reconciler:
     # --- the work --------------------------------------------------------------------
 
     async def _reconcile(self) -> Outcome:
+        committed = False
         while self.is_needed:
             gone = self._gone()
             if gone:
@@ -142,11 +143,13 @@ class Reconciler:
                 for tp in gone:
                     del self._held[tp]
                 self._read -= gone
+                committed = True
                 continue
             named = self._named()
             new = {tp: each for tp, each in named.items() if tp not in self._read}
             self._held.update(new)
-            if not await self._handover.take(self._term, frozenset(new), new):
+            coming = frozenset(new)
+            if not await self._handover.take(self._term, coming, new, commit=not committed):
                 return Outcome.STUCK
             self._greeted = True
             self._read.update(new)

@@ -55,6 +55,11 @@ class Steps:
         done = await self._made(Step(StepKind.POSITIONS, partitions))
         return done.answer if isinstance(done.answer, AutoCommit) else None
 
+    async def commit_kept(self, partitions: frozenset[TopicPartition]) -> None:
+        """Have the next poll send a commit of what is owned; its answer is not waited for."""
+        if self._auto_commit and partitions:
+            await self._made(Step(StepKind.COMMIT, partitions))
+
     async def tell(self, kind: StepKind, partitions: frozenset[TopicPartition]) -> bool:
         """Have the listener called, if there is one: whether it has raised nothing."""
         if not self.is_heard:

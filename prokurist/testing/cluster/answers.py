@@ -9,8 +9,9 @@ from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from prokurist.testing.cluster.apis import Api
+from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.faults import Refusals
-from prokurist.testing.cluster.state import Broker, State
+from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
 

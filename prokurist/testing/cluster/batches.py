@@ -165,9 +165,10 @@ def make_batch(
     return parse(struct.pack(">qiibI", 0, length, -1, 2, crc32c(checked)) + checked)
 
 
-def make_marker(producer_id: int, *, committed: bool) -> Batch:
-    """The marker that ends a producer's transaction."""
-    marker = Record(struct.pack(">hi", 0, 0), key=struct.pack(">hh", 0, int(committed)))
+def make_marker(producer_id: int, *, committed: bool, timestamp: int = 0) -> Batch:
+    """The marker that ends a producer's transaction; a broker stamps it with its clock."""
+    key = struct.pack(">hh", 0, int(committed))
+    marker = Record(struct.pack(">hi", 0, 0), key, timestamp)
     return make_batch([marker], producer_id=producer_id, attributes=TRANSACTIONAL | CONTROL)
 
 

@@ -70,6 +70,33 @@ class BrokerControls(Steering):
             cluster.state.welcome_back(node)
             cluster.state.changed(now)
 
+    def delay_metadata(self, seconds: float, node: int | None = None) -> Fault:
+        """Have a broker, or all, learn late of topics, leaders and other brokers.
+
+        It answers Metadata, FindCoordinator and who reads by what it knows: names old
+        leaders and dead brokers, does not know new topics, and leads on in the old epoch.
+
+        Args:
+            seconds: How late; `math.inf` for nothing new until this is undone.
+            node: The broker; None for all.
+        """
+        self._delay_metadata(seconds, node)
+        return Fault("delay_metadata", lambda: self._delay_metadata(0.0, node))
+
+    def _delay_metadata(self, seconds: float, node: int | None) -> None:
+        with self._change() as (cluster, _):
+            for each in cluster.brokers(node):
+                cluster.state.delay_metadata(each, seconds)
+
+    def delay_coordinators(self, seconds: float) -> Fault:
+        """Have group coordinators learn of topics later than who answers Metadata."""
+        self._delay_coordinators(seconds)
+        return Fault("delay_coordinators", lambda: self._delay_coordinators(0.0))
+
+    def _delay_coordinators(self, seconds: float) -> None:
+        with self._change() as (cluster, _):
+            cluster.state.delay_coordinators(seconds)
+
     def forget_fetch_sessions(self, node: int | None = None) -> None:
         """Let a broker, or all, forget every fetch session, as one does that is full."""
         with self._change() as (cluster, _):

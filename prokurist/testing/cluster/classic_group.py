@@ -251,8 +251,19 @@ class ClassicGroup:
 
     def remove(self, member: ClassicMember, now: float) -> None:
         """A member left, or was not heard of for too long."""
-        self._forget(member)
+        self.forget(member)
         self._someone_went(now)
+
+    def forget(self, member: ClassicMember) -> None:
+        """Take a member out; no rebalance is begun for it."""
+        if member.joining is not None:
+            refused = refused_join(ErrorCode.unknown_member_id, member.member_id)
+            member.joining.answer = refused
+        if member.syncing is not None:
+            member.syncing.answer = refused_sync(ErrorCode.unknown_member_id)
+        del self.members[member.member_id]
+        if self.leader == member.member_id:
+            self.leader = next(iter(self.members), None)
 
     def expire(self, name: str, now: float) -> bool:
         """End the session of a member, by its id or instance id; False if there is none."""
@@ -327,14 +338,14 @@ class ClassicGroup:
 
     def _give_up_syncs(self, now: float) -> None:
         for each in [each for each in self.members.values() if each.owes_sync]:
-            self._forget(each)
+            self.forget(each)
         self.rebalance(now)
 
     def _complete(self, now: float) -> None:
         """Everybody who is going to join has: the next generation."""
         for each in list(self.members.values()):
             if each.joining is None and each.instance_id is None:
-                self._forget(each)
+                self.forget(each)
         if self.members and not self._elect():
             # Static members alone, and none of them is there: their sessions decide.
             # Not at once again where a client gave 0: it would never be later.
@@ -365,16 +376,6 @@ class ClassicGroup:
         if self.leader not in there:
             self.leader = there[0] if there else self.leader
         return bool(there)
-
-    def _forget(self, member: ClassicMember) -> None:
-        if member.joining is not None:
-            refused = refused_join(ErrorCode.unknown_member_id, member.member_id)
-            member.joining.answer = refused
-        if member.syncing is not None:
-            member.syncing.answer = refused_sync(ErrorCode.unknown_member_id)
-        del self.members[member.member_id]
-        if self.leader == member.member_id:
-            self.leader = next(iter(self.members), None)
 
     def _someone_went(self, now: float) -> None:
         if self.phase in (Phase.STABLE, Phase.COMPLETING):

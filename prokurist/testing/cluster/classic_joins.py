@@ -34,6 +34,9 @@ def join(group: ClassicGroup, asked: Joining, name: str, now: float) -> Parked |
         now: The time.
     """
     if not accepts(group, asked.member_id):
+        if asked.member_id in group.members:
+            # It was slower than others that are new, and is out.
+            group.forget(group.members[asked.member_id])
         return refused_join(ErrorCode.group_max_size_reached, "")
     if not speaks(group, asked):
         return refused_join(ErrorCode.inconsistent_group_protocol, asked.member_id)

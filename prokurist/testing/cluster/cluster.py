@@ -12,16 +12,18 @@ Thread: one at a time; there is no lock in here.
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from prokurist.testing.cluster.answers import Context, Result, Silence
 from prokurist.testing.cluster.apis import Api, ApiName, by_key, named
+from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.faults import Fate, Kind, Refusals, RuleBook
 from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.handlers import handler_of
 from prokurist.testing.cluster.handlers.api_versions import too_new
 from prokurist.testing.cluster.journal import Entry, Journal
 from prokurist.testing.cluster.session import Delivery, End, Session, Stage
-from prokurist.testing.cluster.state import Broker, State, make_state
+from prokurist.testing.cluster.state import State, make_state
 from prokurist.testing.cluster.wire import (
     MalformedRequest,
     Request,
@@ -33,6 +35,18 @@ from prokurist.types import Node
 
 WRONG_BY = 1_000_000
 """How far a wrong correlation id lies from the right one."""
+
+AS_KNOWN: Final = frozenset(
+    {
+        "Metadata",
+        "DescribeCluster",
+        "FindCoordinator",
+        "Fetch",
+        "ListOffsets",
+        "OffsetForLeaderEpoch",
+    }
+)
+"""The APIs that a broker answers by what it knows of the cluster, which may be old."""
 
 
 class Cluster:
@@ -131,6 +145,7 @@ class Cluster:
         It may lie in the past: then there is something now.
         """
         due = min((each.due() for each in self._sessions), default=math.inf)
+        due = min(due, self.state.agenda.next_at())
         if self._outbox:
             due = min(due, self._outbox[0][0])
         return None if due == math.inf else max(due, self._now)
@@ -143,15 +158,20 @@ class Cluster:
 
     def catch_up(self, now: float) -> None:
         """Let happen what is due by `now`; what becomes ready waits for `advance`."""
-        while self._sessions:
+        agenda = self.state.agenda
+        while True:
             # Of sessions that are due together the one connected first goes first.
-            session = min(self._sessions, key=Session.due)
-            due = session.due()
-            if due > now:
+            session = min(self._sessions, key=Session.due, default=None)
+            due = math.inf if session is None else session.due()
+            planned = agenda.next_at()
+            if min(due, planned) > now:
                 break
-            self._now = max(self._now, due)
-            self._step(session)
-        self._now = max(self._now, now)
+            self._now = self.state.now = max(self._now, min(due, planned))
+            if session is None or planned < due:
+                agenda.run_next()
+            else:
+                self._step(session)
+        self._now = self.state.now = max(self._now, now)
 
     def _step(self, session: Session) -> None:
         try:
@@ -245,7 +265,8 @@ class Cluster:
             refusals=Refusals(self.rules, api, session.broker.node.id),
             client_id=request.client_id or "",
         )
-        return handler_of(api.name)(self.state, request.body, context)
+        known = self.state.seen_by(session.broker) if api.name in AS_KNOWN else self.state
+        return handler_of(api.name)(known, request.body, context)
 
     def encode(self, request: Request, answer: Values, fate: Fate) -> bytes:
         """The frame of an answer, right or, where a rule says so, wrong."""

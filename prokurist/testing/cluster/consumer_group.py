@@ -6,14 +6,12 @@ heartbeat (`consumer_members`). All of it stands in the coordinator's log, so an
 broker goes on with it; only the sessions begin anew.
 
 Two things are quicker than in Kafka: a pattern is looked at with the first heartbeat
-of the group after the one that brought it, and new topics with the next one. And a
-pattern is Python's.
+of the group after the one that brought it, and new topics with the next one.
 
 Thread: whoever drives the model.
 """
 
 import math
-import re
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
@@ -27,6 +25,7 @@ from prokurist.testing.cluster.consumer_members import (
     Standing,
 )
 from prokurist.testing.cluster.group_settings import GroupSettings
+from prokurist.testing.cluster.re2j import compiled
 from prokurist.testing.cluster.server_assignors import SERVER_ASSIGNORS, Part
 
 
@@ -61,7 +60,6 @@ class ConsumerGroup:
         settings: The broker's configuration.
         epoch: Grows when who wants what has changed.
         target_epoch: The epoch for which the target was made.
-        assignor: Who made it.
         members: By id, in the order in which they came.
         targets: What each is to have.
     """
@@ -73,7 +71,6 @@ class ConsumerGroup:
         self.settings = settings
         self.epoch: int = 1
         self.target_epoch: int = 0
-        self.assignor: str = next(iter(SERVER_ASSIGNORS))
         self.members: dict[str, ConsumerMember] = {}
         self.targets: dict[str, frozenset[Part]] = {}
         self._assigned_at = -math.inf
@@ -116,6 +113,12 @@ class ConsumerGroup:
             each.deadline = now + self.settings.consumer_session_timeout
             if each.standing is Standing.UNREVOKED:
                 each.revoke_by = now + each.rebalance_timeout
+
+    @property
+    def assignor(self) -> str:
+        """The server's assignor that most members would like now."""
+        wishes = [each.assignor for each in self.members.values() if each.assignor]
+        return max(wishes, key=wishes.count, default=next(iter(SERVER_ASSIGNORS)))
 
     @property
     def state(self) -> str:
@@ -291,7 +294,7 @@ class ConsumerGroup:
     def _looks_around(self, patterns: set[str], topics: Mapping[str, Listed]) -> bool:
         """Whether what patterns match, or how large topics are, has changed."""
         matched = {
-            each: frozenset(name for name in topics if re.fullmatch(each, name))
+            each: frozenset(name for name in topics if compiled(each).fullmatch(name))
             for each in sorted(patterns)
         }
         fresh = any(
@@ -308,8 +311,6 @@ class ConsumerGroup:
         return member.names | self._matched.get(member.regex, frozenset())
 
     def _assign(self, topics: Mapping[str, Listed]) -> None:
-        wishes = [each.assignor for each in self.members.values() if each.assignor]
-        self.assignor = max(wishes, key=wishes.count, default=next(iter(SERVER_ASSIGNORS)))
         wanted = {
             member_id: frozenset(topics[n].id for n in self._wanted(each) if n in topics)
             for member_id, each in self.members.items()

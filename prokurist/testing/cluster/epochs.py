@@ -62,6 +62,12 @@ class EpochCache:
         """Drop the epochs that begin at an offset or later."""
         self.entries = [each for each in self.entries if each[1] < end]
 
-    def copy(self) -> "EpochCache":
-        """A copy of its own."""
-        return EpochCache(self.entries)
+    def delete_before(self, start: int) -> None:
+        """Have the first epoch kept begin where the log begins now."""
+        gone = [each for each in self.entries if each[1] <= start]
+        if gone:
+            self.entries = [(gone[-1][0], start), *self.entries[len(gone) :]]
+
+    def up_to(self, end: int) -> "EpochCache":
+        """A copy with the epochs that begin below an offset."""
+        return EpochCache(each for each in self.entries if each[1] < end)

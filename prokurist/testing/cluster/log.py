@@ -25,18 +25,28 @@ class Found(NamedTuple):
     leader_epoch: int
 
 
+class Settled(NamedTuple):
+    """A transaction that is over: its first record, and its marker."""
+
+    producer: int
+    first: int
+    last: int
+    committed: bool
+
+
 class Log:
     """The log."""
 
-    __slots__ = ("aborted", "batches", "end", "epochs", "open", "start")
+    __slots__ = ("_latest_deleted", "batches", "end", "epochs", "open", "settled", "start")
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
+        self._latest_deleted: Found | None = None
         self.start: int = 0
         self.end: int = 0
         self.epochs: EpochCache = EpochCache()
         self.open: dict[int, int] = {}  # transactions: producer, first offset
-        self.aborted: list[tuple[int, int, int]] = []  # producer, first and last offset
+        self.settled: list[Settled] = []  # in the order of their markers
 
     def __repr__(self) -> str:
         span = f"{self.start} to {self.end}"
@@ -56,31 +66,61 @@ class Log:
         """Put a marker at the end, which settles what its producer wrote."""
         kept = self.append(marker, epoch)
         first = self.open.pop(kept.producer_id, None)
-        if first is not None and not committed:
-            self.aborted.append((kept.producer_id, first, kept.last_offset))
+        if first is not None:
+            over = Settled(kept.producer_id, first, kept.last_offset, committed)
+            self.settled.append(over)
 
-    @property
-    def stable_end(self) -> int:
-        """The last stable offset: where the oldest open transaction begins, or the end."""
-        return min(self.open.values(), default=self.end)
+    def stable_end(self, watermark: int) -> int:
+        """The last stable offset below a high watermark.
 
-    def aborted_from(self, offset: int) -> list[tuple[int, int]]:
-        """The aborted transactions that reach beyond an offset: producer, first offset."""
-        return [(producer, first) for producer, first, last in self.aborted if last >= offset]
+        That is where the oldest transaction begins that is open, or whose marker is not
+        below the watermark yet.
+        """
+        end = min(self.open.values(), default=watermark)
+        for over in reversed(self.settled):
+            if over.last < watermark:
+                break
+            end = min(end, over.first)
+        return min(end, watermark)
+
+    def aborted_between(self, offset: int, upto: int) -> list[tuple[int, int]]:
+        """The aborted transactions that reach beyond an offset and begin below another one.
+
+        Returns:
+            Producer and first offset of each.
+        """
+        return [
+            (over.producer, over.first)
+            for over in self.settled
+            if over.last >= offset and over.first < upto and not over.committed
+        ]
+
+    def offset_after(self, offset: int, size: int) -> int:
+        """The offset behind so many bytes, from the batch on that holds an offset."""
+        first = bisect_left(self.batches, offset, key=lambda each: each.last_offset)
+        for batch in islice(self.batches, first, None):
+            if size <= 0:
+                break
+            offset, size = batch.last_offset + 1, size - len(batch.data)
+        return offset
 
     def read(
         self, offset: int, max_bytes: int, *, at_least_one: bool, upto: int | None = None
     ) -> bytes:
-        """Whole batches from the one that holds `offset`, up to a size and an offset."""
+        """Bytes from the batch that holds `offset`, up to a size and an offset.
+
+        The last batch is cut off where the size ends. If the first one does not fit,
+        there is nothing, or that batch alone.
+        """
         taken: list[bytes] = []
         room = max_bytes
         first = bisect_left(self.batches, offset, key=lambda each: each.last_offset)
         for batch in islice(self.batches, first, None):
-            if upto is not None and batch.base_offset >= upto:
+            if (taken and room <= 0) or (upto is not None and batch.base_offset >= upto):
                 break
-            if len(batch.data) > room and not (at_least_one and not taken):
-                break
-            taken.append(batch.data)
+            if not taken and len(batch.data) > room:
+                return batch.data if at_least_one else b""
+            taken.append(batch.data[:room])
             room -= len(batch.data)
         return b"".join(taken)
 
@@ -96,8 +136,12 @@ class Log:
         return next((each for each in self._records() if each.timestamp >= timestamp), None)
 
     def latest_stamped(self) -> Found | None:
-        """The record with the latest timestamp, the first of equals."""
-        return max(self._records(), key=lambda each: each.timestamp, default=None)
+        """The record with the latest timestamp, the first of equals.
+
+        One that was deleted counts while its segment is kept; here there is one segment.
+        """
+        kept = [self._latest_deleted] if self._latest_deleted else []
+        return max([*kept, *self._records()], key=lambda each: each.timestamp, default=None)
 
     def truncate(self, end: int) -> None:
         """Forget everything from an offset on, as an unclean election does."""
@@ -107,8 +151,14 @@ class Log:
 
     def delete_before(self, offset: int) -> None:
         """Forget everything below an offset, as retention does."""
-        self.start = max(self.start, min(offset, self.end))
-        self.batches = [each for each in self.batches if each.last_offset >= self.start]
+        start = max(self.start, min(offset, self.end))
+        gone = [each for each in self._records() if each.offset < start]
+        if self._latest_deleted:
+            gone.insert(0, self._latest_deleted)
+        self._latest_deleted = max(gone, key=lambda each: each.timestamp, default=None)
+        self.start = start
+        self.batches = [each for each in self.batches if each.last_offset >= start]
+        self.epochs.delete_before(start)
 
     def _records(self) -> Iterator[Found]:
         for batch in self.batches:

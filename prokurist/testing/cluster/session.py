@@ -28,9 +28,10 @@ from enum import Enum
 from typing import Protocol
 
 from prokurist.testing.cluster.answers import Result, Silence, Wait
+from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.faults import Fate, Kind
 from prokurist.testing.cluster.journal import Entry
-from prokurist.testing.cluster.state import Broker, State
+from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Request, Values
 
 

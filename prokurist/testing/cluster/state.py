@@ -5,18 +5,23 @@ Handlers read and change this; sessions, faults and delivery stand in `cluster`.
 Thread: whoever drives the model; there is no lock in here.
 """
 
+import math
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from zlib import crc32
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.testing.cluster.agenda import Agenda
+from prokurist.testing.cluster.batches import Batch
+from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.classic_group import ClassicGroup
 from prokurist.testing.cluster.consumer_group import Listed
-from prokurist.testing.cluster.fetch_sessions import FetchSessions
 from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.groups import Group
+from prokurist.testing.cluster.images import Images, Lag
+from prokurist.testing.cluster.replication import ReplicationDelays
 from prokurist.testing.cluster.topics import (
     Partition,
     Topic,
@@ -24,31 +29,6 @@ from prokurist.testing.cluster.topics import (
     make_topic,
 )
 from prokurist.types import Node
-
-
-@dataclass(slots=True)
-class Broker:
-    """One broker.
-
-    Attributes:
-        node: Its id and what it advertises.
-        running: Whether it can be connected to.
-        registered: Whether the others count on it. A broker that was killed and
-            has not been missed yet is registered and does not run.
-        frozen: Whether it takes connections and bytes and does nothing with them.
-        fetch_sessions: The fetch sessions that it keeps.
-    """
-
-    node: Node
-    running: bool = True
-    registered: bool = True
-    frozen: bool = False
-    fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
-
-    def __repr__(self) -> str:
-        life = "frozen" if self.frozen else "running" if self.running else "down"
-        missed = "" if self.registered else ", missed"
-        return f"Broker({self.node.id}, {life}{missed})"
 
 
 @dataclass(slots=True, repr=False)
@@ -69,6 +49,12 @@ class State:
         cluster_id: The cluster's own id.
         features: What is finalised, with its level.
         features_epoch: Grows with each change of that.
+        replication: How long followers take to follow.
+        coordinator_lag: How late group coordinators learn of topics, beside their broker.
+        images: What lagging brokers may still know.
+        source: The state that this one is an older view of; None for the state itself.
+        now: Up to when everything that was due has happened.
+        agenda: What is planned for later.
         version: Counts changes that a parked request may be waiting for.
         changed_at: When the last of them was.
     """
@@ -85,6 +71,12 @@ class State:
     cluster_id: str = "prokurist-embedded-clu"
     features: dict[str, int] = field(default_factory=dict)
     features_epoch: int = 0
+    replication: ReplicationDelays = field(default_factory=ReplicationDelays)
+    coordinator_lag: Lag = field(default_factory=Lag)
+    images: Images = field(default_factory=Images)
+    source: "State | None" = None
+    now: float = 0.0
+    agenda: Agenda = field(default_factory=Agenda)
     version: int = 0
     changed_at: float = 0.0
     _incarnations: dict[str, int] = field(default_factory=dict)
@@ -97,8 +89,77 @@ class State:
 
     def changed(self, now: float) -> None:
         """Something happened that a parked request may be waiting for."""
+        if self.source is not None:
+            self.source.changed(now)
+            return
         self.version += 1
         self.changed_at = now
+        self._note_image(now)
+
+    # --- what each broker knows -------------------------------------------------------
+
+    @property
+    def latest(self) -> "State":
+        """The state as it is, for a view what it is a view of."""
+        return self if self.source is None else self.source
+
+    def seen_by(self, broker: Broker) -> "State":
+        """The state as a broker knows it: itself, or an older view of topics and brokers."""
+        if not broker.lag.seconds or self.images.is_latest(broker.lag.moment(self.now)):
+            return self
+        image = self.images.at(broker.lag.moment(self.now))
+        brokers = {
+            number: replace(each, registered=number in image.registered)
+            for number, each in self.brokers.items()
+        }
+        return replace(self, brokers=brokers, topics=image.topics, source=self)
+
+    def delay_metadata(self, broker: Broker, seconds: float) -> None:
+        """Have a broker learn of changes so much later; 0 for at once."""
+        self.begin_images()
+        broker.lag = Lag(seconds, self.now)
+        self._catch_up(self.now)
+
+    def delay_coordinators(self, seconds: float) -> None:
+        """Have the group coordinators learn of topics so much later; 0 for at once."""
+        self.begin_images()
+        self.coordinator_lag = Lag(seconds, self.now)
+
+    def begin_images(self) -> None:
+        """Keep what is true now, for a broker that lags from now on."""
+        self.images.note(self.now, self.topics, self._registered_ids())
+
+    def _registered_ids(self) -> list[int]:
+        return [broker.node.id for broker in self.registered()]
+
+    def _lags(self) -> list[Lag]:
+        lags = [self.coordinator_lag, *(each.lag for each in self.brokers.values())]
+        return [each for each in lags if each.seconds]
+
+    def _note_image(self, now: float) -> None:
+        lags = self._lags()
+        if not lags:
+            return
+        at = self.images.note(now, self.topics, self._registered_ids())
+        if at is not None:
+            for seconds in {each.seconds for each in lags} - {math.inf}:
+                self.agenda.plan(at + seconds, self._catch_up)
+        self.images.forget(min(each.moment(now) for each in lags))
+
+    def _catch_up(self, now: float) -> None:
+        """A broker has learned of a change: it follows leaders it did not know before."""
+        for topic in self.topics.values():
+            for partition in topic.partitions:
+                self.follow(partition)
+        self.changed(now)
+
+    def _behind(self) -> frozenset[int]:
+        """The brokers that do not know the latest metadata, and so follow no new leader."""
+        return frozenset(
+            number
+            for number, each in self.brokers.items()
+            if each.lag.seconds and not self.images.is_latest(each.lag.moment(self.now))
+        )
 
     # --- brokers ----------------------------------------------------------------
 
@@ -127,7 +188,9 @@ class State:
         self.broker(node_id).registered = False
         for topic in self.topics.values():
             for partition in topic.partitions:
+                before = partition.epoch
                 partition.lose(node_id)
+                self.follow(partition, elected=partition.epoch != before)
 
     def welcome_back(self, node_id: int) -> None:
         """A broker is back: its copies catch up, and it leads what waited for it."""
@@ -136,20 +199,79 @@ class State:
             # A new process is let in only after the old one's session is over.
             self.miss(node_id)
         broker.running = broker.registered = True
+        # It has read all metadata, its own registration included.
+        broker.lag.since = self.now + 0.001
         for topic in self.topics.values():
             for partition in topic.partitions:
+                before = partition.epoch
                 partition.take_back(node_id)
                 # With a leader again the other copies that run can catch up with it.
                 for other in self.registered():
                     partition.take_back(other.node.id)
+                self.follow(partition, elected=partition.epoch != before)
 
-    def nearer_replica(self, partition: Partition, node: int, rack: str) -> int | None:
-        """The follower that a leader names to a consumer in a rack, if there is one."""
+    # --- replication ------------------------------------------------------------------
+
+    def append(self, partition: Partition, batch: Batch) -> Batch:
+        """Put a batch into a partition; it gets its offsets here."""
+        kept = partition.append(batch)
+        self.follow(partition)
+        return kept
+
+    def elect(self, partition: Partition, node: int, epoch: int | None = None) -> None:
+        """Have a broker lead a partition, in the next epoch or a given one."""
+        partition.elect(node, epoch)
+        self.follow(partition, elected=True)
+
+    def follow(self, partition: Partition, *, elected: bool = False) -> None:
+        """Have the copies follow after an append, an election or a change of the ISR."""
+        delays = self.replication
+        if not delays.any:
+            behind = self._behind()
+            partition.fetch(partition.log.end, behind)
+            partition.hear(behind)
+            return
+        partition.raise_watermark()
+        at = self.now + (delays.election if elected else delays.fetch)
+        if elected:
+            partition.followed_from = at
+        epoch, upto = partition.epoch, partition.log.end
+
+        def hear(_: float) -> None:
+            if partition.epoch == epoch:
+                partition.hear(self._behind())
+
+        def fetch(at: float) -> None:
+            if partition.epoch == epoch:
+                partition.fetch(upto, self._behind())
+                self.changed(at)
+                self.agenda.plan(at + delays.watermark, hear)
+
+        self.agenda.plan(max(at, partition.followed_from), fetch)
+
+    def follow_at_once(self, partition: Partition) -> None:
+        """Have the copies in sync catch up wholly, whatever time that takes elsewhere."""
+        partition.fetch(partition.log.end)
+        partition.hear()
+
+    def nearer_replica(
+        self, partition: Partition, node: int, rack: str, offset: int
+    ) -> int | None:
+        """The follower that a leader names to a consumer in a rack, if there is one.
+
+        It is in sync, has what lies before the offset, and the leader knows its address;
+        of several the one that has most, and then the one with the highest id.
+        """
         if partition.leader != node or not rack or self.brokers[node].node.rack == rack:
             return None
-        return next(
-            (each for each in partition.isr if self.brokers[each].node.rack == rack), None
-        )
+        near = [
+            (partition.copy_of(each).end, each)
+            for each in partition.isr
+            if self.brokers[each].node.rack == rack
+            and self.brokers[each].registered
+            and partition.log.start <= offset <= partition.copy_of(each).end
+        ]
+        return max(near)[1] if near else None
 
     # --- topics -----------------------------------------------------------------
 
@@ -218,9 +340,12 @@ class State:
 
     def listed_topics(self) -> dict[str, Listed]:
         """The topics that a group may be assigned."""
+        topics = self.topics
+        if self.coordinator_lag.seconds:
+            topics = self.images.at(self.coordinator_lag.moment(self.now)).topics
         return {
             name: Listed(topic.id, len(topic.partitions))
-            for name, topic in self.topics.items()
+            for name, topic in topics.items()
             if name not in self.denied_topics
         }
 

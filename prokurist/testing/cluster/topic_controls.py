@@ -13,8 +13,9 @@ from prokurist.testing.cluster.batches import (
     make_marker,
     parse,
 )
+from prokurist.testing.cluster.replication import ReplicationDelays
 from prokurist.testing.cluster.state import State
-from prokurist.testing.cluster.steering import Steering
+from prokurist.testing.cluster.steering import Fault, Steering
 from prokurist.testing.cluster.topics import Partition, Topic, legal_name
 from prokurist.types import TopicPartition
 
@@ -91,7 +92,7 @@ class TopicControls(Steering):
                 if producer is None
                 else make_batch(whole, producer_id=producer, attributes=TRANSACTIONAL)
             )
-            kept = partition.log.append(batch, partition.epoch)
+            kept = cluster.state.append(partition, batch)
             cluster.state.changed(now)
             return kept.base_offset
 
@@ -99,8 +100,9 @@ class TopicControls(Steering):
         """Commit or abort what a producer has written to a partition."""
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)
-            marker = make_marker(producer, committed=committed)
-            partition.log.end_transaction(marker, partition.epoch, committed=committed)
+            marker = make_marker(producer, committed=committed, timestamp=int(now * 1000))
+            partition.end_transaction(marker, committed=committed)
+            cluster.state.follow(partition)
             cluster.state.changed(now)
 
     def append_bytes(self, tp: TopicPartition, data: bytes) -> int:
@@ -111,7 +113,7 @@ class TopicControls(Steering):
         """
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)
-            kept = partition.log.append(parse(data), partition.epoch)
+            kept = cluster.state.append(partition, parse(data))
             cluster.state.changed(now)
             return kept.base_offset
 
@@ -152,7 +154,7 @@ class TopicControls(Steering):
                 partition.replicas = (*partition.replicas, node)
             if node not in partition.isr:
                 partition.isr.append(node)
-            partition.elect(node)
+            cluster.state.elect(partition, node)
             cluster.state.changed(now)
             return node
 
@@ -166,17 +168,39 @@ class TopicControls(Steering):
         """Have a partition's leader lead in another epoch; an older one is possible."""
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)
-            partition.elect(partition.leader, epoch)
+            cluster.state.elect(partition, partition.leader, epoch)
             cluster.state.changed(now)
 
     def truncate(self, tp: TopicPartition, end: int) -> None:
         """Cut a log back to an offset in a new epoch, as an unclean election does."""
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)
-            partition.log.truncate(end)
-            partition.producers.truncate(end)
-            partition.elect(partition.leader)
+            partition.truncate(end)
+            cluster.state.elect(partition, partition.leader)
             cluster.state.changed(now)
+
+    def delay_replication(
+        self, *, fetch: float = 0.0, watermark: float = 0.0, election: float = 0.0
+    ) -> Fault:
+        """Let followers, and what brokers know of them, lag behind; see `ReplicationDelays`."""
+        delays = ReplicationDelays(fetch, watermark, election)
+        with self._change() as (cluster, _):
+            cluster.state.replication = delays
+        return Fault("delay_replication", self._follow_at_once)
+
+    def _follow_at_once(self) -> None:
+        with self._change() as (cluster, now):
+            cluster.state.replication = ReplicationDelays()
+            for topic in cluster.state.topics.values():
+                for partition in topic.partitions:
+                    cluster.state.follow_at_once(partition)
+            cluster.state.changed(now)
+
+    def watermark(self, tp: TopicPartition, node: int | None = None) -> int:
+        """The high watermark of a partition, as its leader or another broker knows it."""
+        with self._change() as (cluster, _):
+            partition = partition_of(cluster.state, tp)
+            return partition.copy_of(partition.leader if node is None else node).watermark
 
     def let_followers_serve(self) -> None:
         """Let consumers read from followers, and tell them of one in their rack."""
@@ -184,9 +208,11 @@ class TopicControls(Steering):
             cluster.state.followers_serve = True
 
     def delete_records(self, tp: TopicPartition, before: int) -> None:
-        """Delete what lies below an offset, as retention does."""
+        """Delete what lies below an offset, as retention does, once all copies have it."""
         with self._change() as (cluster, now):
-            partition_of(cluster.state, tp).log.delete_before(before)
+            partition = partition_of(cluster.state, tp)
+            cluster.state.follow_at_once(partition)
+            partition.log.delete_before(before)
             cluster.state.changed(now)
 
 

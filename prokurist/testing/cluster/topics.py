@@ -5,13 +5,15 @@ Thread: whoever drives the model.
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from prokurist.testing.cluster.batches import Batch
 from prokurist.testing.cluster.epochs import EpochCache
 from prokurist.testing.cluster.log import Log
 from prokurist.testing.cluster.producers import ProducerNumbers
+from prokurist.testing.cluster.replication import Copy
 
 NO_LEADER: Final = -1
 LONGEST_NAME: Final = 249
@@ -33,7 +35,10 @@ class Partition:
         epoch_start: Where the log ended when the leader was elected.
         eligible: Brokers outside the ISR that may lead without a loss of records: the
             last that was in sync (Kafka's eligible leader replicas).
-        log: What is in it.
+        log: What is in it, as the present leader has it.
+        copies: How much of it each broker has, and the high watermark that it knows.
+        followed: Whether the followers have fetched from the present leader.
+        followed_from: When they do at the earliest.
         producers: The numbers of the idempotent producers that wrote to it.
     """
 
@@ -45,6 +50,9 @@ class Partition:
     epoch_start: int = 0
     eligible: list[int] = field(default_factory=list)
     log: Log = field(default_factory=Log)
+    copies: dict[int, Copy] = field(default_factory=dict)
+    followed: bool = True
+    followed_from: float = 0.0
     producers: ProducerNumbers = field(default_factory=ProducerNumbers)
 
     def __repr__(self) -> str:
@@ -62,6 +70,9 @@ class Partition:
         self.eligible.clear()
         if leader not in self.isr:
             self.isr.append(leader)
+        # What was acknowledged every broker in sync has; the watermark stays its own.
+        self.copy_of(leader).end = self.log.end
+        self.followed = False
 
     def place(self, live: Sequence[int]) -> None:
         """Give a new partition its first leader and ISR, among the brokers that live."""
@@ -89,13 +100,71 @@ class Partition:
         elif node in self.replicas and node not in self.isr:
             self.isr.append(node)
 
+    # --- its copies -------------------------------------------------------------------
+
+    def copy_of(self, node: int) -> Copy:
+        """A broker's copy."""
+        return self.copies.setdefault(node, Copy())
+
     def epochs_of(self, node: int) -> EpochCache:
         """The epochs that a broker's copy knows: those with records, a leader its own too."""
-        if node != self.leader:
-            return self.log.epochs
-        known = self.log.epochs.copy()
-        known.assign(self.epoch, self.epoch_start)
+        end, start = self.copy_of(node).end, self.log.start
+        # An epoch of which all records were deleted is kept, as beginning at the start.
+        known = self.log.epochs.up_to(max(end, start + 1) if start else end)
+        if node == self.leader:
+            known.assign(self.epoch, self.epoch_start)
         return known
+
+    def append(self, batch: Batch) -> Batch:
+        """Put a batch at the leader's end; `State.follow` has the followers fetch it."""
+        kept = self.log.append(batch, self.epoch)
+        self.copy_of(self.leader).end = self.log.end
+        return kept
+
+    def end_transaction(self, marker: Batch, *, committed: bool) -> None:
+        """Put a marker at the leader's end, which settles what its producer wrote."""
+        self.log.end_transaction(marker, self.epoch, committed=committed)
+        self.copy_of(self.leader).end = self.log.end
+
+    def truncate(self, end: int) -> None:
+        """Forget everything from an offset on, in every copy."""
+        self.log.truncate(end)
+        self.producers.truncate(end)
+        for copy in self.copies.values():
+            copy.cut(self.log.end)
+
+    def fetch(self, upto: int, behind: Collection[int] = ()) -> None:
+        """Have the followers fetch what lies below an offset; moves the high watermark.
+
+        Args:
+            upto: The offset.
+            behind: Brokers that do not know of the leader yet.
+        """
+        for node in self.isr:
+            if node in behind:
+                continue
+            copy = self.copy_of(node)
+            copy.end = max(copy.end, min(upto, self.log.end))
+        self.followed = True
+        self.raise_watermark()
+
+    def raise_watermark(self) -> None:
+        """Move the leader's high watermark to where the last broker in sync stands."""
+        if self.leader != NO_LEADER and (self.followed or len(self.isr) == 1):
+            leads = self.copy_of(self.leader)
+            in_sync = min(self.copy_of(node).end for node in self.isr)
+            leads.watermark = max(leads.watermark, in_sync)
+
+    def hear(self, behind: Collection[int] = ()) -> None:
+        """Have the followers learn of the leader's high watermark."""
+        if self.leader == NO_LEADER:
+            return
+        known = self.copy_of(self.leader).watermark
+        for node in self.isr:
+            if node in behind:
+                continue
+            copy = self.copy_of(node)
+            copy.watermark = max(copy.watermark, min(copy.end, known))
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from prokurist.events.clock import Clock, Deadline
 from prokurist.testing.kafka.errors import (
     AdminFailed,
     BrokerDied,
+    ControlRefused,
     DockerUnavailable,
     PortTaken,
     tail,
@@ -232,6 +233,16 @@ class ContainerNodes:
         """Start the same container again; its script sees that its folder is formatted."""
         del deadline
         self._container(node).start()
+
+    def use_version(self, node: int, version: str, deadline: Deadline) -> None:
+        """Refuse: a container is of one image."""
+        del deadline
+        if version != self._version:
+            raise ControlRefused(
+                f"cannot start node {node} with Kafka {version}: its container is of "
+                f"{self._version}",
+                way_out="run Kafka out of jars: stop the Docker engine for this run",
+            )
 
     def check(self, node: int) -> None:
         """See whether the container still runs."""

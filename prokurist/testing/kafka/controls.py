@@ -68,8 +68,19 @@ class Controls:
         self.nodes.kill(node)
         self._frozen.discard(node)
 
-    def restart(self, which: Sequence[int], deadline: Deadline) -> None:
-        """Start nodes again, after those of them that still run have ended."""
+    def restart(
+        self, which: Sequence[int], deadline: Deadline, version: str | None = None
+    ) -> None:
+        """Start nodes again, after those of them that still run have ended.
+
+        Args:
+            which: The nodes.
+            deadline: When they must be ready.
+            version: The version of Kafka to start them with; None for the one they had.
+        """
+        if version is not None:
+            for node in which:
+                self.nodes.use_version(node, version, deadline)
         for node in which:
             if node not in self._dead:
                 self._dead[node] = self.proxies[node].refuse_while_down()

@@ -17,7 +17,8 @@ from typing import Final
 from prokurist.events.clock import Clock, Deadline
 from prokurist.testing.kafka.errors import BrokerDied, NotReady, PortTaken, tail
 from prokurist.testing.kafka.guarded_process import GuardedProcess
-from prokurist.testing.kafka.java import Java
+from prokurist.testing.kafka.jars import fetch_jars
+from prokurist.testing.kafka.java import Java, find_java
 from prokurist.testing.kafka.ports import LOOPBACK, Address, check_free, free_ports
 from prokurist.testing.kafka.properties import (
     QUICK_JAVA,
@@ -64,13 +65,20 @@ log4j.logger.kafka.server.KafkaConfig=WARN
 
 
 class LocalNode:
-    """One broker and controller in one process."""
+    """One broker and controller in one process.
+
+    Attributes:
+        java: What runs it; None for what the others have.
+        jars: The folder of its jars; None likewise.
+    """
 
     def __init__(self, number: int, folder: Path, clock: Clock) -> None:
         self.number = number
         self.folder = folder
         self.log: Path = folder / "broker.log"
         self.process: GuardedProcess = GuardedProcess(folder, clock)
+        self.java: Path | None = None
+        self.jars: Path | None = None
 
     def __repr__(self) -> str:
         return f"LocalNode({self.number}, {self.process!r})"
@@ -182,6 +190,12 @@ class LocalNodes:
         del deadline
         self._run_broker(self._nodes[node])
 
+    def use_version(self, node: int, version: str, deadline: Deadline) -> None:
+        """Have the next `relaunch` run other jars on the node's folder."""
+        one = self._nodes[node]
+        one.java = find_java(version).path
+        one.jars = fetch_jars(version, deadline, self._clock)
+
     def check(self, node: int) -> None:
         """See whether the process still runs, and read in its log why not."""
         one = self._nodes[node]
@@ -247,11 +261,11 @@ class LocalNodes:
             f"-Dlog4j.configuration=file:{node.folder / 'log4j.properties'}",
         )
         return [
-            str(self._java.path),
+            str(node.java or self._java.path),
             *self._java_options,
             *logging,
             "-cp",
-            f"{self._jars}{os.sep}*",
+            f"{node.jars or self._jars}{os.sep}*",
             main_class,
             *arguments,
             str(node.folder / "node.properties"),

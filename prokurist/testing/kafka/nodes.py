@@ -36,6 +36,15 @@ class Nodes(Protocol):
         """Begin to start a node again, where it was and with the data it had."""
         ...
 
+    def use_version(self, node: int, version: str, deadline: Deadline) -> None:
+        """Have the next `relaunch` of a node start another version of Kafka.
+
+        Raises:
+            ControlRefused: These nodes have one version for good.
+            KafkaUnavailable: That version is not to be had.
+        """
+        ...
+
     def check(self, node: int) -> None:
         """Look whether a node's process still runs.
 

@@ -223,23 +223,28 @@ class RealKafka:
         """
         self._controlled(node, "kill it").kill(node)
 
-    def restart(self, *nodes: int, timeout: float = RESTARTED_WITHIN) -> None:
+    def restart(
+        self, *nodes: int, timeout: float = RESTARTED_WITHIN, version: str | None = None
+    ) -> None:
         """Start nodes again with their data and their ports; ends them first if need be.
 
         Args:
             nodes: The nodes, dead, frozen or well; node 0 if none is named. Name all
                 that are dead at once if fewer than half are left: they need each other.
             timeout: Seconds until they must be ready, and the cluster see them.
+            version: The version of Kafka to start them with, on the data they have; a rolling
+                upgrade restarts one node after another. Only where Kafka runs out of jars.
 
         Raises:
-            ControlRefused: This Kafka was given.
+            ControlRefused: This Kafka was given, or it runs in containers and another
+                version is wanted.
             KafkaFailed: They did not come back.
         """
         which = nodes or (0,)
         deadline = self._deadline(timeout)
         for node in which:
             self._controlled(node, "restart it")
-        self._started().restart(which, deadline)
+        self._started().restart(which, deadline, version)
 
     def heal(self) -> None:
         """Undo every fault: wires healed, frozen nodes thawed, dead ones restarted.

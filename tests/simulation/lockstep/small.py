@@ -21,6 +21,7 @@ from prokurist.consumer.polling import Polling
 from prokurist.errors import KafkaException, TimeoutException
 from prokurist.events.application_events import (
     ApplicationEvent,
+    CloseBegins,
     Commit,
     CommitOnce,
     LookUpPositions,
@@ -111,6 +112,13 @@ class NothingToRead:
         """There are no records."""
 
 
+class NothingInTheWay:
+    """Why a poll is empty: no test of these asks."""
+
+    def look(self) -> None:
+        """See `Obstacles`."""
+
+
 class Small(Polling):
     """The application's side as `KafkaConsumer` has it, and the network's in short.
 
@@ -159,8 +167,9 @@ class Small(Polling):
             self.caller, self.subscription, self._interceptors, enrolment, None
         )
         self._commits = self.commits = Commits(
-            self.caller, self._auto, self._interceptors, enrolment
+            self.caller, self._auto, self._interceptors, enrolment, self.subscription
         )
+        self._obstacles = NothingInTheWay()  # type: ignore[assignment]
         self._listeners = Listeners(self.caller, self.background, self._auto, self.subscription)
         stage.rules.append(self._nothing_lies_about)
         self.thread.start()
@@ -175,7 +184,7 @@ class Small(Polling):
                 self.calls.withdraw(call)
             case LookUpPositions():
                 self.on_look_up()
-            case Prefetch():
+            case Prefetch() | CloseBegins():
                 pass
             case _:
                 raise AssertionError(event)

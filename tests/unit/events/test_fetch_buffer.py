@@ -1,7 +1,5 @@
 """The buffer by itself: turns, what is held, and who has to ask."""
 
-import pytest
-
 from prokurist.errors import KafkaException
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer, Held
 from prokurist.types import TopicPartition
@@ -17,7 +15,7 @@ def chunk(tp: TopicPartition, held: Held, ticket: int = 1) -> Chunk[object]:
 def filled(*entries: Entry[object]) -> FetchBuffer[object]:
     """A buffer with an answer in it."""
     buffer = FetchBuffer[object]()
-    buffer.take_ask(waits=False)
+    buffer.take_ask()
     buffer.put(entries)
     return buffer
 
@@ -68,21 +66,20 @@ def test_what_is_worthless_is_purged() -> None:
     assert "1 entries, 20 bytes" in repr(buffer)
 
 
-@pytest.mark.parametrize("waits", [True, False])
-def test_who_rests_is_woken_once(*, waits: bool) -> None:
+def test_who_rests_is_woken_once() -> None:
     """By the first poll after what it waits for has come."""
-    one, two = chunk(A, Held(60)), chunk(B, Held(60))
-    buffer = filled(one, two)
-    assert not buffer.take_ask(waits=False)
+    one, two, three = chunk(A, Held(60)), chunk(A, Held(60)), chunk(B, Held(60))
+    buffer = filled(one, two, three)
+    assert not buffer.take_ask()
     buffer.rest(below=70, idle=False)
-    assert not buffer.take_ask(waits=False)
-    if waits:
-        assert buffer.take_ask(waits=True)
-        assert buffer.starving
-        return
+    assert not buffer.take_ask()
     buffer.drop(one)
-    assert [buffer.take_ask(waits=False) for _ in range(2)] == [True, False]
+    assert not buffer.take_ask()
+    buffer.drop(three)
+    assert [buffer.take_ask() for _ in range(2)] == [True, False]
+    buffer.rest(below=70, idle=False, emptied=buffer.emptied)
+    assert [buffer.take_ask() for _ in range(2)] == [True, False]
     buffer.rest(below=None, idle=True)
-    assert [buffer.take_ask(waits=False) for _ in range(2)] == [True, False]
+    assert [buffer.take_ask() for _ in range(2)] == [True, False]
     buffer.stir()
-    assert buffer.take_ask(waits=False)
+    assert buffer.take_ask()

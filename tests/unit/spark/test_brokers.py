@@ -118,7 +118,9 @@ def test_a_broker_that_is_silent_is_given_up_soon(
     ("step", "part", "left"), [(100.0, 0.0, False), (0.0, 100.0, False), (100.0, 50.0, True)]
 )
 def test_a_part_of_a_step_ends_no_later_than_the_step(
-    step: float, part: float, left: bool
+    step: float,
+    part: float,
+    left: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
     """And gives the rest of the step's time back."""
     brokers = Brokers({})

@@ -24,7 +24,7 @@ def test_little_is_enough() -> None:
     assert settings.fail_on_data_loss
     assert not settings.include_headers
     assert (settings.driver_deadline, settings.read_stall, settings.batch_deadline) == (
-        10.0,
+        60.0,
         60.0,
         300.0,
     )

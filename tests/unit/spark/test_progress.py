@@ -96,3 +96,45 @@ def test_what_may_be_missing() -> None:
     )
     assert (batch.rows, batch.ended, batch.seconds) == (12, None, 0.0)
     assert batch.query.label == "0d"
+
+
+IDLE = {"latestOffset": 5, "triggerExecution": 5}
+STANDS = '{"a": {"0": 5}}'
+
+
+def idle(number: int, **more: Any) -> dict[str, Any]:
+    """A progress of a trigger that had nothing to do, as Spark tells it."""
+    told = progress((JVM, STANDS), batchId=number, numInputRows=0, durationMs=IDLE)
+    told["sources"][0]["startOffset"] = STANDS
+    return told | more
+
+
+def test_an_idle_trigger_has_the_number_of_the_next_batch() -> None:
+    """The batch that is done is the one before, which ended where the trigger stands."""
+    batch = Batch.done(idle(3))
+    assert batch is not None
+    assert (batch.number, batch.ends(), batch.ended) == (2, {A0: 5}, None)
+    assert Batch.done(idle(0)) is None
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"numInputRows": 4}, {"durationMs": IDLE | {"addBatch": 1}}],
+    ids=["rows", "a batch without rows"],
+)
+def test_a_trigger_that_did_something_has_the_number_of_its_batch(
+    more: dict[str, Any],
+) -> None:
+    """Also where the batch was empty, such as one that only moves a watermark."""
+    batch = Batch.done(idle(3, **more))
+    assert batch is not None
+    assert batch.number == 3
+
+
+def test_a_trigger_that_moved_was_not_idle() -> None:
+    """Whatever durations Spark tells, as it does in continuous processing."""
+    moved = idle(3)
+    moved["sources"][0]["startOffset"] = None
+    batch = Batch.done(moved)
+    assert batch is not None
+    assert batch.number == 3

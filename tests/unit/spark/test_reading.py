@@ -105,11 +105,13 @@ def test_what_may_be_left_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_log_that_is_another_is_read_as_it_is_now(
-    monkeypatch: pytest.MonkeyPatch, times: int
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, times: int
 ) -> None:
     """What this worker knew may have been an older one; a second time it is over."""
     error = LogTruncationException("other", offsets={TP: 5})
     assert asked(monkeypatch, error, fails=False, times=times) == [2, 5]
+    assert "reading goes on at offset 5" in caplog.text
+    assert ("reading ends here" in caplog.text) is (times == 2)
 
 
 @pytest.mark.parametrize("log_start", [4, None])

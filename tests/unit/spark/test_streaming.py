@@ -1,9 +1,7 @@
 """How far a stream goes with each trigger, and what is noticed before that is written down."""
 
 import logging
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 import pytest
@@ -13,109 +11,9 @@ from prokurist.errors import (
     TimeoutException,
     UnknownTopicOrPartitionException,
 )
-from prokurist.events.clock import MonotonicClock
-from prokurist.spark.brokers import Brokers
 from prokurist.spark.failures import DataLossException
-from prokurist.spark.options import Settings
-from prokurist.spark.selecting import Selection, Topics
-from prokurist.spark.streaming import Stream
 from prokurist.types import TopicPartition
-
-A, B, C = (TopicPartition("t", number) for number in range(3))
-
-
-class StandingClock(MonotonicClock):
-    """A clock that is put on by hand."""
-
-    def __init__(self) -> None:
-        self.time = 100.0
-
-    def now(self) -> float:
-        """The moment."""
-        return self.time
-
-
-class Paper(Brokers):
-    """Brokers on paper: logs that are written down here, or no answer."""
-
-    def __init__(self, clock: StandingClock) -> None:
-        super().__init__({})
-        self.clock = clock
-        self.logs: dict[TopicPartition, tuple[int, int]] = {A: (0, 10), B: (0, 20)}
-        self.hidden: list[TopicPartition] = []
-        self.down = False
-        self.looks = 0
-        self.seconds: float | None = None
-
-    @contextmanager
-    def within(self, seconds: float) -> Iterator[None]:
-        """See `Brokers`."""
-        self.seconds = seconds
-        try:
-            yield
-        finally:
-            self.seconds = None
-
-    def _ask(self) -> None:
-        assert self.seconds is not None, "asked without a deadline"
-        self.looks += 1
-        if self.down:
-            self.clock.time += self.seconds
-            raise TimeoutException("nobody answers")
-
-    def partitions(self, selection: Selection, *, fresh: bool = False) -> list[TopicPartition]:
-        """See `Brokers`; what is hidden is seen by who asks anew."""
-        assert selection == Topics(("t",))
-        self._ask()
-        found = sorted(self.logs.keys() - set(() if fresh else self.hidden))
-        if not found:
-            raise UnknownTopicOrPartitionException("there is no topic 't'")
-        return found
-
-    def beginnings(
-        self, partitions: Collection[TopicPartition]
-    ) -> Mapping[TopicPartition, int]:
-        """See `Brokers`."""
-        self._ask()
-        return {tp: self.logs[tp][0] for tp in partitions}
-
-    def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """See `Brokers`."""
-        self._ask()
-        return {tp: self.logs[tp][1] for tp in partitions}
-
-
-class Bench:
-    """A stream, its brokers and its clock."""
-
-    def __init__(self, **options: str) -> None:
-        self.clock = StandingClock()
-        self.brokers = Paper(self.clock)
-        given = {"kafka.bootstrap.servers": "b:9092", "subscribe": "t", **options}
-        self.settings = Settings.of(given)
-        self.stream = self.restarted()
-
-    def restarted(self) -> Stream:
-        """The same after the process has ended."""
-        self.stream = Stream(self.settings, self.brokers, self.clock)
-        return self.stream
-
-    def latest(self, start: Mapping[str, Any], *, limited: bool = True) -> dict[str, Any]:
-        """How far the next trigger goes."""
-        return self.stream.latest(start, limited=limited)
-
-    def planned(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> dict[int, list[int]]:
-        """What is read of each partition: from where to where."""
-        return {
-            each.partition.partition: [each.start, each.end]
-            for each in self.stream.ranges(start, end)
-        }
-
-
-def at(*ends: int) -> dict[str, Any]:
-    """An offset as Spark's source for Kafka writes it."""
-    return {"t": {str(number): end for number, end in enumerate(ends)}}
-
+from tests.unit.spark.stream_bench import A, B, Bench, C, at
 
 # --- the beginning ---------------------------------------------------------------------
 
@@ -308,7 +206,8 @@ def test_a_loss_may_be_borne(loss: str, caplog: pytest.LogCaptureFixture) -> Non
     bench.brokers.logs = dict(LOSSES[loss][0])
     with caplog.at_level(logging.WARNING, "prokurist"):
         end = bench.latest(at(10, 20))
-    assert "records are gone" in caplog.text
+    assert "goes on with what its logs have now" in caplog.text
+    assert "passed over" not in caplog.text
     assert end.get("t", {}) == {
         str(tp.partition): last for tp, (_, last) in LOSSES[loss][0].items()
     }

@@ -10,7 +10,6 @@ from prokurist.testing.cluster.apis import KEYS
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
-
 NAMED_FROM: Final = 3
 LEGAL_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """What a client's software and its version may be called (KIP-511)."""

@@ -5,7 +5,6 @@ group that has members is not turned into one of this protocol, as on a broker w
 `group.consumer.migration.policy` is `disabled`.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
@@ -17,6 +16,7 @@ from prokurist.testing.cluster.consumer_group import ConsumerGroup, Refused
 from prokurist.testing.cluster.consumer_members import LEFT_FOR_NOW, Beat, ConsumerMember
 from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.handlers.coordination import refusal
+from prokurist.testing.cluster.re2j import PatternRefused, compiled
 from prokurist.testing.cluster.server_assignors import SERVER_ASSIGNORS, Part
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
@@ -97,8 +97,8 @@ def check(request: Any, context: Context) -> None:
             ErrorCode.unsupported_assignor,
         )
     try:
-        re.compile(pattern or "")
-    except re.error as error:
+        compiled(pattern or "")
+    except PatternRefused as error:
         raise Refused(f"{pattern!r}: {error}", ErrorCode.invalid_regular_expression) from None
 
 

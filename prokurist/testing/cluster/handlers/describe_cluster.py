@@ -10,7 +10,6 @@ from prokurist.testing.cluster.handlers.metadata import CLUSTER_OPERATIONS, NOT_
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
-
 BROKERS: Final = 1
 
 

@@ -4,7 +4,7 @@ A follower answers only where the cluster lets clients read from followers; ther
 leader names the follower in the client's rack (KIP-392).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -102,17 +102,20 @@ class Parked:
             return {"error_code": code, "session_id": NO_SESSION, "responses": []}
         session = self.session
         is_full = session is None or field(self.request, "session_epoch", FULL) <= FULL
-        told, enough = collect(self)
+        state = self.state.latest.seen_by(self.context.broker)
+        told, enough = collect(replace(self, state=state))
         if not enough and now < self.until:
             return Wait(self.until, self)
         if session is not None:
             told = told if is_full else news(session, told)
-            session.tell((wanted.key, *ends_of(values)) for wanted, values in told)
+            # The first answer, which is full, leaves the order in which is served.
+            rows = ((wanted.key, *ends_of(values)) for wanted, values in told)
+            session.tell((key, ends, served and not is_full) for key, ends, served in rows)
         return {
             "error_code": ErrorCode.none,
             "session_id": NO_SESSION if session is None else session.id,
             "responses": by_topic(told),
-            "node_endpoints": endpoints(self.state, [values for _, values in told]),
+            "node_endpoints": endpoints(state, [values for _, values in told]),
         }
 
 
@@ -144,7 +147,8 @@ def collect(parked: Parked) -> tuple[list[tuple[Wanted, Values]], bool]:
             room -= len(values["records"])
             wrong = wrong or calls_for_answer(values)
             told.append((wanted, values))
-    enough = wrong or not told or size >= parked.request.min_bytes
+    request = parked.request
+    enough = wrong or not told or size >= min(request.min_bytes, request.max_bytes)
     last = [each for each in parked.wants if each.key in parked.missing]
     return [*told, *((each, parked.missing[each.key]) for each in last)], enough
 
@@ -221,12 +225,21 @@ def read(parked: Parked, wanted: Wanted, where: Place, room: int, *, first: bool
     """What a broker answers of a partition that it may speak for; `one` has the arguments."""
     state, context, request, each = parked.state, parked.context, parked.request, wanted.each
     followers = state.followers_serve and context.version >= FOLLOWERS_FROM
-    log = where.led.log
+    log, copy = where.led.log, where.led.copy_of(context.node)
+    stable_end = log.stable_end(copy.watermark)
     known = {
-        "high_watermark": log.end,
-        "last_stable_offset": log.stable_end,
+        "high_watermark": copy.watermark,
+        "last_stable_offset": stable_end,
         "log_start_offset": log.start,
     }
+    committed = request.isolation_level == READ_COMMITTED
+    values = {**bare(each.partition, 0), **known}
+    if committed:
+        values["aborted_transactions"] = []
+    rack = field(request, "rack_id", "")
+    nearer = state.nearer_replica(where.led, context.node, rack, each.fetch_offset)
+    if nearer is not None and followers:
+        return {**values, "preferred_read_replica": nearer}
     ended = last_fetched(where, each, context.node)
     if ended is not None and ended.end_offset == UNDEFINED:
         # An epoch that this copy does not know: a follower has it from its first record on.
@@ -236,22 +249,16 @@ def read(parked: Parked, wanted: Wanted, where: Place, room: int, *, first: bool
     if ended is not None and parted(ended, each):
         diverging = {"epoch": ended.epoch, "end_offset": ended.end_offset}
         return {**bare(each.partition, 0), **known, "diverging_epoch": diverging}
-    if each.fetch_offset > log.end:
+    if each.fetch_offset > copy.end:
         return bare(each.partition, ErrorCode.offset_out_of_range)
-    committed = request.isolation_level == READ_COMMITTED
-    values = {**bare(each.partition, 0), **known}
-    if committed:
-        values["aborted_transactions"] = []
-    nearer = state.nearer_replica(where.led, context.node, field(request, "rack_id", ""))
-    if nearer is not None and followers:
-        return {**values, "preferred_read_replica": nearer}
     limit = min(room, each.partition_max_bytes)
-    upto = log.stable_end if committed else log.end
+    upto = stable_end if committed else copy.watermark
     values["records"] = log.read(each.fetch_offset, limit, at_least_one=first, upto=upto)
-    if committed:
+    if committed and values["records"]:
+        behind = log.offset_after(each.fetch_offset, len(values["records"]))
         values["aborted_transactions"] = [
             {"producer_id": producer, "first_offset": offset}
-            for producer, offset in log.aborted_from(each.fetch_offset)
+            for producer, offset in log.aborted_between(each.fetch_offset, behind)
         ]
     return values
 
@@ -276,7 +283,7 @@ def last_fetched(where: Place, each: Any, node: int) -> EpochEnd | None:
     epoch = field(each, "last_fetched_epoch", NO_EPOCH)
     if epoch == NO_EPOCH:
         return None
-    return where.led.epochs_of(node).end_of(epoch, where.led.log.end)
+    return where.led.epochs_of(node).end_of(epoch, where.led.copy_of(node).end)
 
 
 def parted(ended: EpochEnd, each: Any) -> bool:

@@ -11,6 +11,7 @@ from prokurist.testing.cluster.wire import Values
 
 GROUP: Final = 0
 TRANSACTION: Final = 1
+SHARE: Final = 2
 SEVERAL_FROM: Final = 4
 
 
@@ -49,7 +50,7 @@ def coordinator(state: State, key: str, key_type: int, context: Context) -> Valu
         "key": key,
         "error_code": code,
         "error_message": ""
-        if context.version >= SEVERAL_FROM and code != ErrorCode.invalid_request
+        if context.version >= SEVERAL_FROM and key_type in (GROUP, TRANSACTION, SHARE)
         else f"no coordinator for {key!r}",
         "node_id": -1,
         "host": "",

@@ -1,5 +1,7 @@
 """ListOffsets: ends, beginnings, and offsets by timestamp."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
 from kio.schema.errors import ErrorCode
@@ -42,11 +44,32 @@ def handle(state: State, request: Any, context: Context) -> Values:
             {
                 "name": asked.name,
                 "partitions": [
-                    one(state, asked, each, request, context) for each in asked.partitions
+                    refused_as_named_twice(each)
+                    if count > 1
+                    else one(state, asked, each, request, context)
+                    for each, count in counted(asked.partitions)
                 ],
             }
             for asked in request.topics
         ]
+    }
+
+
+def counted(partitions: Iterable[Any]) -> list[tuple[Any, int]]:
+    """Each partition of a topic once, with how often it is named."""
+    counts = Counter(each.partition_index for each in partitions)
+    named = {each.partition_index: each for each in partitions}
+    return [(named[index], count) for index, count in counts.items()]
+
+
+def refused_as_named_twice(each: Any) -> Values:
+    """The answer about a partition that a request names more than once."""
+    return {
+        "partition_index": each.partition_index,
+        "error_code": ErrorCode.invalid_request,
+        "timestamp": UNDEFINED,
+        "offset": UNDEFINED,
+        "leader_epoch": UNDEFINED,
     }
 
 
@@ -59,7 +82,7 @@ def one(state: State, asked: Any, each: Any, request: Any, context: Context) -> 
         code = ErrorCode.unsupported_version
     elif not code:
         committed = field(request, "isolation_level", 0) == READ_COMMITTED
-        found = look_up(where.led, each.timestamp, committed=committed)
+        code, found = look_up(where.led, each.timestamp, committed=committed)
     return {
         "partition_index": each.partition_index,
         "error_code": code,
@@ -69,20 +92,32 @@ def one(state: State, asked: Any, each: Any, request: Any, context: Context) -> 
     }
 
 
-def look_up(partition: Partition, timestamp: int, *, committed: bool = False) -> Found:
-    """The offset that a timestamp, real or special, stands for."""
-    log = partition.log
+def look_up(
+    partition: Partition, timestamp: int, *, committed: bool = False
+) -> tuple[ErrorCode, Found]:
+    """The offset that a timestamp, real or special, stands for, or why it is not known yet.
+
+    Until the high watermark has reached the start of its epoch, a leader does not know
+    which of its last records are committed.
+    """
+    log, watermark = partition.log, partition.copy_of(partition.leader).watermark
+    readable = log.stable_end(watermark) if committed else watermark
+    beyond = ErrorCode.none
+    if watermark < partition.epoch_start:
+        beyond = ErrorCode.offset_not_available
     match timestamp:
         case -1:  # LATEST
-            end = log.stable_end if committed else log.end
-            return Found(end, UNDEFINED, partition.epoch)
+            end = Found(readable, UNDEFINED, partition.epoch)
+            return beyond, NOWHERE if beyond else end
         case -2 | -4:  # EARLIEST, EARLIEST_LOCAL: nothing is tiered, so they are one
-            return Found(
-                log.start, UNDEFINED, partition.epochs_of(partition.leader).at(log.start)
-            )
+            epoch = partition.epochs_of(partition.leader).at(log.start)
+            return ErrorCode.none, Found(log.start, UNDEFINED, epoch)
         case -3:  # MAX_TIMESTAMP
-            return log.latest_stamped() or NOWHERE
+            found = log.latest_stamped()
         case _ if timestamp < 0:
-            return NOWHERE
+            return ErrorCode.none, NOWHERE
         case _:
-            return log.at_time(timestamp) or NOWHERE
+            found = log.at_time(timestamp)
+    if found is None or found.offset >= readable:
+        return beyond, NOWHERE
+    return ErrorCode.none, found

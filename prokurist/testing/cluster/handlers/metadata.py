@@ -105,8 +105,8 @@ def by_name(state: State, name: str, context: Context, *, may_create: bool) -> V
     elif topic is None:
         # A broker that makes the topic says so only when asked again.
         code = ErrorCode.unknown_topic_or_partition
-        if may_create:
-            state.create_topic(name, state.default_partitions)
+        if may_create and name not in state.latest.topics:
+            state.latest.create_topic(name, state.default_partitions)
             state.changed(context.now)
     else:
         return described(state, topic, context)

@@ -72,7 +72,7 @@ def one(state: State, asked: Any, each: Any, code: int, context: Context) -> Val
     where = place(state, context, asked, each.index)
     if where.code:
         return {**values, "error_code": where.code, **leader_hint(where)}
-    wrong, base_offset = append(where, each.records or b"")
+    wrong, base_offset = append(state, where, each.records or b"")
     if wrong not in REFUSED_UNREAD:
         values["log_start_offset"] = where.led.log.start
     if not wrong:
@@ -80,7 +80,7 @@ def one(state: State, asked: Any, each: Any, code: int, context: Context) -> Val
     return {**values, "error_code": wrong, "base_offset": base_offset}
 
 
-def append(where: Place, records: bytes) -> tuple[int, int]:
+def append(state: State, where: Place, records: bytes) -> tuple[int, int]:
     """Put a partition's bytes at the end of its log; error code and first offset."""
     limit = where.topic.max_message_bytes if where.topic else 0
     try:
@@ -97,6 +97,6 @@ def append(where: Place, records: bytes) -> tuple[int, int]:
         return verdict.code, UNDEFINED
     if verdict.base_offset is not None:
         return ErrorCode.none, verdict.base_offset
-    kept = partition.log.append(batch, partition.epoch)
+    kept = state.append(partition, batch)
     partition.producers.remember(kept)
     return ErrorCode.none, kept.base_offset

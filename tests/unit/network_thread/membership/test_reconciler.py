@@ -38,9 +38,13 @@ class Hands:
     def __init__(self) -> None:
         self.coming = Promise[bool]()
         self.going = Promise[bool]()
+        self.committed: list[bool] = []
 
-    async def take(self, _term: int, _partitions: Partitions, _ids: object) -> bool:
+    async def take(
+        self, _term: int, _partitions: Partitions, _ids: object, *, commit: bool
+    ) -> bool:
         """See `Handover`."""
+        self.committed.append(commit)
         return await self.coming
 
     async def give_back(self, _term: int, _partitions: Partitions) -> bool:

@@ -106,3 +106,19 @@ def test_controls_refuse_what_is_not_there(lab: "Lab") -> None:
     lab.control.create_topic("lonely", replication=1)
     with pytest.raises(ValueError, match="no other broker"):
         lab.control.move_leader(TopicPartition("lonely", 0))
+
+
+def test_the_marker_of_a_transaction_bears_the_clock(lab: "Lab") -> None:
+    """And is found by it, though it is no record that anyone is given."""
+    lab.control.append(ORDERS, b"one", timestamp=5, producer=7)
+    lab.control.end_transaction(ORDERS, 7, committed=True)
+    found = offset(lab, 6)
+    assert (found.error_code, found.offset, found.timestamp) == (0, 1, 100_000)
+
+
+def test_a_partition_that_is_named_twice_is_refused(lab: "Lab") -> None:
+    """It is answered once, and the others as ever."""
+    rows = [{"partition_index": each, "timestamp": -1} for each in (0, 0)]
+    topics = [{"name": "orders", "partitions": rows}]
+    [topic] = lab.ask("ListOffsets", 5, topics=topics).topics
+    assert [each.error_code for each in topic.partitions] == [42]

@@ -154,3 +154,35 @@ def test_deleting_moves_the_beginning_only() -> None:
     assert (log.start, log.end, len(log.batches)) == (2, 4, 2)
     log.delete_before(99)
     assert (log.start, log.end, len(log.batches)) == (4, 4, 0)
+
+
+def test_a_limit_cuts_the_last_batch_and_never_the_first() -> None:
+    """What does not fit wholly comes in part; the first batch wholly or not at all."""
+    log = logged([1], [2], [3])
+    size = len(log.batches[0].data)
+    data = b"".join(each.data for each in log.batches)
+    for more in (0, 1, size - 1, size):
+        assert log.read(0, size + more, at_least_one=False) == data[: size + more]
+    assert log.read(0, size - 1, at_least_one=False) == b""
+    assert log.read(0, size - 1, at_least_one=True) == data[:size]
+    assert log.read(0, 3 * size, at_least_one=True, upto=2) == data[: 2 * size]
+
+
+def test_deleting_cuts_the_epochs_from_the_start() -> None:
+    """The first epoch kept begins at the start; older ones are told to end there."""
+    log = logged([1, 2])
+    log.append(make_batch([Record(b"v")] * 2), 3)
+    log.append(make_batch([Record(b"v")] * 2), 5)
+    log.delete_before(3)
+    assert log.epochs.entries == [(3, 3), (5, 4)]
+    assert tuple(log.epochs.end_of(0, log.end)) == (0, 3)
+    log.delete_before(6)
+    assert log.epochs.entries == [(5, 6)]
+
+
+def test_a_deleted_record_keeps_the_latest_timestamp() -> None:
+    """As long as its segment is kept, which is always, here."""
+    log = logged([70, 30], [40])
+    log.delete_before(3)
+    assert log.latest_stamped() == Found(0, 70, 0)
+    assert log.at_time(0) is None

@@ -123,3 +123,39 @@ def test_authorized_operations_are_told_to_who_asks(lab: "Lab", *, asked: bool) 
     """Others get the number that means nothing."""
     body = lab.ask("Metadata", 12, topics=None, include_topic_authorized_operations=asked)
     assert (body.topics[0].topic_authorized_operations > 0) is asked
+
+
+def test_a_topic_that_is_named_twice_is_answered_once(lab: "Lab") -> None:
+    """By name and by id."""
+    topic_id = lab.cluster.state.topics["orders"].id
+    for twice in ({"name": "orders"}, {"name": None, "topic_id": topic_id}):
+        assert len(lab.ask("Metadata", 12, topics=[twice, twice]).topics) == 1
+
+
+def test_metadata_by_neither_name_nor_id(lab: "Lab") -> None:
+    """The broker fails, and names no brokers."""
+    body = lab.ask("Metadata", 13, topics=[{"name": None, "topic_id": None}])
+    assert (body.error_code, body.brokers, body.controller_id) == (-1, (), -1)
+
+
+def test_a_client_whose_software_has_an_illegal_name(lab: "Lab") -> None:
+    """A broker refuses it (KIP-511)."""
+    names = [("prokurist", "1.0"), ("", "1"), ("a b", "1"), ("a", "1+local"), ("-a", "1")]
+    told = [
+        lab.ask("ApiVersions", 4, client_software_name=name, client_software_version=version)
+        for name, version in names
+    ]
+    assert [each.error_code for each in told] == [0, 42, 42, 42, 42]
+    assert not told[1].api_keys
+
+
+def test_a_broker_without_a_copy_is_no_leader_whatever_the_epoch(lab: "Lab") -> None:
+    """It does not compare epochs of partitions that it has no copy of."""
+    with lab.control._change() as (cluster, _):
+        partition = cluster.state.topics["orders"].partitions[0]
+        partition.replicas, partition.isr, partition.leader = (1,), [1], 1
+    row = {"partition": 0, "current_leader_epoch": 9, "leader_epoch": 0}
+    asked = [{"topic": "orders", "partitions": [row]}]
+    for node, code in ((1, 75), (2, 6)):
+        body = lab.ask("OffsetForLeaderEpoch", 4, node, replica_id=-1, topics=asked)
+        assert body.topics[0].partitions[0].error_code == code

@@ -1,0 +1,125 @@
+"""Which partitions are fetched from which broker: kept from one look to the next.
+
+Thread: the network thread alone.
+
+With thousands of partitions most looks find nothing new, or a few positions that have
+moved on. These are exchanged in their places. Everything is gone through again when
+metadata are new, when other partitions may be fetched, and while some have to wait or are
+read from replicas.
+"""
+
+from prokurist.events.fetching import Wish
+from prokurist.events.subscription import Subscription
+from prokurist.network_thread.fetch.sources import Replicas, Troubles, leadership
+from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.types import Node
+
+
+class Part:
+    """What may be fetched from one broker.
+
+    Attributes:
+        node: The broker.
+        wishes: Everything.
+        changed: Those that are new since `taken`, by their places; None for all.
+    """
+
+    __slots__ = ("changed", "node", "wishes")
+
+    def __init__(self, node: Node) -> None:
+        self.node: Node = node
+        self.wishes: list[Wish] = []
+        self.changed: set[int] | None = None
+
+    def taken(self) -> None:
+        """All of it is asked for from now on."""
+        self.changed = set()
+
+    def __repr__(self) -> str:
+        return f"Part({self.node}, {len(self.wishes)} partitions)"
+
+
+class FetchPlan:
+    """Says what to fetch from whom.
+
+    Args:
+        metadata: Knows the leaders; is asked for fresh ones where there is none.
+        subscription: What may be fetched.
+        replicas: Which partitions are read from a replica.
+        troubles: Which have to wait.
+    """
+
+    def __init__(
+        self,
+        metadata: MetadataManager,
+        subscription: Subscription,
+        replicas: Replicas,
+        troubles: Troubles,
+    ) -> None:
+        self._metadata = metadata
+        self._subscription = subscription
+        self._replicas = replicas
+        self._troubles = troubles
+        self._wishes: list[Wish] = []
+        self._places: list[tuple[Part, int]] = []
+        self._parts: list[Part] = []
+        self._version: int | None = None
+
+    def parts(self) -> list[Part]:
+        """What may be fetched now, by broker."""
+        wishes = self._subscription.fetchable()
+        if not self._exchanged(wishes):
+            self._begin_again(wishes)
+        self._wishes = wishes
+        return self._parts
+
+    def _exchanged(self, wishes: list[Wish]) -> bool:
+        """Whether it was enough to put new positions into the places of old ones."""
+        if (
+            self._version != self._metadata.cluster.version
+            or len(wishes) != len(self._wishes)
+            or len(self._troubles)
+            or len(self._replicas)
+        ):
+            return False
+        new = [
+            (place, wish)
+            for place, (wish, old) in enumerate(zip(wishes, self._wishes, strict=True))
+            if wish is not old
+        ]
+        if any(wish.partition != self._wishes[place].partition for place, wish in new):
+            return False
+        for place, wish in new:
+            part, index = self._places[place]
+            part.wishes[index] = wish
+            if part.changed is not None:
+                part.changed.add(index)
+        return True
+
+    def _begin_again(self, wishes: list[Wish]) -> None:
+        cluster = self._metadata.cluster
+        parts: dict[Node, Part] = {}
+        places: list[tuple[Part, int]] = []
+        for wish in wishes:
+            tp = wish.partition
+            led = leadership(cluster, tp)
+            if self._troubles.waits(tp, led):
+                continue
+            node = self._replicas.source_of(tp, cluster)
+            if node is None:
+                # At each back-off, until metadata name a leader: also where they do not
+                # know the partition at all.
+                self._troubles.meet(tp, led)
+                self._metadata.request_update()
+                continue
+            part = parts.get(node)
+            if part is None:
+                part = parts[node] = Part(node)
+            places.append((part, len(part.wishes)))
+            part.wishes.append(wish)
+        self._parts, self._places = list(parts.values()), places
+        # Those that waited have no place.
+        self._version = None if len(self._troubles) else cluster.version
+
+    def __repr__(self) -> str:
+        return f"FetchPlan({self._parts})"

@@ -1,0 +1,37 @@
+"""One broker: whether it runs, whether the others count on it, and what it keeps itself.
+
+Thread: whoever drives the model.
+"""
+
+from dataclasses import dataclass, field
+
+from prokurist.testing.cluster.fetch_sessions import FetchSessions
+from prokurist.testing.cluster.images import Lag
+from prokurist.types import Node
+
+
+@dataclass(slots=True)
+class Broker:
+    """One broker.
+
+    Attributes:
+        node: Its id and what it advertises.
+        running: Whether it can be connected to.
+        registered: Whether the others count on it. A broker that was killed and
+            has not been missed yet is registered and does not run.
+        frozen: Whether it takes connections and bytes and does nothing with them.
+        fetch_sessions: The fetch sessions that it keeps.
+        lag: How late it learns of topics, leaders and other brokers.
+    """
+
+    node: Node
+    running: bool = True
+    registered: bool = True
+    frozen: bool = False
+    fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
+    lag: Lag = field(default_factory=Lag)
+
+    def __repr__(self) -> str:
+        life = "frozen" if self.frozen else "running" if self.running else "down"
+        missed = "" if self.registered else ", missed"
+        return f"Broker({self.node.id}, {life}{missed})"

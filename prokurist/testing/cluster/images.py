@@ -1,0 +1,110 @@
+"""What a broker knows of topics, leaders and other brokers, where it learns of it late.
+
+Each broker follows the cluster's metadata log by itself, in order: what it knows is what
+was true at some moment before. Images are kept only while a broker lags.
+
+Thread: whoever drives the model.
+"""
+
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Final
+
+from prokurist.testing.cluster.topics import Topic
+
+APART: Final = 1e-6
+"""How far two images are apart at least, in seconds: one replaces the other later."""
+
+ROUNDING: Final = 1e-9
+
+
+@dataclass(slots=True)
+class Lag:
+    """How late metadata are known.
+
+    Attributes:
+        seconds: How late; infinite for metadata that stand still.
+        since: When that began: nothing older than what was known then is known.
+    """
+
+    seconds: float = 0.0
+    since: float = 0.0
+
+    def moment(self, now: float) -> float:
+        """The moment of which the metadata are known now."""
+        return max(self.since, now - self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The cluster's metadata from a moment on.
+
+    Attributes:
+        at: The moment.
+        topics: Topics by name; their partitions share log and copies with the real ones.
+        registered: The brokers that are counted on.
+    """
+
+    at: float
+    topics: dict[str, Topic]
+    registered: frozenset[int]
+
+    def tells(self) -> tuple[object, ...]:
+        """What distinguishes it from another image."""
+        return (self.registered, *(facts_of(topic) for topic in self.topics.values()))
+
+
+class Images:
+    """The images that a broker may still know, oldest first."""
+
+    __slots__ = ("_images",)
+
+    def __init__(self) -> None:
+        self._images: list[Image] = []
+
+    def __repr__(self) -> str:
+        return f"Images({len(self._images)})"
+
+    def note(
+        self, now: float, topics: Mapping[str, Topic], registered: Iterable[int]
+    ) -> float | None:
+        """Keep what is true now: since when, or None if that is what was true before."""
+        at = max(now, self._images[-1].at + APART) if self._images else now
+        image = Image(
+            at, {name: copied(topic) for name, topic in topics.items()}, frozenset(registered)
+        )
+        if self._images and self._images[-1].tells() == image.tells():
+            return None
+        self._images.append(image)
+        return at
+
+    def at(self, moment: float) -> Image:
+        """What was true at a moment; of moments before the first image, that one."""
+        known = [each for each in self._images if each.at <= moment + ROUNDING]
+        return known[-1] if known else self._images[0]
+
+    def is_latest(self, moment: float) -> bool:
+        """Whether nothing has changed since a moment."""
+        return not self._images or self._images[-1].at <= moment + ROUNDING
+
+    def forget(self, before: float) -> None:
+        """Drop what is not true any more at a moment."""
+        while len(self._images) > 1 and self._images[1].at <= before + ROUNDING:
+            del self._images[0]
+
+
+def copied(topic: Topic) -> Topic:
+    """A topic as it is now: leaders and ISRs stay as they are, logs are the real ones."""
+    partitions = [copy(each) for each in topic.partitions]
+    for each in partitions:
+        each.isr = list(each.isr)
+    return Topic(topic.name, topic.id, partitions, topic.max_message_bytes)
+
+
+def facts_of(topic: Topic) -> tuple[object, ...]:
+    """What metadata tell of a topic."""
+    parts = (
+        (each.leader, each.epoch, tuple(each.isr), each.replicas) for each in topic.partitions
+    )
+    return (topic.name, topic.id, *parts)

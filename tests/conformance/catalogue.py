@@ -1,0 +1,62 @@
+"""All scenarios, and the APIs whose versions each is played in."""
+
+from typing import Final
+
+from prokurist.testing.cluster.apis import ApiName
+from tests.conformance import classic, cluster_facts, committing, consumer, reading, sessions
+from tests.conformance.stage import Scenario
+
+Catalogue = list[tuple[Scenario, tuple[ApiName, ...]]]
+
+ON_ONE_NODE: Final[Catalogue] = [
+    (reading.offsets_by_timestamp, ("ListOffsets",)),
+    (reading.offsets_refused, ("ListOffsets",)),
+    (reading.epochs_of_one_leader, ("OffsetForLeaderEpoch",)),
+    (reading.fetch_positions, ("Fetch",)),
+    (reading.fetch_of_what_is_not_there, ("Fetch",)),
+    (reading.fetch_within_limits, ("Fetch",)),
+    (reading.fetch_twice, ("Fetch",)),
+    (reading.fetch_while_parked, ()),
+    (reading.fetch_beside_what_is_not_there, ()),
+    (reading.open_and_aborted_transactions, ("ListOffsets",)),
+    (sessions.what_is_new, ("Fetch",)),
+    (sessions.session_epochs, ("Fetch",)),
+    (sessions.emptied_session, ("Fetch",)),
+    (sessions.deleted_in_a_session, ("Fetch",)),
+    (sessions.made_again_in_a_session, ("Fetch",)),
+    (sessions.unknown_in_a_session, ("Fetch",)),
+    (sessions.turns_in_a_session, ("Fetch",)),
+    (sessions.names_then_ids, ()),
+    (cluster_facts.who_asks, ("ApiVersions",)),
+    (cluster_facts.topics_by_name, ("Metadata",)),
+    (cluster_facts.topics_by_id, ("Metadata",)),
+    (cluster_facts.coordinators, ("FindCoordinator",)),
+    (cluster_facts.new_topics, ("CreateTopics",)),
+    (cluster_facts.cluster_described, ("DescribeCluster",)),
+    (cluster_facts.producer_ids, ("InitProducerId",)),
+    (committing.commits_of_nobody, ("OffsetCommit", "OffsetFetch")),
+    (committing.commits_refused, ("OffsetCommit", "OffsetFetch")),
+    (committing.commits_of_topics_that_change, ("OffsetCommit", "OffsetFetch")),
+    (committing.several_groups, ("OffsetFetch",)),
+    (committing.groups_deleted, ("DescribeGroups", "DeleteGroups")),
+    (classic.classic_strangers, ()),
+    (classic.classic_generations, ()),
+    (classic.classic_static_members, ()),
+    (classic.classic_versions, ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")),
+    (classic.classic_full_group, ()),
+    (classic.classic_timeouts_refused, ()),
+]
+"""Scenarios for which one node is enough."""
+
+OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
+    (consumer.consumer_refusals, ()),
+    (consumer.consumer_hand_over, ()),
+    (consumer.consumer_static_seats, ()),
+    (consumer.consumer_two_protocols, ()),
+    (consumer.consumer_described, ("ConsumerGroupDescribe",)),
+    (consumer.consumer_subscriptions, ("ConsumerGroupHeartbeat",)),
+    (consumer.consumer_full_heartbeats, ("ConsumerGroupHeartbeat",)),
+    (consumer.consumer_patterns, ()),
+    (consumer.consumer_pattern_matches, ()),
+]
+"""Those of a protocol that Kafka 3.9 had in early access, with other epochs: 4.x only."""

@@ -1,0 +1,107 @@
+"""Sequences of requests drawn by a seed, from a small grammar, for both sides alike.
+
+What is drawn depends on the seed alone; a member or session is named by its place, and its
+id is the one that the side gave.
+"""
+
+from random import Random
+from typing import Any, Final
+
+from tests.conformance.classic import scene
+from tests.conformance.committing import commit, offsets, position
+from tests.conformance.reading import epochs, fetch, list_offsets, wanted
+from tests.conformance.sessions import Session
+from tests.conformance.stage import Scenario, Stage
+
+STEPS: Final = 30
+
+
+def random_reads(random: Random, stage: Stage) -> None:
+    """Writes, deletions and reads in two sessions and without one."""
+    topics = [stage.topic(2), stage.topic(2)]
+    sessions = [Session(stage, "a"), Session(stage, "b")]
+    for session in sessions:
+        session.fetch(wanted(topics[0], (0, 0), (1, 0)), wanted(topics[1], (0, 0)))
+    for _ in range(STEPS):
+        place, partition = random.randrange(2), random.randrange(2)
+        topic, session = topics[place], random.choice(sessions)
+        offset = random.choice([0, 0, 1, 2, 3, 5, -1])
+        match random.choice("ppffffsswgdrloe"):
+            case "p":
+                stage.produce(topic, *[b"x"] * random.randint(1, 3), partition=partition)
+            case "f":
+                session.fetch()
+            case "s":
+                session.fetch(wanted(topic, (partition, offset)))
+            case "w":
+                session.fetch(epoch=random.choice([0, 1, 7, -1]))
+            case "g":
+                session.fetch(forgotten=((topic, partition),))
+            case "d":
+                stage.side.delete_records(topic.name, partition, -1)
+            case "r":
+                topics[place] = stage.recreate(topic, 2)
+            case "l":
+                list_offsets(stage, topic, random.choice([-1, -2]), partition=partition)
+            case "o":
+                epoch = random.choice([-1, 0, 1])
+                row = wanted(topic, (partition, offset), current_leader_epoch=epoch)
+                fetch(stage, row, isolation_level=random.randrange(2))
+            case "e":
+                epochs(stage, topic, random.choice([0, 1]), at=partition)
+
+
+def random_members(random: Random, stage: Stage) -> None:
+    """Heartbeats, commits and look-ups of up to three members of the consumer protocol."""
+    group = scene(stage)
+    known = dict.fromkeys(("m1", "m2", "m3"), 0)
+    for _ in range(STEPS):
+        name = random.choice(list(known))
+        epoch = random.choice([known[name]] * 5 + [0, -1, known[name] + 1])
+        owned = random.choice([None, [], [0], [0, 1], [0, 1, 2, 3]])
+        match random.choice("hhhhhcfj"):
+            case "h":
+                more: dict[str, Any] = {"owned": owned} if epoch > 0 else {}
+                group.hb(name, epoch, **more)
+            case "j":
+                group.hb(name, 0)
+            case "c":
+                group.commit(name, epoch, random.randrange(4))
+            case "f":
+                group.fetch(name, epoch)
+        told = group.facts[-1]
+        if isinstance(told, tuple) and len(told) == 4 and told[1] == name:
+            known[name] = max(0, told[2])
+
+
+def random_commits(random: Random, stage: Stage) -> None:
+    """Commits and look-ups of a group without members."""
+    topics = [stage.topic(2), stage.topic(1)]
+    for _ in range(STEPS):
+        topic, group = random.choice(topics), f"{stage.name}-{random.randrange(2)}"
+        row = (random.randrange(3), random.choice([-1, 0, 5]))
+        member, epoch = random.choice([("", -1), ("", -1), ("x", -1), ("x", 0), ("", 2)])
+        if random.random() < 0.6:
+            commit(stage, group, position(topic, row), member=member, epoch=epoch)
+        else:
+            offsets(stage, group, (topic, (0, 1, 2)), everything=random.random() < 0.4)
+
+
+GRAMMARS: Final = [random_reads, random_members, random_commits]
+
+
+def sequence(seed: int, version: str) -> Scenario:
+    """The scenario of a seed."""
+    usable = [each for each in GRAMMARS if version != "3.9.2" or each is not random_members]
+    grammar = usable[seed % len(usable)]
+
+    def play(stage: Stage) -> None:
+        grammar(Random(seed), stage)  # noqa: S311 - the same for both sides
+
+    play.__name__ = f"{grammar.__name__}_{seed}"
+    return play
+
+
+def vintage_of(seed: int) -> int:
+    """Which versions a seed is played in: the newest half of the time."""
+    return Random(-seed - 1).choice([0, 0, 0, 1, 2, 5])  # noqa: S311

@@ -1,0 +1,56 @@
+"""The model answers as real brokers do, field by field, but for what is accepted."""
+
+from pathlib import Path
+
+import pytest
+
+from prokurist.testing.cluster.apis import ApiName
+from tests.conformance.accepted import ACCEPTED
+from tests.conformance.catalogue import OF_THE_CONSUMER_PROTOCOL, ON_ONE_NODE
+from tests.conformance.comparing import Difference
+from tests.conformance.stage import Pair, Scenario
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
+
+
+def report(differences: list[Difference]) -> str:
+    """The first differences in full, and how many there are."""
+    shown = "\n\n".join(map(str, differences[:10]))
+    return f"{len(differences)} differences\n\n{shown}"
+
+
+def hold(pair: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]) -> None:
+    """Play a scenario in all versions of its APIs; fail for what is not accepted or stale."""
+    found = [each for vintage in pair.vintages(*apis) for each in pair.play(scenario, vintage)]
+    mine = [each for each in ACCEPTED if scenario.__name__ in each.scenarios]
+    covered = {each.name for each in mine if any(each.covers(one, version) for one in found)}
+    left = [one for one in found if not any(each.covers(one, version) for each in mine)]
+    assert not left, report(left)
+    stale = {each.name for each in mine if version in each.versions} - covered
+    assert not stale, f"no difference any more, so take it from the list: {stale}"
+
+
+EVERYTHING = [*ON_ONE_NODE, *OF_THE_CONSUMER_PROTOCOL]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "apis"), EVERYTHING, ids=[each.__name__ for each, _ in EVERYTHING]
+)
+def test_one_node(
+    pair: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
+) -> None:
+    """The requests of a scenario, sent to one node."""
+    if (scenario, apis) in ON_ONE_NODE or version != "3.9.2":
+        hold(pair, version, scenario, apis)
+
+
+def test_every_accepted_difference_is_documented() -> None:
+    """docs/testing.md names it, with its reason."""
+    page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
+    assert [each.name for each in ACCEPTED if f"| {each.name} |" not in page] == []
+
+
+def test_every_accepted_difference_names_scenarios_that_there_are() -> None:
+    """So that each is looked for somewhere."""
+    names = {each.__name__ for each, _ in EVERYTHING}
+    assert {name for each in ACCEPTED for name in each.scenarios} <= names

@@ -1,0 +1,70 @@
+"""Judges each client of this process when it is closed, by what it counted itself.
+
+For tests that have real brokers: a test in which a client asks without a pause fails, though
+all that it looks at comes out right.
+
+Thread: the one that opens and closes the clients.
+"""
+
+import time
+from typing import Final
+
+from prokurist.consumer.counters import Counted
+from tests.oracles.bounds import Settings
+from tests.oracles.thrift import Thrift
+
+LEAST: Final = 0.5
+"""Seconds that a client is open at least to be judged."""
+
+
+def requests_of(client: Counted) -> dict[str, int]:
+    """How many requests a client has sent, by broker."""
+    traffic = client.machinery.client.counters
+    return {name: node.sent for name, node in traffic.nodes.children.items()}
+
+
+def events_of(client: Counted) -> int:
+    """How much a client has met that may call for requests: calls, records, connections."""
+    traffic = client.machinery.client.counters
+    calls = client.caller.counters.calls.children.items()
+    made = sum(each.seconds.count for name, each in calls if name != "poll")
+    returned = sum(each.records for each in client.topics.children.values())
+    return 1 + made + returned + traffic.opened + traffic.failed
+
+
+class Watch:
+    """The clients of one test.
+
+    Attributes:
+        wrongs: What was found.
+        judged: How many clients were judged.
+    """
+
+    def __init__(self) -> None:
+        self.wrongs: list[str] = []
+        self.judged = 0
+        self._since: dict[int, tuple[Counted, float]] = {}
+
+    def opened(self, client: Counted) -> None:
+        """A client is open from now on."""
+        self._since[id(client)] = client, time.monotonic()
+
+    def closed(self, client: Counted) -> None:
+        """A client is closed: judge it."""
+        _, since = self._since.pop(id(client), (client, time.monotonic()))
+        self._judge(client, time.monotonic() - since)
+
+    def end(self) -> None:
+        """The test is over: judge what is open yet."""
+        for client, since in list(self._since.values()):
+            self._judge(client, time.monotonic() - since)
+        self._since.clear()
+
+    def _judge(self, client: Counted, seconds: float) -> None:
+        if seconds < LEAST:
+            return
+        self.judged += 1
+        thrift: Thrift[str] = Thrift(Settings.of(client.config))
+        where = f"by {client.machinery.client_id}"
+        thrift.judge(seconds, requests_of(client), events=events_of(client), where=where)
+        self.wrongs += thrift.wrongs

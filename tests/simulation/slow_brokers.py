@@ -1,0 +1,23 @@
+"""How slowly brokers learn of each other in a life by lot: nothing in half of the lives."""
+
+from random import Random
+from typing import Final
+
+from tests.simulation.world import World
+
+SECONDS: Final = (0.0, 0.002, 0.1, 0.5)
+
+
+def let_brokers_lag(world: World, seed: int) -> None:
+    """Delay replication and metadata by a lot of its own, so that a life's is the same."""
+    lot = Random(f"slow brokers {seed}")  # noqa: S311 - a replayable seed
+    pick = lot.choice
+    if lot.random() < 0.5:
+        world.control.delay_replication(
+            fetch=pick(SECONDS), watermark=pick(SECONDS), election=pick(SECONDS)
+        )
+    if lot.random() < 0.3:
+        for node in world.cluster.state.brokers:
+            world.control.delay_metadata(pick((0.0, 0.01, 0.3, 1.0)), node)
+    if lot.random() < 0.3:
+        world.control.delay_coordinators(pick((0.01, 0.3, 1.0)))

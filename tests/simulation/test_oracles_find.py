@@ -1,0 +1,131 @@
+"""Faults that the client once had, planted again: the oracles find each in some lives."""
+
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+
+from prokurist.network_thread.fetch import manager, sources
+from prokurist.network_thread.fetch.answers import Judge, Outcome
+from prokurist.network_thread.position_outcomes import Outcomes
+from prokurist.network_thread.wire import fetch
+from tests.simulation.test_workloads import live
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault.
+
+    Attributes:
+        what: In words.
+        plant: Puts it into the client.
+        finds: The words of the oracle that finds it.
+        lives: Within how many lives.
+    """
+
+    what: str
+    plant: Callable[[pytest.MonkeyPatch], None]
+    finds: str
+    lives: int = 100
+
+    def __str__(self) -> str:
+        return self.what.replace(" ", "-")
+
+
+def edit(patch: pytest.MonkeyPatch, owner: Any, name: str, old: str, new: str) -> None:
+    """Put other words into a method; a change after which they are not there fails."""
+    source = textwrap.dedent(inspect.getsource(getattr(owner, name)))
+    assert old in source, f"{owner}.{name} has no {old!r} any more"
+    found: dict[str, Any] = {}
+    exec(source.replace(old, new), vars(sys.modules[owner.__module__]), found)  # noqa: S102
+    patch.setattr(owner, name, found[name])
+
+
+def says_the_last_epoch(patch: pytest.MonkeyPatch) -> None:
+    """Each fetch says the epoch of its position, which a reset takes from ListOffsets."""
+    edit(
+        patch,
+        Outcomes,
+        "settle_listed",
+        "Position(row.offset)",
+        "Position(row.offset, row.leader_epoch)",
+    )
+    ask, body = manager.FetchManager._question, fetch.partition_body
+    epochs: dict[fetch.FetchQuestion, int] = {}
+
+    def question(self: manager.FetchManager, wish: Any) -> fetch.FetchQuestion:
+        asked = ask(self, wish)
+        if wish.position.epoch is not None:
+            epochs[asked] = wish.position.epoch
+        return asked
+
+    def with_epoch(partition: int, asked: fetch.FetchQuestion) -> dict[str, Any]:
+        return {**body(partition, asked), "last_fetched_epoch": epochs.get(asked, -1)}
+
+    patch.setattr(manager.FetchManager, "_question", question)
+    patch.setattr(fetch, "partition_body", with_epoch)
+
+
+def asks_again_at_once(patch: pytest.MonkeyPatch) -> None:
+    """And an answer without records, such as a diverging epoch, is followed by the next."""
+    says_the_last_epoch(patch)
+    judge = Judge.judge
+
+    def moved(self: Judge, *given: Any) -> Outcome:
+        outcome = judge(self, *given)
+        outcome.moved = True
+        return outcome
+
+    patch.setattr(Judge, "judge", moved)
+
+
+def redirects_without_a_pause(patch: pytest.MonkeyPatch) -> None:
+    """A replica that is named is asked, or the leader again, whatever came of it before."""
+    patch.setattr(sources.Troubles, "pass_on", lambda *_: None)
+    patch.setattr(manager.FetchManager, "_redirected", lambda *_: None)
+
+
+def goes_to_and_fro(patch: pytest.MonkeyPatch) -> None:
+    """A follower without the position's epoch refuses, and the leader names it again."""
+    says_the_last_epoch(patch)
+    redirects_without_a_pause(patch)
+
+
+def asks_no_metadata(patch: pytest.MonkeyPatch) -> None:
+    """A partition without a known leader waits until metadata are of age."""
+    edit(
+        patch,
+        manager.FetchManager,
+        "_by_source",
+        "else:",
+        "elif tp.topic not in cluster.topics:",
+    )
+
+
+FAULTS: Final = (
+    Fault("an epoch without records stops a partition", says_the_last_epoch, "liveness"),
+    Fault("an epoch without records is asked for without end", asks_again_at_once, "thrift"),
+    Fault("a follower and its leader send on in turns", goes_to_and_fro, "thrift"),
+    Fault("a replica that metadata lack is named again", redirects_without_a_pause, "thrift"),
+    Fault("a partition without a leader asks for no metadata", asks_no_metadata, "liveness"),
+)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_a_planted_fault_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the oracles are for: no other check of these lives finds them."""
+    fault.plant(monkeypatch)
+    for seed in range(1, fault.lives):
+        try:
+            live(seed)
+        except AssertionError as error:
+            if (
+                str(error).startswith(fault.finds)
+                and "replay: PROKURIST" in error.__notes__[-1]
+            ):
+                return
+    pytest.fail(f"{fault.what}: not found within {fault.lives} lives")

@@ -1,0 +1,42 @@
+"""Workloads by lot beside both oracles. A seed that fails says how to live it again."""
+
+import os
+from collections.abc import Sequence
+
+import pytest
+
+from tests.simulation.workload_life import WorkloadLife
+from tests.simulation.world import BUILT
+
+USUAL = range(1, 201)
+TOGETHER = 20
+WHERE = "tests/simulation/test_workloads.py"
+
+
+def seeds() -> Sequence[Sequence[int]]:
+    """Those of `PROKURIST_SEEDS`, one or `first-last`; or else the usual ones; in handfuls."""
+    first, _, last = os.environ.get("PROKURIST_SEEDS", "").partition("-")
+    wanted = range(int(first), int(last or first) + 1) if first else USUAL
+    return [wanted[at : at + TOGETHER] for at in range(0, len(wanted), TOGETHER)]
+
+
+def live(seed: int) -> None:
+    """One life; one that fails tells what happened, and how it is lived again."""
+    life = WorkloadLife(seed)
+    try:
+        life.live()
+        assert not life.world.cluster.failures, "the client sent what a broker cannot read"
+    except BaseException as error:
+        error.add_note("\n".join(life.log))
+        error.add_note(f"replay: PROKURIST_SEEDS={seed} .venv/bin/python -m pytest {WHERE}")
+        life.reader.consumer._caller.closed = True
+        raise
+    finally:
+        BUILT.clear()
+
+
+@pytest.mark.parametrize("some", seeds(), ids=lambda some: f"{some[0]}-{some[-1]}")
+def test_workloads_by_lot(some: Sequence[int]) -> None:
+    """Each readable record is returned within its bound, and an idle client asks for little."""
+    for seed in some:
+        live(seed)

@@ -1,0 +1,29 @@
+"""Quiet topics on three real nodes, and that the comparison with the reference can fail."""
+
+import pytest
+
+from prokurist.testing.kafka import RealKafka
+from tests.soak.quiet_topics import Outcome, run
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_quiet_topics_while_their_cluster_changes(prokurist_own_cluster: RealKafka) -> None:
+    """What confluent-kafka reads we read as soon, and with nothing to do little is asked."""
+    outcome = run(prokurist_own_cluster, 7)
+    assert not outcome.wrongs, outcome.summary()
+    assert outcome.highest > 0
+    assert len(outcome.read["reference"]) > len(outcome.written) / 2
+
+
+def test_the_comparison_can_fail() -> None:
+    """A record that comes after twice the reference's time and the bound, or never."""
+    place, other = ("t", 0, 0), ("t", 0, 1)
+    outcome = Outcome(1, written={place: 10.0, other: 10.0})
+    outcome.read = {"ours": {place: 31.0}, "reference": {place: 20.0, other: 11.0}}
+    outcome.judge(bound=5.0)
+    assert [each.split(", and")[0] for each in outcome.wrongs] == [
+        "ours: ('t', 0, 0) came after 21.0 s",
+        "ours: ('t', 0, 1) came after inf s",
+    ]

@@ -1,0 +1,139 @@
+"""A stream, its brokers on paper, and a clock that is put on by hand."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from prokurist.errors import TimeoutException, UnknownTopicOrPartitionException
+from prokurist.events.clock import MonotonicClock
+from prokurist.spark.brokers import Brokers
+from prokurist.spark.options import Settings
+from prokurist.spark.selecting import Selection, Topics
+from prokurist.spark.streaming import Stream
+from prokurist.types import TopicPartition
+
+A, B, C = (TopicPartition("t", number) for number in range(3))
+
+
+class StandingClock(MonotonicClock):
+    """A clock that is put on by hand."""
+
+    def __init__(self) -> None:
+        self.time = 100.0
+
+    def now(self) -> float:
+        """The moment."""
+        return self.time
+
+
+class Paper(Brokers):
+    """Brokers on paper: logs that are written down here, or no answer."""
+
+    def __init__(self, clock: StandingClock) -> None:
+        super().__init__({})
+        self.clock = clock
+        self.until = 0.0
+        self.moments: dict[TopicPartition, int] = {}
+        self.logs: dict[TopicPartition, tuple[int, int]] = {A: (0, 10), B: (0, 20)}
+        self.hidden: list[TopicPartition] = []
+        self.down = False
+        self.away: set[TopicPartition] = set()
+        self.young: dict[TopicPartition, int] = {}
+        self.looks = 0
+        self.seconds: float | None = None
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """See `Brokers`."""
+        self.until = self.clock.time + seconds
+        self.seconds = seconds
+        try:
+            yield
+        finally:
+            self.seconds = None
+
+    @contextmanager
+    def at_most(self, seconds: float) -> Iterator[None]:
+        """See `Brokers`."""
+        whole, self.seconds = self.seconds, seconds
+        try:
+            yield
+        finally:
+            self.seconds = whole
+
+    @property
+    def has_time(self) -> bool:
+        """See `Brokers`."""
+        return self.clock.time < self.until
+
+    def leaders(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
+        """See `Brokers`: each has its own."""
+        return {tp: tp.partition for tp in partitions}
+
+    def _ask(self, partitions: Collection[TopicPartition] = ()) -> None:
+        assert self.seconds is not None, "asked without a deadline"
+        self.looks += 1
+        if self.down or self.away & set(partitions):
+            self.clock.time = min(self.clock.time + self.seconds, self.until)
+            raise TimeoutException("no broker answers")
+
+    def at_times(
+        self, moments: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        """See `Brokers`: what `young` has, whatever the time."""
+        self._ask(moments)
+        self.moments = dict(moments)
+        return {tp: self.young.get(tp) for tp in moments}
+
+    def partitions(self, selection: Selection, *, fresh: bool = False) -> list[TopicPartition]:
+        """See `Brokers`; what is hidden is seen by who asks anew."""
+        assert selection == Topics(("t",))
+        self._ask()
+        found = sorted(self.logs.keys() - set(() if fresh else self.hidden))
+        if not found:
+            raise UnknownTopicOrPartitionException("there is no topic 't'")
+        return found
+
+    def beginnings(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, int]:
+        """See `Brokers`."""
+        self._ask(partitions)
+        return {tp: self.logs[tp][0] for tp in partitions}
+
+    def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """See `Brokers`."""
+        self._ask(partitions)
+        return {tp: self.logs[tp][1] for tp in partitions}
+
+
+class Bench:
+    """A stream, its brokers and its clock."""
+
+    def __init__(self, **options: str) -> None:
+        self.clock = StandingClock()
+        self.brokers = Paper(self.clock)
+        given = {"kafka.bootstrap.servers": "b:9092", "subscribe": "t", **options}
+        self.settings = Settings.of(given)
+        self.stream = self.restarted()
+
+    def restarted(self) -> Stream:
+        """The same after the process has ended."""
+        self.stream = Stream(self.settings, self.brokers, self.clock)
+        return self.stream
+
+    def latest(self, start: Mapping[str, Any], *, limited: bool = True) -> dict[str, Any]:
+        """How far the next trigger goes."""
+        return self.stream.latest(start, limited=limited)
+
+    def planned(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> dict[int, list[int]]:
+        """What is read of each partition: from where to where."""
+        return {
+            each.partition.partition: [each.start, each.end]
+            for each in self.stream.ranges(start, end)
+        }
+
+
+def at(*ends: int) -> dict[str, Any]:
+    """An offset as Spark's source for Kafka writes it."""
+    return {"t": {str(number): end for number, end in enumerate(ends)}}
