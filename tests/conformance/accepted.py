@@ -47,14 +47,7 @@ OLD: Final = ("3.9.2",)
 READING: Final = r"^(len\()?(topics|responses)\[0\]\.partitions"
 
 ACCEPTED: Final[list[Accepted]] = [
-    Accepted(
-        "a maximal timestamp of deleted records",
-        ("offsets_by_timestamp",),
-        "ListOffsets",
-        READING,
-    ),
     Accepted("an epoch of -2", ("epochs_of_one_leader",), "OffsetForLeaderEpoch", READING),
-    Accepted("batches that are cut", ("fetch_within_limits",), "Fetch", READING),
     Accepted(
         "transactions as ListOffsets sees them",
         ("open_and_aborted_transactions",),
@@ -62,17 +55,17 @@ ACCEPTED: Final[list[Accepted]] = [
         READING,
     ),
     Accepted(
-        "aborted transactions beyond what is read",
-        ("open_and_aborted_transactions",),
-        "Fetch",
-        "aborted_transactions",
-    ),
-    Accepted("turns after a full fetch", ("turns_in_a_session",), "Fetch", "partition_index"),
-    Accepted(
         "a classic group before its first assignment",
         ("classic_versions",),
         "DescribeGroups",
         r"groups",
+        OLD,
+    ),
+    Accepted(
+        "a partition that ListOffsets names twice",
+        ("offsets_refused",),
+        "ListOffsets",
+        READING,
         OLD,
     ),
     Accepted(

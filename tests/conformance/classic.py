@@ -1,6 +1,7 @@
 """Scenarios of groups of the classic protocol: members that join, sync, beat and leave."""
 
 from datetime import timedelta
+from typing import Any
 
 from tests.broker import group_scripts
 from tests.conformance.stage import Stage
@@ -32,7 +33,7 @@ def classic_static_members(stage: Stage) -> None:
 def classic_versions(stage: Stage) -> None:
     """One member through its life, in each version of each request."""
     topic, group = stage.topic(), stage.name
-    values = {
+    values: dict[str, Any] = {
         "group_id": group,
         "session_timeout": PATIENCE,
         "rebalance_timeout": PATIENCE,
@@ -42,10 +43,10 @@ def classic_versions(stage: Stage) -> None:
     body = stage.ask("a", "JoinGroup", member_id="", **values)
     if body.error_code == 79:
         body = stage.ask("a", "JoinGroup", member_id=body.member_id, **values)
-    me = {"group_id": group, "member_id": body.member_id, "generation_id": 1}
+    me: dict[str, Any] = {"group_id": group, "member_id": body.member_id, "generation_id": 1}
     stage.ask("b", "DescribeGroups", groups=[group])
     stage.ask("b", "Heartbeat", **me)
-    names = {"protocol_type": "consumer", "protocol_name": "range"}
+    names: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
     parts = [{"member_id": body.member_id, "assignment": b"all"}]
     stage.ask("a", "SyncGroup", **me, **names, assignments=parts)
     stage.ask("b", "Heartbeat", **me)
@@ -64,7 +65,10 @@ def classic_versions(stage: Stage) -> None:
         )
     stage.ask("b", "JoinGroup", member_id="x", **values)
     stage.ask("b", "JoinGroup", member_id="", **{**values, "protocol_type": "other"})
-    leaving = {"member_id": body.member_id, "members": [{"member_id": body.member_id}]}
+    leaving: dict[str, Any] = {
+        "member_id": body.member_id,
+        "members": [{"member_id": body.member_id}],
+    }
     stage.ask("b", "LeaveGroup", group_id=group, **leaving)
     stage.ask("b", "LeaveGroup", group_id=group, **leaving)
     stage.ask("b", "DescribeGroups", groups=[group])

@@ -16,7 +16,11 @@ def commit(
     **more: Any,
 ) -> None:
     """Commit for a group, by default as nobody in particular."""
-    values = {"group_id": group, "member_id": member, "generation_id_or_member_epoch": epoch}
+    values: dict[str, Any] = {
+        "group_id": group,
+        "member_id": member,
+        "generation_id_or_member_epoch": epoch,
+    }
     stage.ask("a", "OffsetCommit", topics=list(topics), **values, **more)
 
 
@@ -59,7 +63,7 @@ def offsets(
 def forgotten(stage: Stage, group: str, topic: Topic) -> None:
     """Wait until a coordinator has heard that a topic is gone."""
     rows = [{"name": topic.name, "partition_indexes": (0,)}]
-    values = {"group_id": group, "topics": rows}
+    values: dict[str, Any] = {"group_id": group, "topics": rows}
     while True:
         told = stage.quietly("me", "OffsetFetch", 7, **values).topics[0].partitions[0]
         if told.committed_offset == -1:
@@ -102,8 +106,8 @@ def commits_refused(stage: Stage) -> None:
     commit(stage, group, position(topic, (0, 1)), group_instance_id="i")
     offsets(stage, "", (topic, (0,)))
     offsets(stage, f"{group}-none", (topic, (0,)))
-    for member, epoch in (("x", -1), ("x", 3), (None, 3), ("", -1)):
-        offsets(stage, group, (topic, (0,)), member=member, epoch=epoch)
+    for name, epoch in (("x", -1), ("x", 3), (None, 3), ("", -1)):
+        offsets(stage, group, (topic, (0,)), member=name, epoch=epoch)
 
 
 def commits_of_topics_that_change(stage: Stage) -> None:

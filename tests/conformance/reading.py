@@ -29,7 +29,7 @@ def wanted(topic: Topic, *rows: tuple[int, int], **more: Any) -> list[dict[str, 
 
 def fetch(stage: Stage, topics: list[dict[str, Any]], who: str = "a", **more: Any) -> Any:
     """Fetch at once, without a session."""
-    values = {
+    values: dict[str, Any] = {
         "replica_id": -1,
         "max_wait": AT_ONCE,
         "min_bytes": 1,
@@ -169,8 +169,17 @@ def fetch_twice(stage: Stage) -> None:
 def fetch_while_parked(stage: Stage) -> None:
     """What ends the waiting of a fetch: records, the deletion of the topic, time."""
     topic = stage.topic()
-    values = {"replica_id": -1, "min_bytes": 1, "max_bytes": ROOM, "session_epoch": -1}
-    wait = {**values, "max_wait": timedelta(seconds=20), "forgotten_topics_data": []}
+    values: dict[str, Any] = {
+        "replica_id": -1,
+        "min_bytes": 1,
+        "max_bytes": ROOM,
+        "session_epoch": -1,
+    }
+    wait: dict[str, Any] = {
+        **values,
+        "max_wait": timedelta(seconds=20),
+        "forgotten_topics_data": [],
+    }
     stage.send("a", "Fetch", topics=wanted(topic, (0, 0)), **wait)
     stage.parked("a")
     stage.produce(topic, b"a")
@@ -213,8 +222,17 @@ def fetch_beside_what_is_not_there(stage: Stage) -> None:
     """A partition that is missing does not end the waiting for another."""
     topic, gone = stage.topic(), stage.topic()
     stage.side.delete_topic(gone.name)
-    values = {"replica_id": -1, "min_bytes": 1, "max_bytes": ROOM, "session_epoch": -1}
-    wait = {**values, "max_wait": timedelta(seconds=1), "forgotten_topics_data": []}
+    values: dict[str, Any] = {
+        "replica_id": -1,
+        "min_bytes": 1,
+        "max_bytes": ROOM,
+        "session_epoch": -1,
+    }
+    wait: dict[str, Any] = {
+        **values,
+        "max_wait": timedelta(seconds=1),
+        "forgotten_topics_data": [],
+    }
     for missing in (wanted(gone, (0, 0)), wanted(topic, (7, 0))):
         stage.send("a", "Fetch", topics=[*missing, *wanted(topic, (0, 0))], **wait)
         stage.parked("a")

@@ -15,13 +15,20 @@ from importlib import import_module
 from typing import Any, Final
 from uuid import UUID
 
+from crc32c import crc32c
 from kio.schema.index import schema_name_map
 from kio.static.constants import EntityType
 
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.broker import EmbeddedBroker
-from prokurist.testing.cluster.apis import ApiName, named
-from prokurist.testing.cluster.batches import TRANSACTIONAL, Record, make_batch
+from prokurist.testing.cluster.apis import KEYS, ApiName, named
+from prokurist.testing.cluster.batches import (
+    CRC_COUNTS_FROM,
+    HEADER,
+    TRANSACTIONAL,
+    Record,
+    make_batch,
+)
 from prokurist.testing.kafka import RealKafka
 from prokurist.testing.kafka.ports import Address
 from prokurist.testing.kafka.wire import BrokerConnection
@@ -174,6 +181,7 @@ class RealSide(Side):
         transaction = f"{name}-{who}"
         self._coordinated(transaction)
         timeout = timedelta(seconds=60)
+        begun: Any = None
         for _ in range(200):
             begun = self._admin(
                 "init_producer_id",
@@ -257,7 +265,7 @@ class RealSide(Side):
 
     def _admin(self, folder: str, version: int, node: int, **values: Any) -> Any:
         """Ask something that no scenario compares."""
-        kinds = schema_name_map[folder][version]  # type: ignore[index]
+        kinds = schema_name_map[folder][version]
         request, answer = (
             _loaded(kinds[kind]) for kind in (EntityType.request, EntityType.response)
         )
@@ -425,18 +433,14 @@ def transactional(values: Sequence[bytes], producer: int) -> bytes:
     records = [Record(each, timestamp=BEGAN + nth) for nth, each in enumerate(values)]
     plain = make_batch(records, producer_id=producer, attributes=TRANSACTIONAL).data
     # The model's batches have no sequence; a broker wants one from 0.
-    from prokurist.testing.cluster import batches
-
-    head = list(batches.HEADER.unpack_from(plain))
+    head = list(HEADER.unpack_from(plain))
     head[11] = 0
-    body = batches.HEADER.pack(*head)[batches.CRC_COUNTS_FROM :] + plain[batches.HEADER.size :]
-    head[4] = batches.crc32c(body)
-    return batches.HEADER.pack(*head) + plain[batches.HEADER.size :]
+    body = HEADER.pack(*head)[CRC_COUNTS_FROM:] + plain[HEADER.size :]
+    head[4] = crc32c(body)
+    return HEADER.pack(*head) + plain[HEADER.size :]
 
 
 def _apis() -> list[tuple[ApiName, int]]:
-    from prokurist.testing.cluster.apis import KEYS
-
     return list(KEYS.items())
 
 

@@ -20,6 +20,7 @@ import math
 from collections.abc import Callable
 from enum import Enum
 from typing import Final
+from zlib import crc32
 
 from kio.schema.errors import ErrorCode
 
@@ -290,14 +291,15 @@ class ClassicGroup:
         }
 
     def told_to_leader(self) -> list[Values]:
-        """Everybody, and what they say to the protocol."""
+        """Everybody, and what they say to the protocol, in the order of a hash as in Kafka."""
+        members = sorted(self.members.values(), key=lambda m: crc32(m.member_id.encode()))
         return [
             {
                 "member_id": each.member_id,
                 "group_instance_id": each.instance_id,
                 "metadata": each.metadata(self.protocol or ""),
             }
-            for each in self.members.values()
+            for each in members
         ]
 
     # --- inside ---------------------------------------------------------------------

@@ -5,6 +5,7 @@ calls himself. Topics are looked at before the group: what is not there is refus
 such, even where the group would refuse everything.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from kio.schema.errors import ErrorCode
@@ -30,25 +31,35 @@ def handle(state: State, request: Any, context: Context) -> Values:
         whole = ErrorCode.group_authorization_failed
     found = [(asked, find(state, asked, context)) for asked in request.topics]
     group = whole or group_refusal(state, request, found, context)
-    return {
-        "topics": [
-            {
-                "name": field(asked, "name"),
-                "topic_id": field(asked, "topic_id"),
-                "partitions": [
-                    {
-                        "partition_index": each.partition_index,
-                        "error_code": whole
-                        or topic_refusal(state, topic, asked, each, context)
-                        or group
-                        or commit(state, request.group_id, topic, each, context),
-                    }
-                    for each in asked.partitions
-                ],
-            }
-            for asked, topic in found
-        ]
-    }
+    topics = [
+        {
+            "name": field(asked, "name"),
+            "topic_id": field(asked, "topic_id"),
+            "partitions": refused_first(
+                {
+                    "partition_index": each.partition_index,
+                    "error_code": whole
+                    or topic_refusal(state, topic, asked, each, context)
+                    or group
+                    or commit(state, request.group_id, topic, each, context),
+                }
+                for each in asked.partitions
+            ),
+        }
+        for asked, topic in found
+    ]
+    # As in Kafka what is refused is not answered in the place in which it was asked.
+    return {"topics": sorted(topics, key=lambda each: not refused(each["partitions"]))}
+
+
+def refused_first(partitions: Iterable[Values]) -> list[Values]:
+    """The rows of a topic, those that are refused before the others."""
+    return sorted(partitions, key=lambda each: not each["error_code"])
+
+
+def refused(partitions: list[Values]) -> bool:
+    """Whether something of a topic is refused."""
+    return any(each["error_code"] for each in partitions)
 
 
 def find(state: State, asked: Any, context: Context) -> Topic | None:

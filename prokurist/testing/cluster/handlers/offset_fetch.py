@@ -54,6 +54,8 @@ def fetch(state: State, asked: Any, context: Context, *, stable: bool) -> Values
             one_topic(state, asked.group_id, each, code, context, unstable)
             for each in asked.topics
         ]
+        # As in Kafka what is refused is not answered in the place in which it was asked.
+        topics.sort(key=lambda each: any(row["error_code"] for row in each["partitions"]))
     return {"group_id": asked.group_id, "error_code": code, "topics": topics}
 
 

@@ -177,7 +177,11 @@ def test_a_topic_deleted_while_a_fetch_is_parked(lab: "Lab") -> None:
     connection = lab.connect()
     row = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
     asked = [{"topic_id": lab.cluster.state.topics["orders"].id, "partitions": [row]}]
-    wait = {"max_wait": timedelta(seconds=9), "min_bytes": 1, "session_epoch": -1}
+    wait: dict[str, Any] = {
+        "max_wait": timedelta(seconds=9),
+        "min_bytes": 1,
+        "session_epoch": -1,
+    }
     lab.send(connection, "Fetch", 13, **wait, topics=asked)
     assert not lab.pass_by(1)
     lab.control.delete_topic("orders")
@@ -190,7 +194,11 @@ def test_what_is_missing_does_not_end_the_waiting_for_the_rest(lab: "Lab") -> No
     """It is answered last, when the time is over; alone it is answered at once."""
     connection = lab.connect()
     missing = [{"topic": "none", "partitions": topics(0, 0)[0]["partitions"]}]
-    wait = {"max_wait": timedelta(seconds=2), "min_bytes": 1, "session_epoch": -1}
+    wait: dict[str, Any] = {
+        "max_wait": timedelta(seconds=2),
+        "min_bytes": 1,
+        "session_epoch": -1,
+    }
     lab.send(connection, "Fetch", 12, **wait, topics=[*missing, *topics(0, 0)])
     [(moment, delivery)] = lab.pass_by(5)
     assert moment == 102.0

@@ -134,7 +134,7 @@ def test_a_failure_can_be_for_one_partition(lab: "Lab", node: int) -> None:
     fault = lab.control.fail("OffsetCommit", 28, topic="orders", partition=1)
     assert codes(lab.ask("OffsetCommit", 8, node=node, **commit())) == [0]
     assert fault.used == 0
-    assert codes(lab.ask("OffsetCommit", 8, node=node, **commit(partitions=3))) == [0, 28, 0]
+    assert codes(lab.ask("OffsetCommit", 8, node=node, **commit(partitions=3))) == [28, 0, 0]
     assert codes(lab.ask("OffsetCommit", 8, node=node, **commit(partitions=3))) == [0, 0, 0]
 
 
