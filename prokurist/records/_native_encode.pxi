@@ -3,9 +3,10 @@
 
 def encode_records(records, base_timestamp):
     """See `prokurist.records.encode.encode_records`."""
-    # What is measured is kept: a record may be a list that changes meanwhile.
-    cdef list listed = list(records)
-    cdef list keys = [], values = [], packed = []
+    # What is measured has to be what is written: a record may be a list that changes
+    # meanwhile, and a tuple of it cannot. Of a tuple there is no copy.
+    cdef list listed = [tuple(each) for each in records]
+    cdef list packed = []
     cdef Py_ssize_t count = len(listed), index, total = 0
     cdef int64_t delta
     cdef int64_t* insides = <int64_t*>malloc(16 * count + 1)
@@ -19,8 +20,6 @@ def encode_records(records, base_timestamp):
             if not -0x8000000000000000 <= spread <= 0x7FFFFFFFFFFFFFFF:
                 encode_varint(spread)
             delta = spread
-            keys.append(key)
-            values.append(value)
             packed.append(pack_headers(headers) if headers else b"\0")
             deltas[index] = delta
             insides[index] = (
@@ -29,22 +28,23 @@ def encode_records(records, base_timestamp):
             )
             total += size_of(insides[index]) + insides[index]
         whole = PyBytes_FromStringAndSize(NULL, total)
-        fill_records(keys, values, packed, insides, deltas, PyBytes_AS_STRING(whole))
+        fill_records(listed, packed, insides, deltas, PyBytes_AS_STRING(whole))
         return whole
     finally:
         free(insides)
 
 
 cdef int fill_records(
-    list keys, list values, list packed, int64_t* insides, int64_t* deltas, char* at
+    list listed, list packed, int64_t* insides, int64_t* deltas, char* at
 ) except -1:
     """Write what was measured."""
     cdef Py_ssize_t index
-    for index in range(len(packed)):
+    for index in range(len(listed)):
+        _, key, value, _ = listed[index]
         at = put(at, insides[index])
         at[0] = 0
         at = put(put(at + 1, deltas[index]), index)
-        at = put_bytes(put_bytes(at, keys[index]), values[index])
+        at = put_bytes(put_bytes(at, key), value)
         memcpy(at, PyBytes_AS_STRING(packed[index]), PyBytes_GET_SIZE(packed[index]))
         at += PyBytes_GET_SIZE(packed[index])
     return 0

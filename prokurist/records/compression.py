@@ -154,7 +154,21 @@ def _too_much(size: int, cap: int) -> RecordTooLargeException:
     )
 
 
-def _gunzip(data: bytes | memoryview, budget: Budget) -> bytearray:
+def _gunzip(data: bytes | memoryview, budget: Budget) -> bytes | bytearray:
+    plain = _single_member(data, budget.cap)
+    return _members(data, budget) if plain is None else plain
+
+
+def _single_member(data: bytes | memoryview, cap: int) -> bytes | None:
+    """What one small member comes to, as nearly all data is one; None for any other data."""
+    if len(data) > GZIP_WINDOW:
+        return None
+    member = zlib.decompressobj(wbits=31)
+    plain = member.decompress(data, min(cap + 1, GZIP_STEP))
+    return plain if member.eof and not member.unused_data and len(plain) <= cap else None
+
+
+def _members(data: bytes | memoryview, budget: Budget) -> bytearray:
     # In windows: what follows a member is copied out of the one that it ends in.
     whole, out = memoryview(data), bytearray(0)
     at, window = 0, GZIP_WINDOW

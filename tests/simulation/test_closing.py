@@ -96,6 +96,7 @@ def test_where_every_broker_refuses_close_ends_as_soon_as_that_is_known(
     consumer.poll(1.0)
     for node in (1, 2, 3):
         world.control.kill(node)
+    consumer.poll(0.1)
     began = world.clock.time
     consumer.close()
     assert world.clock.time - began < 5.0

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from prokurist.network_thread.fetch import manager, sources
+from prokurist.network_thread.fetch import manager, plan, sources
 from prokurist.network_thread.fetch.answers import Judge, Outcome
 from prokurist.network_thread.position_outcomes import Outcomes
 from prokurist.network_thread.wire import fetch
@@ -99,10 +99,10 @@ def asks_no_metadata(patch: pytest.MonkeyPatch) -> None:
     """A partition without a known leader waits until metadata are of age."""
     edit(
         patch,
-        manager.FetchManager,
-        "_by_source",
-        "else:",
-        "elif tp.topic not in cluster.topics:",
+        plan.FetchPlan,
+        "_begin_again",
+        "self._metadata.request_update()",
+        "pass",
     )
 
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import confluent_kafka
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
 
 from prokurist import KafkaConsumer
 from prokurist.testing.kafka import RealKafka
@@ -162,7 +163,7 @@ class Run:
         def poll() -> list[Place]:
             records = reference.consume(100, 0.1)
             return [
-                (each.topic(), each.partition(), each.offset())
+                (str(each.topic()), int(each.partition() or 0), int(each.offset() or 0))
                 for each in records
                 if not each.error()
             ]
@@ -245,7 +246,7 @@ class Run:
         return self.outcome
 
     def bound(self, settings: Settings) -> float:
-        """Seconds for a record; a subscription looks for new partitions by `metadata.max.age.ms`."""
+        """Seconds for a record; new partitions are found by `metadata.max.age.ms`."""
         return returned_within(settings) + settings.metadata
 
     def await_ours(self, seconds: float) -> None:

@@ -362,3 +362,30 @@ def test_a_program_that_just_ends_has_its_last_batch_told(
     assert run.returncode == 0, run.stderr
     assert "prokurist" not in run.stderr
     assert group_has(f"spark.{name}", topic) == [100, 100]
+
+
+def test_a_flush_of_an_idle_query_is_of_the_batch_that_is_done(
+    spark: "SparkSession",
+    watched: Watch,
+    start: Start,
+    write: Write,
+    group_has: Callable[[str, str], list[int | None]],
+    topic: str,
+    name: str,
+) -> None:
+    """Spark gives an idle trigger the number of the next batch, which is told as well."""
+    interval = "spark.sql.streaming.noDataProgressEventInterval"
+    spark.conf.set(interval, "100")
+    try:
+        listener = watched()
+        write(topic, 20)
+        query = start(topic, name)
+        for total in (20, 40):
+            query.processAllAvailable()
+            threading.Event().wait(2.0)
+            assert "addBatch" not in query.lastProgress.durationMs
+            listener.flush(query)
+            assert group_has(f"spark.{name}", topic) == [total // 2, total // 2]
+            write(topic, 20)
+    finally:
+        spark.conf.unset(interval)
