@@ -20,13 +20,7 @@ from prokurist.network_thread.connection import Connection, leave, same_address
 from prokurist.network_thread.connection_state import ConnectionState
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.features import Features
-from prokurist.network_thread.io.network import (
-    Arrived,
-    Connected,
-    Happening,
-    Lost,
-    Network,
-)
+from prokurist.network_thread.io.network import Arrived, Connected, Happening, Lost, Network
 from prokurist.network_thread.io.resolver import HostLookups, Lookup
 from prokurist.network_thread.operation import Promise
 from prokurist.network_thread.requests import (

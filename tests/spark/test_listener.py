@@ -383,7 +383,9 @@ def test_a_flush_of_an_idle_query_is_of_the_batch_that_is_done(
         for total in (20, 40):
             query.processAllAvailable()
             threading.Event().wait(2.0)
-            assert "addBatch" not in query.lastProgress.durationMs
+            progress = query.lastProgress
+            assert progress is not None
+            assert "addBatch" not in progress.durationMs
             listener.flush(query)
             assert group_has(f"spark.{name}", topic) == [total // 2, total // 2]
             write(topic, 20)

@@ -217,9 +217,7 @@ class FetchManager:
         changed = [Asked(wish, self._question(wish)) for wish in wishes]
         return source.session.request_changes(changed, terms, most)
 
-    def _everything(
-        self, source: Source, wishes: list[Wish], terms: Terms, most: int
-    ) -> Fetch:
+    def _everything(self, source: Source, wishes: list[Wish], terms: Terms, most: int) -> Fetch:
         """A fetch of these partitions and no others, the longest unserved first."""
         ids = self._ids(wish.partition.topic for wish in wishes)
         self._subscription.fetched_as(ids)

@@ -30,7 +30,7 @@ from prokurist.events.application_events import (
 )
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
-from prokurist.events.clock import MonotonicClock
+from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.membership import Enrolment, Presence
 from prokurist.events.subscription import Subscription
@@ -108,7 +108,7 @@ class NothingToRead:
     def recall(self) -> None:
         """Nothing was lent."""
 
-    def collect(self) -> None:
+    def collect(self, _deadline: Deadline) -> None:
         """There are no records."""
 
 
