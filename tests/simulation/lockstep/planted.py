@@ -29,7 +29,7 @@ OPENING: Final = '        self._end(CALL_FINISHED, "answered")\n'
 SHOW: Final = "                gate = self._waiting_at = call.watch()\n"
 WAIT: Final = "                if not self._wait_at(gate, call, until):\n"
 WATCH: Final = "        self._background.watch(call)\n"
-COLLECT: Final = "        result = collect()\n"
+COLLECT: Final = "        result = collect(call.deadline)\n"
 READ: Final = """        with suppress(BlockingIOError):
             os.read(self._reading, DRAINED_AT_ONCE)
 """
