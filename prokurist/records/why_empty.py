@@ -23,7 +23,7 @@ class EmptyCause(Enum):
     REBALANCING = "rebalancing"
     """The group shares its partitions out, and this member has a part."""
     NOTHING_ASSIGNED = "nothing_assigned"
-    """The group has given this member no partitions: it has more members than partitions."""
+    """The group has given this member no partitions, as it has more members than partitions."""
     PAUSED = "paused"
     """All partitions are paused."""
     NO_POSITION = "no_position"
@@ -33,7 +33,7 @@ class EmptyCause(Enum):
     FETCHING = "fetching"
     """There are records that have not arrived yet."""
     SKIPPED = "skipped"
-    """Only records were read that are not returned: transaction markers, aborted records."""
+    """Only transaction markers and aborted records were read, which are not returned."""
     NOTHING_NEW = "nothing_new"
     """All records that there are have been returned."""
 
