@@ -5,6 +5,7 @@ client and its sockets are real, the broker is the embedded one; so the figures 
 a little from run to run.
 """
 
+import logging
 import sys
 from contextlib import suppress
 
@@ -37,4 +38,6 @@ def draw() -> str:
 
 
 if __name__ == "__main__":
+    # The broker is frozen on purpose: no warning is wanted beside the picture.
+    logging.getLogger("prokurist").setLevel(logging.ERROR)
     sys.stdout.write(draw())

@@ -149,10 +149,20 @@ class ReadyWait:
             error = UnknownTopicOrPartitionException(found.text)
         elif found is not None and found.cause is EmptyCause.UNREACHABLE:
             error = failure
+        if given > 0:
+            message = (
+                f"wait_until_ready was given {seconds(given)} and the consumer is not ready "
+                f"after {seconds(took)}: {text}. It waited {told or 'for nothing'}. To wait "
+                f"longer, pass a larger timeout, or raise {self._call.config_key} for calls "
+                f"without one."
+            )
+        else:
+            message = (
+                f"wait_until_ready was given no time to wait (timeout 0) and the consumer is "
+                f"not ready: {text}."
+            )
         return TimeoutException(
-            f"wait_until_ready was given {seconds(given)} and the consumer is not ready after "
-            f"{seconds(took)}: {text}. It waited {told or 'for nothing'}. To wait longer, pass "
-            f"a larger timeout, or raise {self._call.config_key} for calls without one.",
+            message,
             operation=self._call.operation,
             timeout=given,
             elapsed=took,

@@ -24,6 +24,7 @@ def test_late_answers_are_dropped_and_no_connection_with_them(
     consumer = ours(request_timeout_ms=20_000)
     for call in WITH_DEADLINE.values():
         call(consumer, 20)
+    consumer.poll(0.5)  # Opens the connection for fetches, which wait_until_ready needs too.
     consumer.seek_to_end()
     before = orders.proxy().connections()
     with orders.proxy().delay(0.5, "to_client"):
