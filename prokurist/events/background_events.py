@@ -193,10 +193,10 @@ class BackgroundEvents:
     def take_pending(
         self, still_wanted: Callable[[Wanted | Held | Asked], bool]
     ) -> KafkaException | None:
-        """The next that is not fatal; those that nobody wants any more are dropped.
+        """The next that is not fatal; those that are no longer wanted are dropped.
 
         One about several positions, of which some are not wanted any more, is narrowed to
-        the others: whoever seeks what an error names undoes no seek by that.
+        the others: seeking what an error names then undoes no earlier seek.
         """
         while True:
             with self._lock:

@@ -83,7 +83,7 @@ class Inquiry(Protocol[RowT]):
 
 
 class Taker(Protocol[RowT_contra]):
-    """Whoever wants answers one by one, as they come."""
+    """Takes answers one by one, as they come."""
 
     def take(self, found: Mapping[TopicPartition, RowT_contra]) -> None:
         """One leader has answered."""

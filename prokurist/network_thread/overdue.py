@@ -66,7 +66,7 @@ class OverdueAnswer:
             self._asked = None
 
     def end(self) -> None:
-        """The answer has come, or nobody waits for it."""
+        """The answer has come, or is no longer awaited."""
         if self._due is not None:
             self._timer.cancel(self._due)
             self._due = None

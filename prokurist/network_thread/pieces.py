@@ -10,7 +10,7 @@ from prokurist.network_thread.operation import Promise, begin
 
 
 class Pieces:
-    """Work in progress; whoever awaits `ended` and is thrown out ends all of it."""
+    """Work in progress; an operation that awaits `ended` and is withdrawn ends all of it."""
 
     __slots__ = ("_running", "_whole")
 

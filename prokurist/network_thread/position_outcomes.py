@@ -189,7 +189,7 @@ class Outcomes:
         *,
         narrow: Callable[[frozenset[TopicPartition]], KafkaException] | None = None,
     ) -> None:
-        """Have an error raised by whoever waits for one of these; else by the next poll.
+        """Raise an error in the calls that wait for one of these; else in the next poll.
 
         Args:
             search: Which has met it.

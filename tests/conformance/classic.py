@@ -16,7 +16,7 @@ def scene(stage: Stage, partitions: int = group_scripts.PARTITIONS) -> Scene:
 
 
 def classic_strangers(stage: Stage) -> None:
-    """Requests of members that nobody knows."""
+    """Requests of members that the group does not know."""
     group_scripts.strangers(scene(stage))
 
 

@@ -15,7 +15,7 @@ def commit(
     epoch: int = -1,
     **more: Any,
 ) -> None:
-    """Commit for a group, by default as nobody in particular."""
+    """Commit for a group, by default as no member."""
     values: dict[str, Any] = {
         "group_id": group,
         "member_id": member,

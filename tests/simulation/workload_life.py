@@ -111,7 +111,7 @@ class WorkloadLife:
             self._resume()
 
     def happens(self, event: "Callable[[], None]") -> None:
-        """Have something happen; whatever it befalls has its time anew."""
+        """Have something happen; the bound begins again for what it affects."""
         self.reader.look()
         before = self._standing()
         event()
@@ -130,7 +130,7 @@ class WorkloadLife:
         }
 
     def broker_changed(self, node: int) -> None:
-        """A broker stopped or came back: who searches, and who reads from it, begins anew."""
+        """A broker stopped or came back: the bounds of its readers begin again."""
         liveness, now = self.reader.liveness, self.world.clock.time
         if self.reader.rack == f"rack-{node}":
             liveness.befell(now)

@@ -1,6 +1,6 @@
 """What a cluster has to do by itself at known times, beside its connections.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 import math

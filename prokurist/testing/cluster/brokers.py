@@ -1,6 +1,6 @@
 """One broker: whether it runs, whether the others count on it, and what it keeps itself.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 from dataclasses import dataclass, field

@@ -4,7 +4,7 @@ Mirrors Kafka's LeaderEpochFileCache. A leader notes its epoch when it is electe
 follower when it copies the first batch of that epoch. An epoch without records is
 dropped as soon as the next one begins at the same offset.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 from collections.abc import Iterable

@@ -3,7 +3,7 @@
 Each broker follows the cluster's metadata log by itself, in order: what it knows is what
 was true at some moment before. Images are kept only while a broker lags.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 from collections.abc import Iterable, Mapping

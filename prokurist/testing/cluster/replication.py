@@ -4,7 +4,7 @@ A record is readable below the high watermark: what every broker in sync has. Th
 moves it when the followers have fetched, the followers learn of it with their next fetch.
 A new leader begins with the high watermark that it knew as a follower.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 from dataclasses import dataclass

@@ -84,7 +84,7 @@ def test_the_claim_of_the_latest_generation_counts(stale: Member, present: Membe
 
 
 def test_a_stale_claim_hands_nothing_over() -> None:
-    """A partition that its reader has to give up goes to no one yet, whoever claims it as well.
+    """A partition that its reader has to give up goes to no member yet, also if claimed twice.
 
     `b` reads everything and has to give up half of it; `a` claims all of that, of old.
     """

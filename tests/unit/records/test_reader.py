@@ -245,7 +245,7 @@ def test_columns_count_as_what_is_decompressed_does(codec: Codec, how: Compressi
 
 
 def test_no_batch_is_opened_when_the_time_is_over(codec: Codec) -> None:
-    """B274: but one is, so that whoever has no time gets ahead all the same."""
+    """B274: but one is, so that a poll without time gets ahead all the same."""
     data = b"".join(marker(at, 7, "commit") for at in range(100)) + batch(100)
     read = reader(codec, data)
     asked: list[int] = []

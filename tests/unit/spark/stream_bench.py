@@ -86,7 +86,7 @@ class Paper(Brokers):
         return {tp: self.young.get(tp) for tp in moments}
 
     def partitions(self, selection: Selection, *, fresh: bool = False) -> list[TopicPartition]:
-        """See `Brokers`; what is hidden is seen by who asks anew."""
+        """See `Brokers`; what is hidden is seen by the next request."""
         assert selection == Topics(("t",))
         self._ask()
         found = sorted(self.logs.keys() - set(() if fresh else self.hidden))

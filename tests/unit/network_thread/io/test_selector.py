@@ -240,7 +240,7 @@ def test_last_words_explain_a_failed_write(driver: "Driver", peer: "Peer") -> No
 
 
 def test_a_peer_is_trusted_with_long_frames_by_and_by(driver: "Driver", peer: "Peer") -> None:
-    """B276: whoever has not shown to be a broker sends a MiB at most."""
+    """B276: a peer that has not answered as a broker sends a MiB at most."""
     trusted = driver.connected(1, peer)
     other = driver.connected(2, peer, trusted=False)
     for each in (trusted, other):

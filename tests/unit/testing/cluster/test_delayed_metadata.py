@@ -55,7 +55,7 @@ def test_a_broker_names_the_old_leader_until_it_has_heard(lab: "Lab") -> None:
 
 
 def test_a_topic_is_not_there_yet_or_still_there(lab: "Lab") -> None:
-    """Made anew, it is still known by its old id where that is heard late."""
+    """Created again, it is still known by its old id where that is heard late."""
     lab.control.delay_metadata(0.5, node=2)
     lab.control.create_topic("new")
     assert metadata(lab, 1, "new").topics[0].error_code == 0
