@@ -220,4 +220,5 @@ def seconds(span: float) -> str:
     """A span as a person reads it: `2 s`, `0.013 s`, `for ever`."""
     if math.isinf(span):
         return "for ever"
-    return f"{f'{span:.3f}'.rstrip('0').rstrip('.')} s"
+    shown = round(span, 3) + 0.0  # No sign for a moment that is just over.
+    return f"{f'{shown:.3f}'.rstrip('0').rstrip('.')} s"

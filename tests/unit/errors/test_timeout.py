@@ -138,3 +138,8 @@ def test_it_has_no_errno() -> None:
 def test_spans_read_well(span: float, text: str) -> None:
     """No digits that say nothing."""
     assert seconds(span) == text
+
+
+def test_a_span_that_is_just_over_has_no_sign() -> None:
+    """A deadline that passed a moment ago reads as 0 s."""
+    assert (seconds(-1e-9), seconds(2.0), seconds(0.0134)) == ("0 s", "2 s", "0.013 s")
