@@ -50,7 +50,9 @@ cdef class Columns:
     def __init__(
         self, str topic, int32_t partition, leader_epoch, timestamp_type, data, rows
     ):
-        cdef list listed = list(rows)
+        # Read before there is room for them: reading a row may run any code, which must
+        # not find columns whose numbers are not filled in yet.
+        cdef list listed = [tuple([PyNumber_Index(each) for each in row]) for row in rows]
         cdef Py_ssize_t index
         if self.viewed:
             raise RuntimeError("columns are made once")
