@@ -264,6 +264,25 @@ def test_no_batch_is_opened_when_the_time_is_over(codec: Codec) -> None:
     assert offsets(read.take(500, over=lambda: True)) == [0, 1, 2]
 
 
+def test_partitions_with_an_open_batch_hold_no_more_than_the_cap_each(codec: Codec) -> None:
+    """B273: beyond the fetch buffer, and all of it is counted as held."""
+    cap, partitions = 4 << 20, 6
+    large = [(0, None, bytes(cap - 300), ()), (0, None, b"", ())]
+    data = encode_batch(large, codec=Compression.ZSTD)
+    readers = [reader(codec, data, cap=cap) for _ in range(partitions)]
+    tracemalloc.start()
+    try:
+        for each in readers:
+            assert len(each.take(1)) == 1
+        alive, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    counted = sum(each.size for each in readers)
+    assert alive - (64 << 10) <= counted <= partitions * (cap + (64 << 10))
+    # The pure twin copies what it decodes meanwhile.
+    assert peak <= (partitions + 2) * cap + (1 << 20)
+
+
 def test_a_million_aborted_transactions_cost_no_objects(codec: Codec) -> None:
     """B274: what a broker says was aborted adds little to the decoding of a batch."""
     aborted = [(each, 0) for each in range(1_000_000)]
