@@ -25,6 +25,7 @@ from prokurist.errors import CorruptRecordException
 from prokurist.records import headers
 from prokurist.records import record as shared
 from prokurist.records import legacy
+from prokurist.records.columns import MOST_HEADERS as most_headers
 from prokurist.records.columns import (
     ROW_BYTES, RecordColumns, Spans, most_rows, pack_headers, refuse_rows
 )
