@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help maintenance demo demo-spark test test-spark test-fast versions simulate soak chaos-groups conformance kill-spark spark-matrix fuzz fuzz-asan check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help maintenance demo demo-spark test test-spark test-fast versions simulate soak chaos-groups conformance kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -85,13 +85,14 @@ FUZZ ?= 10000000
 fuzz: .venv/ready #: hostile bytes, by seed, on two cores: make fuzz FUZZ=10000000 SEED=1
 	@$(PY) -m tests.fuzz --count $(FUZZ) --seed $(SEED)
 
-ASAN := build/asan
-FUZZ_ASAN ?= 100000
-fuzz-asan: .venv/ready #: the same with the native code under AddressSanitizer; wants gcc
-	rm -rf $(ASAN) && mkdir -p $(ASAN)
-	git ls-files -z -co --exclude-standard -- prokurist tests pyproject.toml README.md LICENSE NOTICE | tar --null -T - -c | tar -x -C $(ASAN)
-	cd $(ASAN) && CFLAGS="-fsanitize=address -fno-omit-frame-pointer -g" LDFLAGS="-fsanitize=address" "$(CURDIR)/$(PY)" -c "import setuptools; setuptools.setup()" -q build_ext --inplace
-	cd $(ASAN) && LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4 "$(CURDIR)/$(PY)" -m tests.fuzz --count $(FUZZ_ASAN) --seed $(SEED)
+SANITIZED := build/sanitized
+FUZZ_SANITIZED ?= 300000
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g
+fuzz-sanitized: .venv/ready #: the same with the native code under AddressSanitizer and UBSan; wants gcc
+	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
+	git ls-files -z -co --exclude-standard -- prokurist tests pyproject.toml README.md LICENSE NOTICE | tar --null -T - -c | tar -x -C $(SANITIZED)
+	cd $(SANITIZED) && sed -i 's/"-O3", "-g0"/"-O1"/' pyproject.toml && CFLAGS="$(SANITIZERS)" LDFLAGS="-fsanitize=address,undefined" "$(CURDIR)/$(PY)" -c "import setuptools; setuptools.setup()" -q build_ext --inplace
+	cd $(SANITIZED) && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4 UBSAN_OPTIONS=print_stacktrace=1 "$(CURDIR)/$(PY)" -m tests.fuzz --count $(FUZZ_SANITIZED) --seed $(SEED)
 
 check: lint contracts types verify-types test ## everything a change has to pass
 

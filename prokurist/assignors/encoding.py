@@ -19,8 +19,40 @@ VERSION: Final = 3
 """The latest: 1 has what a member owns, 2 since when, 3 its rack."""
 
 
+PART: Final = 1 << 18
+"""Topics and partitions that one message may name."""
+GROUP: Final = 1 << 20
+"""Topics and partitions that the messages of all members of a group may name together."""
+
+
 class MalformedMessage(ValueError):
     """Bytes that no client should have sent."""
+
+
+class Elements:
+    """How many topics and partitions some messages may yet name.
+
+    The broker's limits count a message as one run of bytes. This one is what bounds the
+    objects made of them.
+
+    Args:
+        most: How many in all.
+    """
+
+    __slots__ = ("_left", "_most")
+
+    def __init__(self, most: int = PART) -> None:
+        self._left = self._most = most
+
+    def count(self, more: int) -> None:
+        """Count elements before they are made.
+
+        Raises:
+            MalformedMessage: There are too many.
+        """
+        if more > self._left:
+            raise MalformedMessage(f"more than {self._most} topics and partitions")
+        self._left -= max(more, 0)
 
 
 def subscription(member: Member) -> bytes:
@@ -37,13 +69,24 @@ def subscription(member: Member) -> bytes:
     )
 
 
-def subscriber(data: bytes, member_id: str, instance_id: str | None = None) -> Member:
+def subscriber(
+    data: bytes,
+    member_id: str,
+    instance_id: str | None = None,
+    elements: Elements | None = None,
+) -> Member:
     """The member that told it.
+
+    Args:
+        data: Its message.
+        member_id: Its id.
+        instance_id: Its static name.
+        elements: What the messages of its group may yet name; None for this one alone.
 
     Raises:
         MalformedMessage: It cannot be read.
     """
-    reader = Reader(data)
+    reader = Reader(data, elements)
     version = reader.int16()
     if version < 0:
         raise MalformedMessage(f"a subscription of version {version}")
@@ -142,11 +185,17 @@ class Writer:
 
 
 class Reader:
-    """Takes from the front, and believes no length that goes beyond the end."""
+    """Takes from the front, and believes no length that goes beyond the end.
 
-    def __init__(self, data: bytes) -> None:
+    Args:
+        data: A message.
+        elements: How many elements it may have; None for what one message may.
+    """
+
+    def __init__(self, data: bytes, elements: Elements | None = None) -> None:
         self._data = data
         self._at = 0
+        self._elements = elements or Elements()
 
     def _taken(self, count: int) -> bytes:
         start, end = self._at, self._at + count
@@ -180,9 +229,17 @@ class Reader:
         self._at = before
         return self.text()
 
+    def _count(self, smallest: int) -> int:
+        """A number of elements, each of which takes so many bytes at least."""
+        count = self.int32()
+        if count * smallest > len(self._data) - self._at:
+            self._taken(count * smallest)
+        self._elements.count(count)
+        return count
+
     def texts(self) -> tuple[str, ...]:
         """Texts."""
-        return tuple(self.text() for _ in range(self.int32()))
+        return tuple(self.text() for _ in range(self._count(2)))
 
     def data(self) -> bytes | None:
         """Bytes, or None."""
@@ -192,8 +249,8 @@ class Reader:
     def partitions(self) -> tuple[TopicPartition, ...]:
         """Topics with their partitions."""
         found: list[TopicPartition] = []
-        for _ in range(self.int32()):
+        for _ in range(self._count(6)):
             topic = self.text()
-            count = self.int32()
+            count = self._count(4)
             found.extend(TopicPartition(topic, self.int32()) for _ in range(count))
         return tuple(found)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Final
 
 from prokurist.assignors.assignor import Member, Parts, Topics
-from prokurist.assignors.encoding import MalformedMessage, Reader, Writer
+from prokurist.assignors.encoding import GROUP, Elements, MalformedMessage, Reader, Writer
 from prokurist.assignors.stickiness import balanced
 from prokurist.types import TopicPartition
 
@@ -37,7 +37,8 @@ class StickyAssignor:
 
     def assign(self, topics: Topics, members: Sequence[Member]) -> Parts:
         """See `Assignor.assign`."""
-        return balanced(topics, [remembering(each) for each in members])
+        elements = Elements(GROUP)
+        return balanced(topics, [remembering(each, elements) for each in members])
 
     def assigned(self, partitions: Sequence[TopicPartition], generation: int) -> None:
         """Remember it; see `Assignor.assigned`."""
@@ -79,12 +80,12 @@ def memory(partitions: Sequence[TopicPartition], generation: int) -> bytes:
     return Writer().partitions(partitions).int32(generation).bytes()
 
 
-def remembering(member: Member) -> Member:
+def remembering(member: Member, elements: Elements | None = None) -> Member:
     """A member with what it had; one whose memory cannot be read had nothing."""
     owned: tuple[TopicPartition, ...] = ()
     generation = -1
     with suppress(MalformedMessage):
-        reader = Reader(member.user_data or b"")
+        reader = Reader(member.user_data or b"", elements)
         owned = reader.partitions()
         generation = reader.int32()  # the oldest form ends without
     return replace(member, owned=owned, generation=generation)

@@ -36,7 +36,7 @@ from prokurist.events.fetching import Use
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
 from prokurist.records.consumer_records import ConsumerRecord, ConsumerRecords, Run
-from prokurist.records.reader import AbortedTransaction, PartitionReader
+from prokurist.records.reader import PartitionReader
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 LEEWAY: Final = 0.02
@@ -350,15 +350,12 @@ class Collector:
 
     def _reader(self, chunk: Chunk[PartitionReader]) -> PartitionReader:
         tp = chunk.partition
-        aborted = chunk.aborted
         return PartitionReader(
             tp.topic,
             tp.partition,
             chunk.records,
             position=chunk.offset,
-            aborted=None
-            if aborted is None
-            else [AbortedTransaction(*each) for each in aborted],
+            aborted=chunk.aborted,
             check_crcs=self._check_crcs,
             cap=self._cap,
             stop=chunk.stop,

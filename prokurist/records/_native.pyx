@@ -14,6 +14,8 @@ Thread: any, with the GIL: an iterator has a place of its own that nothing else 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.number cimport PyNumber_Index
+from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -23,6 +25,7 @@ from prokurist.errors import CorruptRecordException
 from prokurist.records import headers
 from prokurist.records import record as shared
 from prokurist.records import legacy
+from prokurist.records.columns import MOST_HEADERS as most_headers
 from prokurist.records.columns import (
     ROW_BYTES, RecordColumns, Spans, most_rows, pack_headers, refuse_rows
 )

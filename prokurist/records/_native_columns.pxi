@@ -5,6 +5,9 @@ cdef Py_ssize_t UNLOCK_FROM = 32 * 1024
 again costs more than it gives."""
 
 
+cdef int64_t MOST_HEADERS = most_headers
+
+
 cdef struct Numbers:
     int64_t* offsets
     int64_t* timestamps
@@ -50,7 +53,9 @@ cdef class Columns:
     def __init__(
         self, str topic, int32_t partition, leader_epoch, timestamp_type, data, rows
     ):
-        cdef list listed = list(rows)
+        # Read before there is room for them: reading a row may run any code, which must
+        # not find columns whose numbers are not filled in yet.
+        cdef list listed = [tuple([PyNumber_Index(each) for each in row]) for row in rows]
         cdef Py_ssize_t index
         if self.viewed:
             raise RuntimeError("columns are made once")
@@ -327,7 +332,7 @@ cdef place past_headers(place at, place end) noexcept nogil:
     """The end of a record's headers; NULL where they are not right."""
     cdef int64_t count, length
     at = number(at, end, &count)
-    if at == NULL or count < 0 or count > (end - at) // 2:
+    if at == NULL or count < 0 or count > (end - at) // 2 or count > MOST_HEADERS:
         return NULL
     while count:
         at = number(at, end, &length)

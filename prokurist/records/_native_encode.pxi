@@ -5,8 +5,9 @@ def encode_records(records, base_timestamp):
     """See `prokurist.records.encode.encode_records`."""
     # What is measured has to be what is written: a record may be a list that changes
     # meanwhile, and a tuple of it cannot. Of a tuple there is no copy.
-    cdef list listed = [tuple(each) for each in records]
+    cdef list listed = list(records)
     cdef list packed = []
+    cdef tuple row
     cdef Py_ssize_t count = len(listed), index, total = 0
     cdef int64_t delta
     cdef int64_t* insides = <int64_t*>malloc(16 * count + 1)
@@ -15,7 +16,10 @@ def encode_records(records, base_timestamp):
     cdef int64_t* deltas = insides + count
     try:
         for index in range(count):
-            timestamp, key, value, headers = listed[index]
+            if not PyTuple_CheckExact(listed[index]):
+                listed[index] = tuple(listed[index])
+            row = listed[index]
+            timestamp, key, value, headers = row
             spread = timestamp - base_timestamp
             if not -0x8000000000000000 <= spread <= 0x7FFFFFFFFFFFFFFF:
                 encode_varint(spread)
@@ -39,8 +43,10 @@ cdef int fill_records(
 ) except -1:
     """Write what was measured."""
     cdef Py_ssize_t index
+    cdef tuple row
     for index in range(len(listed)):
-        _, key, value, _ = listed[index]
+        row = listed[index]
+        _, key, value, _ = row
         at = put(at, insides[index])
         at[0] = 0
         at = put(put(at + 1, deltas[index]), index)

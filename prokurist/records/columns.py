@@ -26,6 +26,8 @@ Row = tuple[int, int, int, int, int, int, int, int]
 """Offset, timestamp, then start and length of key, value and headers."""
 INT32_MAX: Final = (1 << 31) - 1
 ROW_BYTES: Final = 2 * 8 + 6 * 4
+MOST_HEADERS: Final = 1 << 20
+"""Headers of one record: each takes two bytes on the wire, and seventy as an object."""
 ROWS_AT_ONCE: Final = 4096
 """Rows that are objects at a time while columns are filled; they take ten times as much."""
 
@@ -216,8 +218,14 @@ def read_headers(data: bytes | bytearray | memoryview, start: int, length: int) 
 
 
 def pack_headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes:
-    """Headers as they are on the wire: their number, and then each."""
+    """Headers as they are on the wire: their number, and then each.
+
+    Raises:
+        ValueError: There are more than a record may have.
+    """
     listed = list(headers)
+    if len(listed) > MOST_HEADERS:
+        raise ValueError(f"{len(listed)} headers, and a record has {MOST_HEADERS} at most")
     parts = [encode_varint(len(listed))]
     for name, value in listed:
         encoded = name.encode()

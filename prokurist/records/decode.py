@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Final, NoReturn
 
 from prokurist.errors import CorruptRecordException
-from prokurist.records.columns import Columns, Row
+from prokurist.records.columns import MOST_HEADERS, Columns, Row
 from prokurist.records.headers import BatchHeader
 from prokurist.records.varints import INT64_MAX, INT64_MIN, decode_varint
 from prokurist.types import TimestampType
@@ -174,6 +174,8 @@ def _past_headers(body: bytes, at: int, end: int) -> int:
     count, at = decode_varint(body, at)
     if not 0 <= 2 * count <= end - at:
         _wrong(f"it says it has {count} headers, and {end - at} bytes for them")
+    if count > MOST_HEADERS:
+        _wrong(f"it has {count} headers, and {MOST_HEADERS} is the most that one may have")
     for _ in range(count):
         length, at = decode_varint(body, at)
         if length < 0:

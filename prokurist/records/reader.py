@@ -15,12 +15,13 @@ import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import Final
 
 from crc32c import crc32c
 
 from prokurist.errors import CorruptRecordException, RecordTooLargeException
-from prokurist.records.columns import Columns, most_rows, refuse_rows
+from prokurist.records.columns import ROW_BYTES, Columns, most_rows, refuse_rows
 from prokurist.records.compression import Compression, decompress
 from prokurist.records.decode import check_count
 from prokurist.records.headers import (
@@ -36,20 +37,10 @@ from prokurist.records.run import RecordRun
 MARKER: Final = struct.Struct(">hh")
 """The key of a control record: version and kind."""
 ABORT: Final = 0
+FIRST_OFFSET: Final = itemgetter(1)
+"""Of an aborted transaction; there may be a million of them in an answer."""
 UNREADABLE: Final = (CorruptRecordException, RecordTooLargeException)
 """What a batch is refused with."""
-
-
-class AbortedTransaction(NamedTuple):
-    """A transaction that a broker says was aborted.
-
-    Attributes:
-        producer_id: Who began it.
-        first_offset: Its first record in the partition.
-    """
-
-    producer_id: int
-    first_offset: int
 
 
 class PartitionReader:
@@ -60,8 +51,8 @@ class PartitionReader:
         partition: The partition.
         records: A run of batches, the last one possibly cut off.
         position: The first offset that is wanted.
-        aborted: The aborted transactions in it, for read_committed; None to read
-            all records there are.
+        aborted: The aborted transactions in it, each as its producer's id and its first
+            offset, for read_committed; None to read all records there are.
         check_crcs: Whether checksums are compared.
         cap: How many bytes one batch may take, decompressed and decoded:
             `fetch.decoded.batch.max.bytes`.
@@ -76,7 +67,7 @@ class PartitionReader:
         records: bytes | memoryview,
         *,
         position: int,
-        aborted: Sequence[AbortedTransaction] | None,
+        aborted: Sequence[tuple[int, int]] | None,
         check_crcs: bool,
         cap: int,
         stop: int | None = None,
@@ -88,7 +79,7 @@ class PartitionReader:
         self._position = position
         self._leader_epoch: int | None = None
         self._committed_only: Final = aborted is not None
-        self._aborted = deque(sorted(aborted or (), key=lambda each: each.first_offset))
+        self._aborted = deque(sorted(aborted or (), key=FIRST_OFFSET))
         self._aborting: Final[set[int]] = set()
         self._check_crcs: Final = check_crcs
         self._cap: Final = cap
@@ -259,10 +250,10 @@ class PartitionReader:
             CorruptRecordException: They cannot be there.
             RecordTooLargeException: Their columns are too large.
         """
+        if added + header.record_count * ROW_BYTES <= self._cap:
+            return  # the decoding compares their number with the room
         check_count(header.record_count, room)
-        most = most_rows(added, self._cap)
-        if header.record_count > most:
-            refuse_rows(most, added, self._cap)
+        refuse_rows(most_rows(added, self._cap), added, self._cap)
 
     def _compare_checksum(self, header: BatchHeader) -> None:
         stop = header.position + header.size
@@ -278,8 +269,8 @@ class PartitionReader:
     def _skips(self, header: BatchHeader) -> bool:
         """Whether no record of the batch is to be returned, by what kind it is of."""
         if self._committed_only and header.producer_id >= 0:
-            while self._aborted and self._aborted[0].first_offset <= header.last_offset:
-                self._aborting.add(self._aborted.popleft().producer_id)
+            while self._aborted and self._aborted[0][1] <= header.last_offset:
+                self._aborting.add(self._aborted.popleft()[0])
             if header.control:
                 if self._aborts(header):
                     self._aborting.discard(header.producer_id)

@@ -12,7 +12,6 @@ from kio.schema.types import TopicName
 from kio.static.primitive import i8, i16, i32, i32Timedelta, i64
 
 from prokurist.events.clock import Deadline, MonotonicClock
-from prokurist.records.reader import AbortedTransaction
 from prokurist.testing.kafka import RealKafka
 from prokurist.testing.kafka.ports import Address
 from prokurist.testing.kafka.wire import BrokerConnection
@@ -31,7 +30,7 @@ def connected(kafka: RealKafka) -> BrokerConnection:
 
 def fetched(
     kafka: RealKafka, topic: str, offset: int = 0, *, committed: bool = False
-) -> tuple[bytes, list[AbortedTransaction]]:
+) -> tuple[bytes, list[tuple[int, int]]]:
     """What a broker sends of the topic's partition 0, and which transactions were aborted."""
     request = fetch.FetchRequest(
         max_wait=i32Timedelta.parse(timedelta(milliseconds=500)),
@@ -57,7 +56,7 @@ def fetched(
     (partition,) = answer.responses[0].partitions
     assert partition.error_code is ErrorCode.none
     aborted = [
-        AbortedTransaction(int(each.producer_id), int(each.first_offset))
+        (int(each.producer_id), int(each.first_offset))
         for each in partition.aborted_transactions or ()
     ]
     return bytes(partition.records or b""), aborted

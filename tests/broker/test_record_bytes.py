@@ -13,7 +13,7 @@ from prokurist.records.compression import Compression
 from prokurist.records.encode import NewRecord, encode_batch
 from prokurist.records.headers import extent, headers
 from prokurist.records.implementation import Codec
-from prokurist.records.reader import AbortedTransaction, PartitionReader
+from prokurist.records.reader import PartitionReader
 from prokurist.records.record import ConsumerRecord, told
 from prokurist.testing.kafka import DEFAULT_VERSION, RealKafka
 from prokurist.testing.kafka.jars import cached_jars
@@ -48,7 +48,7 @@ def reader_of(
     topic: str,
     data: bytes,
     position: int,
-    aborted: list[AbortedTransaction] | None = None,
+    aborted: list[tuple[int, int]] | None = None,
 ) -> PartitionReader:
     """A reader as the fetch path makes one."""
     return PartitionReader(

@@ -77,6 +77,8 @@ def of_stream(size: int) -> Allowance:
 
 SMALL: Final = Allowance(0.6, 32 * MIB)
 """What any of the small inputs may cost, in both twins together."""
+BLOCK: Final = 50
+"""Small inputs that are measured together: reading the peak takes as long as one of them."""
 
 
 def within(allowed: Allowance, run: Callable[[], Result], *, exact: bool = False) -> Result:

@@ -1,13 +1,14 @@
 """The loop: input after input, each out of the seed and its own number."""
 
 import faulthandler
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import islice
 from random import Random
 from typing import Any, Final
 
-from tests.fuzz.costs import SMALL, within
+from tests.fuzz.costs import BLOCK, SMALL, Costly, within
 from tests.fuzz.targets import (
     Pairs,
     fetch_answers,
@@ -18,35 +19,80 @@ from tests.fuzz.targets import (
 
 SHARE: Final = 20
 """Of so many inputs one is a stream, and some are answers."""
-SWOLLEN: Final = 500
+SWOLLEN: Final = 2000
 """Of so many inputs one is few bytes that ask for much: it takes a thousand times as long."""
 
 
 def throw(numbers: Iterable[int], seed: int, told: Callable[[int], None]) -> None:
-    """Throw inputs at their targets.
+    """Throw inputs at their targets, and measure small ones in blocks.
+
+    A block may cost as much as one of its inputs may. Where it costs more, each of its
+    inputs is thrown once more and measured alone.
 
     Args:
         numbers: Which inputs.
         seed: Of which lot.
         told: Told of each number before its turn: after a crash it is the last.
     """
+    left = iter(numbers)
     with closing(Pairs()) as pairs:
-        for number in numbers:
-            told(number)
-            lot = Random(seed << 40 | number)  # noqa: S311 - it can be drawn again
-            kind = number % SHARE
+        while block := list(islice(left, BLOCK)):
+            swollen = [each for each in block if is_swollen(each)]
+            small = [each for each in block if not is_swollen(each)]
             try:
-                if number % SWOLLEN == SWOLLEN - 1:
-                    lot.choice((swollen_batches, swollen_answers, pairs.swollen_streams))(lot)
-                elif kind == 0:
-                    within(SMALL, partial(pairs.streams, lot))
-                elif kind < 6:
-                    within(SMALL, partial(fetch_answers, lot))
-                else:
-                    within(SMALL, partial(records, lot))
-            except BaseException as error:
-                error.add_note(f"replay: python -m tests.fuzz --seed {seed} --only {number}")
-                raise
+                within(SMALL, partial(throw_small, small, seed, pairs, told))
+            except Costly:
+                for number in small:
+                    try:
+                        within(SMALL, partial(throw_small, [number], seed, pairs, told))
+                    except Costly as error:
+                        error.add_note(replay(seed, number))
+                        raise
+            throw_swollen(swollen, seed, pairs, told)
+
+
+def is_swollen(number: int) -> bool:
+    """Tell whether an input is few bytes that ask for much."""
+    return number % SWOLLEN == SWOLLEN - 1
+
+
+def throw_small(
+    numbers: Sequence[int], seed: int, pairs: Pairs, told: Callable[[int], None]
+) -> None:
+    """Throw inputs that cost little, without a look at what they cost."""
+    for number in numbers:
+        told(number)
+        kind = number % SHARE
+        target = pairs.streams if kind == 0 else fetch_answers if kind < 6 else records
+        try:
+            target(drawn(seed, number))
+        except BaseException as error:
+            error.add_note(replay(seed, number))
+            raise
+
+
+def throw_swollen(
+    numbers: Sequence[int], seed: int, pairs: Pairs, told: Callable[[int], None]
+) -> None:
+    """Throw inputs that ask for much; each is measured by its target."""
+    for number in numbers:
+        told(number)
+        lot = drawn(seed, number)
+        try:
+            lot.choice((swollen_batches, swollen_answers, pairs.swollen_streams))(lot)
+        except BaseException as error:
+            error.add_note(replay(seed, number))
+            raise
+
+
+def drawn(seed: int, number: int) -> Random:
+    """The source of all choices of one input."""
+    return Random(seed << 40 | number)  # noqa: S311 - it can be drawn again
+
+
+def replay(seed: int, number: int) -> str:
+    """How to throw the same input again."""
+    return f"replay: python -m tests.fuzz --seed {seed} --only {number}"
 
 
 def throw_share(first: int, count: int, step: int, seed: int, at: Any) -> None:

@@ -17,7 +17,7 @@ from prokurist.network_thread.wire.codec import decode
 from prokurist.network_thread.wire.failures import MalformedAnswer
 from prokurist.records.headers import extent
 from prokurist.records.implementation import Codec
-from prokurist.records.reader import AbortedTransaction, PartitionReader
+from prokurist.records.reader import PartitionReader
 from prokurist.twins import choose
 from tests.fuzz import swelling
 from tests.fuzz.costs import of_answer, of_batch, of_stream, within
@@ -44,7 +44,7 @@ def read_all(codec: Codec, data: bytes, position: int, most: int, lot: Random) -
         1,
         data,
         position=position,
-        aborted=[AbortedTransaction(9, 0)] if committed else None,
+        aborted=[(9, 0)] if committed else None,
         check_crcs=lot.random() < 0.5,
         cap=CAP,
         codec=codec,

@@ -4,8 +4,13 @@ from typing import Literal
 
 import pytest
 
+from prokurist.consumer.collecting import LEEWAY
 from prokurist.errors import TimeoutException
+from prokurist.records.columns import Columns
+from prokurist.records.headers import BatchHeader
+from prokurist.records.reader import PartitionReader
 from prokurist.types import OffsetAndMetadata, TopicPartition
+from tests.simulation.reading import reader, written
 from tests.simulation.world import World
 
 TP = TopicPartition("orders", 0)
@@ -90,3 +95,26 @@ def test_what_goes_on_sending_nonsense_is_told_of_once_a_minute(
         assert all(seen in each for each in told())
         nonsense.undo()
         consumer.list_topics(timeout=5.0)
+
+
+def test_a_poll_is_late_by_no_more_than_one_slow_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B274: the batches that it has not opened are returned by later polls, in order."""
+    decode, takes = PartitionReader._decoded, 0.3
+    world = written(12)
+
+    def slow(part: PartitionReader, header: BatchHeader) -> Columns:
+        world.clock.sleep(takes)
+        return decode(part, header)
+
+    monkeypatch.setattr(PartitionReader, "_decoded", slow)
+    got: list[int] = []
+    with reader(world) as consumer:
+        for timeout, most in ((1.0, 4), (0.0, 1), (0.5, 2), (0.0, 1)):
+            began = world.clock.time
+            records = consumer.poll(timeout)
+            assert world.clock.time - began <= timeout + LEEWAY + takes
+            assert 1 <= len(records) <= most
+            got += [each.offset for each in records]
+        while len(got) < 12:
+            got += [each.offset for each in consumer.poll(10.0)]
+    assert got == list(range(12))

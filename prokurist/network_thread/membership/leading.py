@@ -24,13 +24,16 @@ from prokurist.types import PartitionInfo, TopicPartition
 
 def members_of(joined: Iterable[JoinedMember], trace: Trace) -> list[Member]:
     """Everybody in the generation, as they describe themselves."""
-    return [member_of(each, trace) for each in joined]
+    elements = encoding.Elements(encoding.GROUP)
+    return [member_of(each, trace, elements) for each in joined]
 
 
-def member_of(joined: JoinedMember, trace: Trace) -> Member:
+def member_of(joined: JoinedMember, trace: Trace, elements: encoding.Elements) -> Member:
     """One of them; one that nobody can understand reads nothing."""
     try:
-        return encoding.subscriber(joined.metadata, joined.member_id, joined.instance_id)
+        return encoding.subscriber(
+            joined.metadata, joined.member_id, joined.instance_id, elements
+        )
     except encoding.MalformedMessage as error:
         trace.tell(SUBSCRIPTION_UNREADABLE, member=joined.member_id, error=error)
         return Member(joined.member_id, (), joined.instance_id)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prokurist.assignors.assignor import Member, Parts, Topics
+from prokurist.assignors.encoding import Elements
 from prokurist.assignors.named import NAMED
 from prokurist.assignors.ranges import RangeAssignor
 from prokurist.assignors.round_robin import RoundRobinAssignor
@@ -219,6 +220,15 @@ def test_sticky_remembers_across_rebalances() -> None:
 def test_a_memory_that_cannot_be_read_is_none(data: bytes) -> None:
     """Another member's mistake does not end ours."""
     assert remembering(Member("a", ("t",), user_data=data)).owned == ()
+
+
+def test_memories_of_very_many_partitions_make_bounded_objects() -> None:
+    """B279: what all members remember together is limited; one above it had nothing."""
+    count = 300_000
+    data = b"\0\0\0\1\0\1t" + count.to_bytes(4, "big") + bytes(4 * count) + bytes(4)
+    elements = Elements(1_000_000)
+    found = [remembering(Member(each, ("t",), user_data=data), elements) for each in "abcd"]
+    assert [len(each.owned) for each in found] == [count, count, count, 0]
 
 
 def test_the_latest_claim_counts() -> None:

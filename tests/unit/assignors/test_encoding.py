@@ -1,5 +1,6 @@
 """What members tell each other: our bytes, older clients' bytes, and hostile ones."""
 
+import tracemalloc
 from contextlib import suppress
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from prokurist.assignors.assignor import Member
 from prokurist.assignors.encoding import (
+    PART,
     MalformedMessage,
     assigned,
     assignment,
@@ -81,6 +83,20 @@ def test_no_bytes_hurt(data: bytes, end: int) -> None:
     for read in (lambda each: subscriber(each, "m"), assigned):
         with suppress(MalformedMessage):
             read(data[:end])
+
+
+def test_a_part_of_very_many_partitions_is_refused() -> None:
+    """B279: before an object is made for one of them."""
+    for count, fits in ((PART - 1, True), (PART, False), (8_000_000, False)):
+        part = b"\0\3\0\0\0\1\0\1t" + count.to_bytes(4, "big") + bytes(4 * count)
+        if fits:
+            assert len(assigned(part)) == count
+        else:
+            tracemalloc.start()
+            with pytest.raises(MalformedMessage, match="more than 262144 topics"):
+                assigned(part)
+            assert tracemalloc.get_traced_memory()[1] < 1 << 20
+            tracemalloc.stop()
 
 
 def test_a_length_that_lies_is_refused() -> None:

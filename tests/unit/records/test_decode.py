@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prokurist.errors import CorruptRecordException
+from prokurist.records.columns import MOST_HEADERS, pack_headers
 from prokurist.records.compression import Compression
 from prokurist.records.encode import NewRecord, encode_batch, encode_records
 from prokurist.records.headers import header_at
@@ -197,3 +198,15 @@ def test_native_spans_have_to_lie_in_the_data() -> None:
     native = native_twin()
     with pytest.raises(IndexError, match="bytes 0 to 400 of 4"):
         native.decode_batch("t", 0, header_at(around(b"", 0), 0), bytes(4), 0, 400)
+
+
+def test_a_record_of_very_many_headers_is_refused(codec: Codec) -> None:
+    """B280: 2 bytes of each would become 70, and compressed they are next to nothing."""
+    count = MOST_HEADERS + 1
+    inside = b"\0\0\0\1\1" + encode_varint(count) + bytes(2 * count)
+    with pytest.raises(
+        CorruptRecordException, match="1048577 headers, and 1048576 is the most"
+    ):
+        decoded(codec, around(encode_varint(len(inside)) + inside, 1))
+    with pytest.raises(ValueError, match="1048577 headers"):
+        pack_headers([("", None)] * count)

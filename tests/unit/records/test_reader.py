@@ -1,6 +1,7 @@
 """Reading a fetched run from a position: one suite for both twins."""
 
 import struct
+import tracemalloc
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from prokurist.errors import CorruptRecordException, RecordTooLargeException
 from prokurist.records.compression import Compression
 from prokurist.records.encode import encode_batch
 from prokurist.records.implementation import Codec
-from prokurist.records.reader import AbortedTransaction, PartitionReader
+from prokurist.records.reader import PartitionReader
 from prokurist.records.run import RecordRun
 from tests.unit.records.test_legacy import message_set, small
 from tests.unit.records.twins import CAP, around, twin
@@ -133,7 +134,7 @@ def transactions() -> bytes:
     )
 
 
-ABORTED = [AbortedTransaction(2, 9), AbortedTransaction(1, 0)]
+ABORTED = [(2, 9), (1, 0)]
 
 
 @pytest.mark.parametrize("most", [1, 2, 100])
@@ -263,6 +264,46 @@ def test_no_batch_is_opened_when_the_time_is_over(codec: Codec) -> None:
     assert offsets(read.take(500, over=lambda: True)) == [0, 1, 2]
 
 
+def test_partitions_with_an_open_batch_hold_no_more_than_the_cap_each(codec: Codec) -> None:
+    """B273: beyond the fetch buffer, and all of it is counted as held."""
+    cap, partitions = 4 << 20, 6
+    large = [(0, None, bytes(cap - 300), ()), (0, None, b"", ())]
+    data = encode_batch(large, codec=Compression.ZSTD)
+    readers = [reader(codec, data, cap=cap) for _ in range(partitions)]
+    tracemalloc.start()
+    try:
+        for each in readers:
+            assert len(each.take(1)) == 1
+        alive, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    counted = sum(each.size for each in readers)
+    assert alive - (64 << 10) <= counted <= partitions * (cap + (64 << 10))
+    # The pure twin copies what it decodes meanwhile.
+    assert peak <= (partitions + 2) * cap + (1 << 20)
+
+
+def test_a_million_aborted_transactions_cost_no_objects(codec: Codec) -> None:
+    """B274: what a broker says was aborted adds little to the decoding of a batch."""
+    aborted = [(each, 0) for each in range(1_000_000)]
+    tracemalloc.start()
+    try:
+        read = PartitionReader(
+            "t",
+            1,
+            batch(0),
+            position=0,
+            aborted=aborted,
+            check_crcs=True,
+            cap=1 << 20,
+            codec=codec,
+        )
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+    finally:
+        tracemalloc.stop()
+    assert offsets(read.take(10)) == [0, 1, 2]
+
+
 def test_an_unknown_codec(codec: Codec) -> None:
     """B103: it is named."""
     data = bytearray(batch(0))
@@ -335,7 +376,7 @@ def test_the_twins_read_alike(
         at += gap
     if flip is not None and data:
         data = damaged(data, flip % len(data))
-    aborted = [AbortedTransaction(0, 0), AbortedTransaction(1, 7)] if committed else None
+    aborted = [(0, 0), (1, 7)] if committed else None
 
     def told(name: str) -> list[object]:
         read = reader(twin(name), data, position, aborted=aborted)

@@ -2,6 +2,7 @@
 
 import struct
 import warnings
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
@@ -34,6 +35,7 @@ def native_twin() -> ModuleType:
     return twin
 
 
+@cache
 def twin(name: str) -> Codec:
     """One of the twins by its name."""
     return cast("Codec", pure if name == "python" else native_twin())

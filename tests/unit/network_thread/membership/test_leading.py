@@ -43,6 +43,14 @@ def test_everybody_is_understood() -> None:
     assert topics_of([found, B]) == {"bills", "orders"}
 
 
+def test_subscriptions_of_very_many_topics_make_bounded_objects() -> None:
+    """B279: what all members name together is limited, and no later one hides behind it."""
+    metadata = b"\0\0" + (400_000).to_bytes(4, "big") + bytes(800_000) + b"\xff" * 4
+    joined = [JoinedMember(each, metadata) for each in "abcd"]
+    # A member alone may not name as many: these share what a group may.
+    assert [len(each.topics) for each in members_of(joined, UNREAD)] == [400_000, 400_000, 0, 0]
+
+
 def test_a_subscription_of_rubbish_is_one_to_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """The others are given their part all the same, and the log names the member."""
     with caplog.at_level(logging.WARNING):
