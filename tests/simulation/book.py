@@ -83,9 +83,13 @@ class Book:
             starts = (*starts, 0)
         self.starts, self.floor = frozenset(starts), math.inf
 
-    def moved_to_the_end(self) -> None:
-        """Reading goes on where the log will end when somebody looks."""
-        self.starts, self.floor = frozenset(), self.stable_end()
+    def moved_to_the_end(self, least: int) -> None:
+        """Reading goes on where the log ends when a leader is asked for that.
+
+        Args:
+            least: Where the log may end for a broker that is asked now.
+        """
+        self.starts, self.floor = frozenset(), least
 
     def due(self, first: int, before: float = math.inf) -> Entry | None:
         """The first record that has to come, of those from one offset on."""

@@ -1,8 +1,13 @@
-"""How slowly brokers learn of each other in a life by lot: nothing in half of the lives."""
+"""How slowly brokers learn of each other in a life by lot: nothing in half of the lives.
+
+Also what a reader may see of a log then: a leader answers up to the high watermark that it
+knows, and one that was deposed and has not learned so yet answers up to an older one.
+"""
 
 from random import Random
 from typing import Final
 
+from prokurist.types import TopicPartition
 from tests.simulation.world import World
 
 SECONDS: Final = (0.0, 0.002, 0.1, 0.5)
@@ -21,3 +26,16 @@ def let_brokers_lag(world: World, seed: int) -> None:
             world.control.delay_metadata(pick((0.0, 0.01, 0.3, 1.0)), node)
     if lot.random() < 0.3:
         world.control.delay_coordinators(pick((0.01, 0.3, 1.0)))
+
+
+def least_end(world: World, tp: TopicPartition, *, committed: bool) -> int:
+    """Where a log ends for the broker that knows least of it.
+
+    Args:
+        world: Brokers and time.
+        tp: Which log.
+        committed: Whether it ends at the last stable offset.
+    """
+    partition = world.cluster.state.topics[tp.topic].partitions[tp.partition]
+    known = min(partition.copy_of(node).watermark for node in partition.replicas)
+    return partition.log.stable_end(known) if committed else known

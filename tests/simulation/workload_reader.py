@@ -14,7 +14,7 @@ from tests.oracles.bounds import Settings
 from tests.oracles.liveness import Liveness
 from tests.oracles.thrift import Thrift
 from tests.simulation.book import Book
-from tests.simulation.workload_topics import Topics
+from tests.simulation.workload_topics import TOPICS, Topics
 from tests.simulation.world import Member, World
 
 WAYS: Final = ("assign", "assign", "names", "names", "pattern", "broker pattern")
@@ -127,8 +127,8 @@ class Reader:
         self.world.members.remove(self.member)
 
     def subscribe(self) -> None:
-        """Subscribe in its way."""
-        topics: Any = list(self.topics.existing())
+        """Subscribe in its way; by names to those that may come, where there are none."""
+        topics: Any = self.topics.existing() or list(TOPICS)
         if self.way == "pattern":
             topics = re.compile(self.pattern)
         elif self.way == "broker pattern":
@@ -172,8 +172,17 @@ class Reader:
     # --- its calls -----------------------------------------------------------------------
 
     def poll(self) -> None:
-        """Once; what comes has to be due."""
+        """Once; what comes has to be due.
+
+        A reader by hand that began while there was no topic has nothing to poll for until
+        there is one.
+        """
         now = self.world.clock
+        if not self.is_member and not self.by_hand:
+            self.assign(set(self.topics.partitions()))
+            if not self.by_hand:
+                now.sleep(STEP)
+                return
         records = self.consumer.poll(STEP)
         for tp in records.partitions():
             for record in records.records(tp):

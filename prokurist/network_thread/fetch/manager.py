@@ -25,13 +25,14 @@ from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
-from prokurist.events.fetch_buffer import Chunk, FetchBuffer
+from prokurist.events.fetch_buffer import Chunk, Failure, FetchBuffer
 from prokurist.events.fetching import Use, Wish
 from prokurist.events.subscription import Subscription
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.counters import FetchCounters
 from prokurist.network_thread.fetch.answers import Judge, Outcome
 from prokurist.network_thread.fetch.attending import Attending
+from prokurist.network_thread.fetch.out_of_range import OutOfRangeCheck
 from prokurist.network_thread.fetch.plan import FetchPlan, Part
 from prokurist.network_thread.fetch.session import Asked, Terms
 from prokurist.network_thread.fetch.sources import Replicas, Source, Troubles, leadership
@@ -119,8 +120,10 @@ class FetchManager:
         self._judge = Judge(
             subscription,
             self._replicas,
-            client.trace,
             read_committed=limits.terms.read_committed,
+        )
+        self._out_of_range = OutOfRangeCheck(
+            metadata, subscription, timer, client.trace, self._confirmed_out_of_range
         )
         self._plan = FetchPlan(metadata, subscription, self._replicas, self._troubles)
         self._generation = -1
@@ -155,6 +158,7 @@ class FetchManager:
             assigned = self._subscription.assigned()
             self._replicas.keep(assigned)
             self._troubles.keep(assigned)
+            self._out_of_range.keep(assigned)
             self._served = {tp: at for tp, at in self._served.items() if tp in assigned}
         self._buffer.purge(lambda tp, ticket: self._subscription.use_of(tp, ticket) is Use.DROP)
         if not self._is_polled:
@@ -316,10 +320,12 @@ class FetchManager:
         source.session.answered(answer.session_id)
         source.failures = 0
         self._settle(outcome, answer)
+        for wish, epoch in outcome.out_of_range:
+            self._out_of_range.check(source.node, wish, epoch)
         # Without records it should have taken its time. One that does not (nor has
         # to: fetch.min.bytes=0) would be asked as fast as it can answer. What is in
         # trouble is left out next time, and holds up nobody else.
-        is_new = outcome.moved or bool(outcome.troubled)
+        is_new = outcome.moved or bool(outcome.troubled or outcome.out_of_range)
         return is_new or is_slow
 
     def _refused(self, source: Source, code: int) -> bool:
@@ -355,6 +361,12 @@ class FetchManager:
             self._metadata.hint(outcome.leaders, answer.nodes)
         self._buffer.put(outcome.entries)
 
+    def _confirmed_out_of_range(self, failures: list[Failure]) -> None:
+        """Let a poll see these; the others are asked for again."""
+        self._buffer.put(failures)
+        self._background.nudge()
+        self.stir()
+
     def _redirected(self, tp: TopicPartition, cluster: Cluster) -> None:
         """A replica was named: it is asked at once, unless that is in vain.
 
@@ -380,6 +392,7 @@ class FetchManager:
         """
         self._closed = True
         self._troubles.close()
+        self._out_of_range.close()
         for source in self._sources.values():
             end = source.session.end()
             if source.operation is not None:
