@@ -144,6 +144,6 @@ class Book:
             missing = min(each.offset for each in left_out if each)
             raise WrongRecord(f"{what} is at {offset}, and {missing} has not come")
 
-    def left(self) -> Entry | None:
-        """A record that has to come yet; None if there is none."""
-        return None if self.floor < math.inf else self.due(max(self.starts))
+    def left(self, before: float = math.inf) -> Entry | None:
+        """A record that has to come yet, of those before an offset; None if there is none."""
+        return None if self.floor < math.inf else self.due(max(self.starts), before)
