@@ -349,16 +349,20 @@ class FetchManager:
         )
         for tp in outcome.well:
             self._troubles.end(tp)
+        if outcome.leaders:
+            self._metadata.hint(outcome.leaders, answer.nodes)
         for tp in outcome.troubled:
-            self._troubles.meet(tp, leadership(cluster, tp))
+            # Another leader than the one that failed is asked at once, but if that one was
+            # named in an answer that was no good either.
+            again = self._troubles.has(tp)
+            led = leadership(self._metadata.cluster if again else cluster, tp)
+            self._troubles.meet(tp, led)
         for tp in outcome.behind:
             self._troubles.pass_on(tp, leadership(cluster, tp))
         for tp in outcome.redirected:
             self._redirected(tp, cluster)
         if outcome.stale:
             self._metadata.request_update()
-        if outcome.leaders:
-            self._metadata.hint(outcome.leaders, answer.nodes)
         self._buffer.put(outcome.entries)
 
     def _confirmed_out_of_range(self, failures: list[Failure]) -> None:
