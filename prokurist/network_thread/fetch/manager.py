@@ -18,6 +18,7 @@ Thread: the network thread alone.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -197,6 +198,8 @@ class FetchManager:
         room = self._limits.buffer // 2
         held = self._buffer.held
         is_full = held > room
+        if self._replicas.silent:
+            terms = replace(terms, rack="")  # Else the leader would name the replica again.
         if is_full:
             holding = self._buffer.partitions()
             wishes = [wish for wish in wishes if wish.partition not in holding]
@@ -260,7 +263,13 @@ class FetchManager:
     async def _fetch(self, source: Source, request: Fetch) -> None:
         began = self._timer.now
         self.attending.sent(source.node, connected=self._is_connected(source))
-        overdue = OverdueAnswer(self._metadata, self._timer, source.node, wait=request.max_wait)
+        overdue = OverdueAnswer(
+            self._metadata,
+            self._timer,
+            source.node,
+            wait=request.max_wait,
+            on_overdue=partial(self._is_overdue, source.node),
+        )
         try:
             answer = await self._client.send(
                 source.node,
@@ -279,11 +288,18 @@ class FetchManager:
             well = self._take(source, answer.response, is_slow=is_slow)
         finally:
             overdue.end()
+            self._replicas.silent.discard(source.node.id)
         self._background.nudge()
         if not well:
             await self._timer.sleep(
                 self._backoff.pause(max(1, source.failures)), "retry backoff of Fetch"
             )
+
+    def _is_overdue(self, node: Node) -> None:
+        """Read from the leaders what a replica does not answer for."""
+        if self._replicas.is_read_from(node.id):
+            self._replicas.silent.add(node.id)
+            self.stir()
 
     def _asked(self) -> list[tuple[Node, bool]]:
         """The brokers that are being fetched from, and whether each is connected."""

@@ -47,12 +47,16 @@ class Replicas:
     Args:
         timer: The Timer.
         lifetime: Seconds after which the leader is asked again.
+
+    Attributes:
+        silent: The ids of brokers whose answer is overdue: leaders are asked meanwhile.
     """
 
     def __init__(self, timer: Timer, lifetime: float) -> None:
         self._timer = timer
         self._lifetime = lifetime
         self._preferred: dict[TopicPartition, tuple[int, float]] = {}
+        self.silent: set[int] = set()
 
     def prefer(self, tp: TopicPartition, node: int) -> None:
         """The leader has named a replica."""
@@ -62,6 +66,10 @@ class Replicas:
         """The id of the replica that a leader has named."""
         preferred = self._preferred.get(tp)
         return None if preferred is None else preferred[0]
+
+    def is_read_from(self, node: int) -> bool:
+        """Whether leaders have named this replica."""
+        return any(number == node for number, _ in self._preferred.values())
 
     def forget(self, tp: TopicPartition) -> bool:
         """Read from the leader again: whether that is another broker."""
@@ -73,6 +81,8 @@ class Replicas:
         if preferred is not None:
             number, until = preferred
             node = cluster.nodes.get(number)
+            if number in self.silent:
+                return cluster.leader(tp)
             if node is not None and self._timer.now < until:
                 return node
             del self._preferred[tp]
