@@ -208,7 +208,7 @@ class Cluster:
             topic = topics[tp.topic]
             new = replace(view, leader=leader, leader_epoch=epoch, error=0, is_hint=True)
             parts = MappingProxyType({**topic.partitions, tp.partition: new})
-            topics[tp.topic] = replace(topic, partitions=parts)
+            topics[tp.topic] = replace(topic, partitions=parts, ignored=0)
             told = True
         if not told:
             return self

@@ -54,3 +54,18 @@ def test_hints_that_name_one_broker_after_another(monkeypatch: pytest.MonkeyPatc
         monkeypatch.undo()
         world.control.append(A, b"x")
         assert drained(consumer, 4.0) == {A: [3]}
+
+
+def test_a_true_hint_that_metadata_contradict_for_long() -> None:
+    """B106: a broker that knows its successor is asked at back-offs while metadata lag."""
+    world = written(3, nodes=3)
+    with reader(world) as consumer:
+        assert drained(consumer) == {A: [0, 1, 2]}
+        world.control.delay_metadata(3.0, 2)
+        world.control.delay_metadata(3.0, 3)
+        world.control.move_leader(A, 2)
+        before = len(fetches(world))
+        assert not consumer.poll(2.5)
+        assert len(fetches(world)) - before <= 40
+        world.control.append(A, b"x")
+        assert drained(consumer, 4.0) == {A: [3]}

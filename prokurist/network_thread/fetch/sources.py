@@ -5,7 +5,7 @@ Thread: the network thread alone.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
@@ -16,6 +16,9 @@ from prokurist.types import Node, TopicPartition
 
 Leadership: TypeAlias = tuple[int | None, int | None]
 """Who leads a partition, by its id, and in which epoch, as far as we know."""
+
+REMEMBERED: Final = 4
+"""Leaders of a partition that are known to have failed since it was last fetched."""
 
 
 class Source:
@@ -106,12 +109,13 @@ class Trouble:
     Attributes:
         failures: How often in a row.
         until: Until when it is left alone; in the past where it need not wait.
-        leadership: Who led it then; with another leader there is no reason to wait.
+        leaderships: The leaders that it was met under last; with another one there is no
+            reason to wait, and between these metadata and hints may go back and forth.
     """
 
     failures: int
     until: float
-    leadership: Leadership
+    leaderships: tuple[Leadership, ...]
 
 
 class Troubles:
@@ -135,13 +139,15 @@ class Troubles:
         former = self._met.get(tp)
         failures = 1 if former is None else former.failures + 1
         until = self._timer.now + self._backoff.pause(failures)
-        self._met[tp] = Trouble(failures, until, leadership)
+        led = () if former is None else former.leaderships
+        led = (leadership, *(each for each in led if each != leadership))[:REMEMBERED]
+        self._met[tp] = Trouble(failures, until, led)
         if self._due is None or until < self._due.at:
             self._watch(until)
 
     def pass_on(self, tp: TopicPartition, leadership: Leadership) -> None:
         """A broker has sent a partition to another one, which may be asked at once."""
-        self._met.setdefault(tp, Trouble(0, self._timer.now, leadership))
+        self._met.setdefault(tp, Trouble(0, self._timer.now, (leadership,)))
 
     def has(self, tp: TopicPartition) -> bool:
         """Whether a partition has met something since it was last fetched."""
@@ -153,7 +159,7 @@ class Troubles:
         return (
             trouble is not None
             and self._timer.now < trouble.until
-            and trouble.leadership == leadership
+            and leadership in trouble.leaderships
         )
 
     def end(self, tp: TopicPartition) -> None:
