@@ -370,9 +370,8 @@ class FetchManager:
         for tp in outcome.troubled:
             # Another leader than the one that failed is asked at once, but if that one was
             # named in an answer that was no good either.
-            again = self._troubles.has(tp)
-            led = leadership(self._metadata.cluster if again else cluster, tp)
-            self._troubles.meet(tp, led)
+            led, hinted = (leadership(each, tp) for each in (cluster, self._metadata.cluster))
+            self._troubles.meet(tp, *((hinted, led) if self._troubles.has(tp) else (led,)))
         for tp in outcome.behind:
             self._troubles.pass_on(tp, leadership(cluster, tp))
         for tp in outcome.redirected:

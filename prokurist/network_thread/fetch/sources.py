@@ -134,13 +134,13 @@ class Troubles:
         self._met: dict[TopicPartition, Trouble] = {}
         self._due: Due | None = None
 
-    def meet(self, tp: TopicPartition, leadership: Leadership) -> None:
+    def meet(self, tp: TopicPartition, *leaderships: Leadership) -> None:
         """A fetch of a partition has failed, or there was nobody to ask."""
         former = self._met.get(tp)
         failures = 1 if former is None else former.failures + 1
         until = self._timer.now + self._backoff.pause(failures)
-        led = () if former is None else former.leaderships
-        led = (leadership, *(each for each in led if each != leadership))[:REMEMBERED]
+        older = () if former is None else former.leaderships
+        led = tuple(dict.fromkeys((*leaderships, *older)))[:REMEMBERED]
         self._met[tp] = Trouble(failures, until, led)
         if self._due is None or until < self._due.at:
             self._watch(until)
