@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prokurist.testing.cluster.handlers import fetch
-from tests.simulation.reading import A, drained, fetches, reader, written
+from tests.simulation.reading import A, B, drained, fetches, reader, written
 from tests.simulation.test_fetch_redirections import metadata_requests
 
 HIGH = 1_000_000
@@ -58,9 +58,11 @@ def test_hints_that_name_one_broker_after_another(monkeypatch: pytest.MonkeyPatc
 
 def test_a_true_hint_that_metadata_contradict_for_long() -> None:
     """B106: a broker that knows its successor is asked at back-offs while metadata lag."""
-    world = written(3, nodes=3)
-    with reader(world) as consumer:
-        assert drained(consumer) == {A: [0, 1, 2]}
+    world = written(3, 1, nodes=3)
+    world.control.move_leader(B, 2)
+    # The successor's next fetch is parked meanwhile.
+    with reader(world, A, B, fetch_max_wait_ms=2_000) as consumer:
+        assert drained(consumer, 3.0) == {A: [0, 1, 2], B: [0]}
         world.control.delay_metadata(3.0, 2)
         world.control.delay_metadata(3.0, 3)
         world.control.move_leader(A, 2)
