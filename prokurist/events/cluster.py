@@ -8,6 +8,7 @@ nothing about that partition: answers of several brokers overtake each other, an
 only the epoch says which is the later truth. A new topic id begins anew: the
 topic was deleted and made again, and its epochs count from nothing. Brokers before
 2.8 tell no ids; what they repeat often enough is believed, older epochs included.
+So is what metadata repeat against a leader that only an error answer named (KIP-951).
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,10 +23,12 @@ ABSENT: Final = frozenset({3, 100})
 """Codes that say of a topic that it is not there, and not only that it has to wait."""
 
 BELIEVED: Final = 3
-"""How many answers in a row with older epochs, and without ids, make a topic a new one.
+"""How many answers in a row with older epochs are believed.
 
-One broker that lags behind says so once or twice, and the next one is asked. Without
-this the leaders of a topic that was made anew would never be known (B196).
+They make a topic without an id a new one, and a leader that an error answer named a wrong
+one. One broker that lags behind says so once or twice, and the next one is asked. Without
+this the leaders of a topic that was made anew would never be known (B196), nor the leader
+of a partition of which a broker has named too high an epoch.
 """
 
 
@@ -37,6 +40,7 @@ class PartitionView:
         error: The broker's code for this partition; 0 for none.
         leader: Its leader's id, or None while it has none.
         leader_epoch: The leader's epoch, where the broker told it.
+        is_hint: Whether only an error answer has named the leader, and no metadata yet.
     """
 
     partition: int
@@ -46,6 +50,7 @@ class PartitionView:
     replicas: tuple[int, ...] = ()
     in_sync_replicas: tuple[int, ...] = ()
     offline_replicas: tuple[int, ...] = ()
+    is_hint: bool = False
 
     def is_older_than(self, other: "PartitionView | None") -> bool:
         """Whether another view is of a later epoch; without both epochs nobody knows."""
@@ -86,6 +91,8 @@ class TopicView:
         ignored = older.ignored + 1 if overtaken else 0
         if self.id is None and ignored >= BELIEVED:
             return self
+        if ignored >= BELIEVED:
+            overtaken = {number: view for number, view in overtaken.items() if not view.is_hint}
         kept = MappingProxyType({**self.partitions, **overtaken})
         return replace(self, partitions=kept, ignored=ignored)
 
@@ -199,9 +206,9 @@ class Cluster:
             if leader not in self.nodes and leader not in addresses:
                 continue
             topic = topics[tp.topic]
-            new = replace(view, leader=leader, leader_epoch=epoch, error=0)
+            new = replace(view, leader=leader, leader_epoch=epoch, error=0, is_hint=True)
             parts = MappingProxyType({**topic.partitions, tp.partition: new})
-            topics[tp.topic] = replace(topic, partitions=parts)
+            topics[tp.topic] = replace(topic, partitions=parts, ignored=0)
             told = True
         if not told:
             return self

@@ -29,6 +29,7 @@ class OverdueAnswer:
         node: The broker that owes the answer.
         wait: Seconds that the broker was told it may wait.
         on_metadata: Called with each set of metadata that was asked for.
+        on_overdue: Called each time that metadata are asked for.
     """
 
     def __init__(
@@ -39,11 +40,13 @@ class OverdueAnswer:
         *,
         wait: float = 0.0,
         on_metadata: Callable[[], None] | None = None,
+        on_overdue: Callable[[], None] | None = None,
     ) -> None:
         self._metadata = metadata
         self._timer = timer
         self._node = node
         self._on_metadata = on_metadata
+        self._on_overdue = on_overdue
         self._asked: Promise[object] | None = None
         self._due: Due | None = None
         self._watch(wait + OVERDUE)
@@ -53,6 +56,8 @@ class OverdueAnswer:
 
     def _ask(self) -> None:
         self._metadata.doubt(self._node)
+        if self._on_overdue is not None:
+            self._on_overdue()
         fresh: Promise[object] = self._metadata.fresh()  # type: ignore[assignment]  # read only
         if self._on_metadata is not None and fresh is not self._asked:
             self._forget()

@@ -83,9 +83,13 @@ class Book:
             starts = (*starts, 0)
         self.starts, self.floor = frozenset(starts), math.inf
 
-    def moved_to_the_end(self) -> None:
-        """Reading goes on where the log will end when somebody looks."""
-        self.starts, self.floor = frozenset(), self.stable_end()
+    def moved_to_the_end(self, least: int) -> None:
+        """Reading goes on where the log ends when a leader is asked for that.
+
+        Args:
+            least: Where the log may end for a broker that is asked now.
+        """
+        self.starts, self.floor = frozenset(), least
 
     def due(self, first: int, before: float = math.inf) -> Entry | None:
         """The first record that has to come, of those from one offset on."""
@@ -140,6 +144,6 @@ class Book:
             missing = min(each.offset for each in left_out if each)
             raise WrongRecord(f"{what} is at {offset}, and {missing} has not come")
 
-    def left(self) -> Entry | None:
-        """A record that has to come yet; None if there is none."""
-        return None if self.floor < math.inf else self.due(max(self.starts))
+    def left(self, before: float = math.inf) -> Entry | None:
+        """A record that has to come yet, of those before an offset; None if there is none."""
+        return None if self.floor < math.inf else self.due(max(self.starts), before)

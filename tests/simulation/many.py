@@ -34,6 +34,7 @@ from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.types import TopicPartition
 from tests.simulation.reading import value
+from tests.simulation.slow_brokers import let_brokers_lag
 from tests.simulation.world import LATENCY, World
 
 TURN: Final = 0.05
@@ -167,6 +168,7 @@ class Many:
         self.protocol = protocol
         self.is_calm = seed % 2 == 0
         self.world = Watched(nodes=2, topics={"orders": len(PARTITIONS)}, seed=seed)
+        let_brokers_lag(self.world, seed)
         self.world.watch = self.look
         self.world.control.configure_groups(
             GroupSettings(

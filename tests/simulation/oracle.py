@@ -10,6 +10,7 @@ from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.steering import Fault
 from prokurist.types import TopicPartition
 from tests.simulation.book import Book, WrongRecord
+from tests.simulation.slow_brokers import least_end, let_brokers_lag
 from tests.simulation.world import World
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class ReaderByLot:
     def __init__(self, seed: int) -> None:
         self.lot = Random(seed)  # noqa: S311 - a replayable seed
         self.world = World(self.lot.choice((1, 2, 3)), {"orders": 3}, seed)
+        let_brokers_lag(self.world, seed)
         self.all = [TopicPartition("orders", number) for number in range(3)]
         committed = self.lot.random() < 0.5
         self.books = {tp: Book(committed) for tp in self.all}
@@ -248,7 +250,7 @@ class ReaderByLot:
             case 1:
                 self._say(f"seek to the end of {tp}")
                 self.consumer.seek_to_end(tp)
-                book.moved_to_the_end()
+                book.moved_to_the_end(least_end(self.world, tp, committed=book.read_committed))
             case 2:
                 far = book.end + 200
                 self._say(f"seek to {far} of {tp}, past its end")

@@ -8,7 +8,9 @@ import pytest
 from tests.simulation.workload_life import WorkloadLife
 from tests.simulation.world import BUILT
 
-USUAL = range(1, 201)
+USUAL = (*range(1, 201), 24872)
+"""Also a life in which hints are true, metadata lag, and the next leader's fetch is parked."""
+
 TOGETHER = 20
 WHERE = "tests/simulation/test_workloads.py"
 
@@ -16,7 +18,7 @@ WHERE = "tests/simulation/test_workloads.py"
 def seeds() -> Sequence[Sequence[int]]:
     """Those of `PROKURIST_SEEDS`, one or `first-last`; or else the usual ones; in handfuls."""
     first, _, last = os.environ.get("PROKURIST_SEEDS", "").partition("-")
-    wanted = range(int(first), int(last or first) + 1) if first else USUAL
+    wanted: Sequence[int] = range(int(first), int(last or first) + 1) if first else USUAL
     return [wanted[at : at + TOGETHER] for at in range(0, len(wanted), TOGETHER)]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.types import Node, TopicPartition
+from tests.simulation.slow_brokers import let_brokers_lag
 from tests.simulation.workload_reader import EVERYTHING, FEWER, HEARTBEAT, STEP, Reader
 from tests.simulation.workload_topics import TOPICS, Topics
 from tests.simulation.world import World
@@ -49,10 +50,13 @@ class WorkloadLife:
             )
         )
         self.log: list[str] = []
+        lag = let_brokers_lag(self.world, seed)
         rack = self._put_into_racks() if nodes > 1 and self.lot.random() < 0.5 else ""
         committed = self.lot.random() < 0.4
         self.topics = Topics(self.control, read_committed=committed)
-        self.reader = Reader(self.world, self.topics, self.lot, rack, read_committed=committed)
+        self.reader = Reader(
+            self.world, self.topics, self.lot, rack, read_committed=committed, lag=lag
+        )
         self.down: set[int] = set()
         self._leaders: dict[TopicPartition, tuple[int, int]] = {}
         self._events = 0

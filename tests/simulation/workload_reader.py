@@ -14,7 +14,8 @@ from tests.oracles.bounds import Settings
 from tests.oracles.liveness import Liveness
 from tests.oracles.thrift import Thrift
 from tests.simulation.book import Book
-from tests.simulation.workload_topics import Topics
+from tests.simulation.slow_brokers import readable_end
+from tests.simulation.workload_topics import TOPICS, Topics
 from tests.simulation.world import Member, World
 
 WAYS: Final = ("assign", "assign", "names", "names", "pattern", "broker pattern")
@@ -34,11 +35,21 @@ class Reader:
         topics: What is written.
         lot: What draws the lots of its configuration.
         rack: The rack that it reads in; empty for none.
+        read_committed: Whether it reads committed records alone.
+        lag: Seconds within which brokers learn of changes; each bound is longer by that.
     """
 
     def __init__(
-        self, world: World, topics: Topics, lot: Random, rack: str, *, read_committed: bool
+        self,
+        world: World,
+        topics: Topics,
+        lot: Random,
+        rack: str,
+        *,
+        read_committed: bool,
+        lag: float,
     ) -> None:
+        self.lag = lag
         self.world = world
         self.topics = topics
         pick = lot.choice
@@ -93,7 +104,7 @@ class Reader:
             self.member.config, HEARTBEAT if self.is_member else float("inf")
         )
         if not hasattr(self, "liveness"):
-            self.liveness = Liveness(settings, polls=STEP)
+            self.liveness = Liveness(settings, polls=STEP + self.lag)
             self.thrift = Thrift(settings)
         self._count_requests()
         self.paused = set()
@@ -127,8 +138,8 @@ class Reader:
         self.world.members.remove(self.member)
 
     def subscribe(self) -> None:
-        """Subscribe in its way."""
-        topics: Any = list(self.topics.existing())
+        """Subscribe in its way; by names to those that may come, where there are none."""
+        topics: Any = self.topics.existing() or list(TOPICS)
         if self.way == "pattern":
             topics = re.compile(self.pattern)
         elif self.way == "broker pattern":
@@ -172,8 +183,17 @@ class Reader:
     # --- its calls -----------------------------------------------------------------------
 
     def poll(self) -> None:
-        """Once; what comes has to be due."""
+        """Once; what comes has to be due.
+
+        A reader by hand that began while there was no topic has nothing to poll for until
+        there is one.
+        """
         now = self.world.clock
+        if not self.is_member and not self.by_hand:
+            self.assign(set(self.topics.partitions()))
+            if not self.by_hand:
+                now.sleep(STEP)
+                return
         records = self.consumer.poll(STEP)
         for tp in records.partitions():
             for record in records.records(tp):
@@ -203,7 +223,7 @@ class Reader:
     # --- what is owed ----------------------------------------------------------------------
 
     def due(self) -> dict[TopicPartition, object | None]:
-        """The next record of each partition that it has and whose leader can be reached."""
+        """The next readable record of each partition whose leader can be reached."""
         state = self.world.cluster.state
         found: dict[TopicPartition, object | None] = {}
         for tp in self.consumer.assignment() - self.paused:
@@ -215,15 +235,14 @@ class Reader:
                 continue
             if not book.starts and self.liveness.settled(tp, self.world.clock.time):
                 settle(book)
-            found[tp] = book.left()
+            end = readable_end(self.world, tp, committed=book.read_committed)
+            found[tp] = book.left(end)
         return found
 
     def is_owed(self) -> bool:
-        """Whether something is due, or may be as soon as a position is known."""
-        due = self.due()
-        return any(
-            each is not None or not self.topics.books[tp].starts for tp, each in due.items()
-        )
+        """Whether something is due, or will be once it is readable or a position is known."""
+        books = [self.topics.books[tp] for tp in self.due()]
+        return any(not book.starts or book.left() is not None for book in books)
 
     def look(self) -> None:
         """Judge what is due now."""

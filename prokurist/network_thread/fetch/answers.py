@@ -20,8 +20,6 @@ from prokurist.events.fetch_buffer import Chunk, Entry, Failure, Held
 from prokurist.events.fetching import Wish
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
-from prokurist.events.tellings import OFFSET_OUT_OF_RANGE
-from prokurist.events.trace import Trace
 from prokurist.network_thread.fetch.session import Asked
 from prokurist.network_thread.fetch.sources import Replicas
 from prokurist.network_thread.refusals import TOPIC_AUTHORIZATION_FAILED, topic_error
@@ -43,6 +41,8 @@ class Outcome:
         well: Partitions that were answered without an error.
         redirected: Partitions for which a replica was named in place of records.
         behind: Partitions whose replica lacks the offset: their leader is asked.
+        out_of_range: Wishes whose offset the leader lacks, and the leader epoch that was
+            named: fresh metadata have to confirm the leader.
         troubled: Partitions to be fetched again after a pause.
         stale: Whether what we know of the cluster is to blame for some of these.
         leaders: What was said of leaders that are new: their ids and epochs.
@@ -53,6 +53,7 @@ class Outcome:
     well: list[TopicPartition] = field(default_factory=list)
     redirected: list[TopicPartition] = field(default_factory=list)
     behind: list[TopicPartition] = field(default_factory=list)
+    out_of_range: list[tuple[Wish, int | None]] = field(default_factory=list)
     troubled: list[TopicPartition] = field(default_factory=list)
     stale: bool = False
     leaders: dict[TopicPartition, tuple[int, int]] = field(default_factory=dict)
@@ -64,7 +65,6 @@ class Judge:
     Args:
         subscription: What is assigned.
         replicas: Which partitions are read from a replica.
-        trace: Where it is told what was not in its log.
         read_committed: Whether logs end at their last stable offset.
     """
 
@@ -72,11 +72,9 @@ class Judge:
         self,
         subscription: Subscription,
         replicas: Replicas,
-        trace: Trace,
         *,
         read_committed: bool,
     ) -> None:
-        self._trace = trace
         self._subscription = subscription
         self._replicas = replicas
         self._read_committed = read_committed
@@ -113,8 +111,7 @@ class Judge:
                     outcome.moved = True
                     outcome.behind.append(row.partition)
                 case Verdict.OUT_OF_RANGE:
-                    self._tell_out_of_range(put.wish)
-                    self._fail(outcome, put.wish, None)
+                    outcome.out_of_range.append((put.wish, put.question.leader_epoch))
                 case _:
                     refused.append((put.wish, row))
         self._refuse(outcome, refused, node)
@@ -179,14 +176,6 @@ class Judge:
             elif row.error != TOPIC_AUTHORIZATION_FAILED:
                 error = topic_error(FETCH, row.error, [str(wish.partition)])
             self._fail(outcome, wish, error)
-
-    def _tell_out_of_range(self, wish: Wish) -> None:
-        self._trace.tell(
-            OFFSET_OUT_OF_RANGE,
-            partition=wish.partition,
-            offset=wish.position.offset,
-            policy=str(self._subscription.policy_of(wish.partition)),
-        )
 
     def _fail(self, outcome: Outcome, wish: Wish, error: KafkaException | None) -> None:
         """Let a poll see it, unless the fetch is stale."""

@@ -18,6 +18,7 @@ Thread: the network thread alone.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -25,13 +26,14 @@ from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
-from prokurist.events.fetch_buffer import Chunk, FetchBuffer
+from prokurist.events.fetch_buffer import Chunk, Failure, FetchBuffer
 from prokurist.events.fetching import Use, Wish
 from prokurist.events.subscription import Subscription
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.counters import FetchCounters
 from prokurist.network_thread.fetch.answers import Judge, Outcome
 from prokurist.network_thread.fetch.attending import Attending
+from prokurist.network_thread.fetch.out_of_range import OutOfRangeCheck
 from prokurist.network_thread.fetch.plan import FetchPlan, Part
 from prokurist.network_thread.fetch.session import Asked, Terms
 from prokurist.network_thread.fetch.sources import Replicas, Source, Troubles, leadership
@@ -119,8 +121,10 @@ class FetchManager:
         self._judge = Judge(
             subscription,
             self._replicas,
-            client.trace,
             read_committed=limits.terms.read_committed,
+        )
+        self._out_of_range = OutOfRangeCheck(
+            metadata, subscription, timer, client.trace, self._confirmed_out_of_range
         )
         self._plan = FetchPlan(metadata, subscription, self._replicas, self._troubles)
         self._generation = -1
@@ -155,6 +159,7 @@ class FetchManager:
             assigned = self._subscription.assigned()
             self._replicas.keep(assigned)
             self._troubles.keep(assigned)
+            self._out_of_range.keep(assigned)
             self._served = {tp: at for tp, at in self._served.items() if tp in assigned}
         self._buffer.purge(lambda tp, ticket: self._subscription.use_of(tp, ticket) is Use.DROP)
         if not self._is_polled:
@@ -193,6 +198,8 @@ class FetchManager:
         room = self._limits.buffer // 2
         held = self._buffer.held
         is_full = held > room
+        if self._replicas.silent:
+            terms = replace(terms, rack="")  # Else the leader would name the replica again.
         if is_full:
             holding = self._buffer.partitions()
             wishes = [wish for wish in wishes if wish.partition not in holding]
@@ -256,7 +263,13 @@ class FetchManager:
     async def _fetch(self, source: Source, request: Fetch) -> None:
         began = self._timer.now
         self.attending.sent(source.node, connected=self._is_connected(source))
-        overdue = OverdueAnswer(self._metadata, self._timer, source.node, wait=request.max_wait)
+        overdue = OverdueAnswer(
+            self._metadata,
+            self._timer,
+            source.node,
+            wait=request.max_wait,
+            on_overdue=partial(self._is_overdue, source.node),
+        )
         try:
             answer = await self._client.send(
                 source.node,
@@ -275,11 +288,18 @@ class FetchManager:
             well = self._take(source, answer.response, is_slow=is_slow)
         finally:
             overdue.end()
+            self._replicas.silent.discard(source.node.id)
         self._background.nudge()
         if not well:
             await self._timer.sleep(
                 self._backoff.pause(max(1, source.failures)), "retry backoff of Fetch"
             )
+
+    def _is_overdue(self, node: Node) -> None:
+        """Read from the leaders what a replica does not answer for."""
+        if self._replicas.is_read_from(node.id):
+            self._replicas.silent.add(node.id)
+            self.stir()
 
     def _asked(self) -> list[tuple[Node, bool]]:
         """The brokers that are being fetched from, and whether each is connected."""
@@ -316,10 +336,12 @@ class FetchManager:
         source.session.answered(answer.session_id)
         source.failures = 0
         self._settle(outcome, answer)
+        for wish, epoch in outcome.out_of_range:
+            self._out_of_range.check(source.node, wish, epoch)
         # Without records it should have taken its time. One that does not (nor has
         # to: fetch.min.bytes=0) would be asked as fast as it can answer. What is in
         # trouble is left out next time, and holds up nobody else.
-        is_new = outcome.moved or bool(outcome.troubled)
+        is_new = outcome.moved or bool(outcome.troubled or outcome.out_of_range)
         return is_new or is_slow
 
     def _refused(self, source: Source, code: int) -> bool:
@@ -343,17 +365,26 @@ class FetchManager:
         )
         for tp in outcome.well:
             self._troubles.end(tp)
+        if outcome.leaders:
+            self._metadata.hint(outcome.leaders, answer.nodes)
         for tp in outcome.troubled:
-            self._troubles.meet(tp, leadership(cluster, tp))
+            # Another leader than the one that failed is asked at once, but if that one was
+            # named in an answer that was no good either.
+            led, hinted = (leadership(each, tp) for each in (cluster, self._metadata.cluster))
+            self._troubles.meet(tp, *((hinted, led) if self._troubles.has(tp) else (led,)))
         for tp in outcome.behind:
             self._troubles.pass_on(tp, leadership(cluster, tp))
         for tp in outcome.redirected:
             self._redirected(tp, cluster)
         if outcome.stale:
             self._metadata.request_update()
-        if outcome.leaders:
-            self._metadata.hint(outcome.leaders, answer.nodes)
         self._buffer.put(outcome.entries)
+
+    def _confirmed_out_of_range(self, failures: list[Failure]) -> None:
+        """Let a poll see these; the others are asked for again."""
+        self._buffer.put(failures)
+        self._background.nudge()
+        self.stir()
 
     def _redirected(self, tp: TopicPartition, cluster: Cluster) -> None:
         """A replica was named: it is asked at once, unless that is in vain.
@@ -380,6 +411,7 @@ class FetchManager:
         """
         self._closed = True
         self._troubles.close()
+        self._out_of_range.close()
         for source in self._sources.values():
             end = source.session.end()
             if source.operation is not None:

@@ -5,7 +5,7 @@ Thread: the network thread alone.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
@@ -16,6 +16,9 @@ from prokurist.types import Node, TopicPartition
 
 Leadership: TypeAlias = tuple[int | None, int | None]
 """Who leads a partition, by its id, and in which epoch, as far as we know."""
+
+REMEMBERED: Final = 4
+"""Leaders of a partition that are known to have failed since it was last fetched."""
 
 
 class Source:
@@ -47,12 +50,16 @@ class Replicas:
     Args:
         timer: The Timer.
         lifetime: Seconds after which the leader is asked again.
+
+    Attributes:
+        silent: The ids of brokers whose answer is overdue: leaders are asked meanwhile.
     """
 
     def __init__(self, timer: Timer, lifetime: float) -> None:
         self._timer = timer
         self._lifetime = lifetime
         self._preferred: dict[TopicPartition, tuple[int, float]] = {}
+        self.silent: set[int] = set()
 
     def prefer(self, tp: TopicPartition, node: int) -> None:
         """The leader has named a replica."""
@@ -62,6 +69,10 @@ class Replicas:
         """The id of the replica that a leader has named."""
         preferred = self._preferred.get(tp)
         return None if preferred is None else preferred[0]
+
+    def is_read_from(self, node: int) -> bool:
+        """Whether leaders have named this replica."""
+        return any(number == node for number, _ in self._preferred.values())
 
     def forget(self, tp: TopicPartition) -> bool:
         """Read from the leader again: whether that is another broker."""
@@ -73,6 +84,8 @@ class Replicas:
         if preferred is not None:
             number, until = preferred
             node = cluster.nodes.get(number)
+            if number in self.silent:
+                return cluster.leader(tp)
             if node is not None and self._timer.now < until:
                 return node
             del self._preferred[tp]
@@ -96,12 +109,13 @@ class Trouble:
     Attributes:
         failures: How often in a row.
         until: Until when it is left alone; in the past where it need not wait.
-        leadership: Who led it then; with another leader there is no reason to wait.
+        leaderships: The leaders that it was met under last; with another one there is no
+            reason to wait, and between these metadata and hints may go back and forth.
     """
 
     failures: int
     until: float
-    leadership: Leadership
+    leaderships: tuple[Leadership, ...]
 
 
 class Troubles:
@@ -120,18 +134,20 @@ class Troubles:
         self._met: dict[TopicPartition, Trouble] = {}
         self._due: Due | None = None
 
-    def meet(self, tp: TopicPartition, leadership: Leadership) -> None:
+    def meet(self, tp: TopicPartition, *leaderships: Leadership) -> None:
         """A fetch of a partition has failed, or there was nobody to ask."""
         former = self._met.get(tp)
         failures = 1 if former is None else former.failures + 1
         until = self._timer.now + self._backoff.pause(failures)
-        self._met[tp] = Trouble(failures, until, leadership)
+        older = () if former is None else former.leaderships
+        led = tuple(dict.fromkeys((*leaderships, *older)))[:REMEMBERED]
+        self._met[tp] = Trouble(failures, until, led)
         if self._due is None or until < self._due.at:
             self._watch(until)
 
     def pass_on(self, tp: TopicPartition, leadership: Leadership) -> None:
         """A broker has sent a partition to another one, which may be asked at once."""
-        self._met.setdefault(tp, Trouble(0, self._timer.now, leadership))
+        self._met.setdefault(tp, Trouble(0, self._timer.now, (leadership,)))
 
     def has(self, tp: TopicPartition) -> bool:
         """Whether a partition has met something since it was last fetched."""
@@ -143,7 +159,7 @@ class Troubles:
         return (
             trouble is not None
             and self._timer.now < trouble.until
-            and trouble.leadership == leadership
+            and leadership in trouble.leaderships
         )
 
     def end(self, tp: TopicPartition) -> None:

@@ -20,10 +20,15 @@ def after(*views: TopicView) -> Cluster:
     """The snapshot after these answers, one after the other."""
     cluster = Cluster()
     for view in views:
-        cluster = cluster.updated(
-            cluster_id="c", nodes=[ONE, TWO], controller=1, topics=[view], keep=["orders"]
-        )
+        cluster = updated(cluster, view)
     return cluster
+
+
+def updated(cluster: Cluster, view: TopicView) -> Cluster:
+    """The snapshot after one more answer."""
+    return cluster.updated(
+        cluster_id="c", nodes=[ONE, TWO], controller=1, topics=[view], keep=["orders"]
+    )
 
 
 def test_a_leader_is_a_broker_that_is_known() -> None:
@@ -92,3 +97,17 @@ def test_users_see_partitions_in_order_with_brokers_by_name() -> None:
     (info,) = after(topic(None, id_=None)).partitions_of("orders")
     assert info == PartitionInfo("orders", 0, ONE, replicas)
     assert after(topic(1)).partitions_of("nothing") == []
+
+
+def test_a_leader_that_only_an_error_answer_named() -> None:
+    """B196: metadata that name another leader three times in a row are believed."""
+    told = after(topic(1)).led_by({TP: (2, 1_000_000)}, [TWO])
+    assert told.leader(TP) == TWO
+    for leader in (TWO, TWO, ONE):
+        told = updated(told, topic(1))
+        assert told.leader(TP) == leader
+    # What metadata have named themselves is kept.
+    known = updated(told.led_by({TP: (2, 7)}, [TWO]), topic(7, leader=2))
+    for _ in range(5):
+        known = updated(known, topic(1))
+    assert known.leader(TP) == TWO
