@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help maintenance demo demo-spark test test-spark test-fast versions simulate soak chaos-groups conformance kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak chaos-groups conformance kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -24,15 +24,22 @@ demo: .venv/package ## see it at work: a broker, frozen and thawed; a real Kafka
 demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; a real Kafka with KAFKA=1
 	@KAFKA="$(KAFKA)" $(PY) docs/demo_spark.py
 
-# Against a real Kafka tests mostly wait; meanwhile run those that compute, and after them those
-# with a real Spark: a run of their own, since its callbacks have threads as they like. Those of
-# them that take minutes are for make test-spark.
+# Tests against a real Kafka mostly wait: four processes share them, by files, since a file shares
+# its brokers. Meanwhile two processes have the tests that compute. Those with a real Spark follow:
+# a run of their own, since its callbacks have threads as they like. What takes minutes is for
+# make test-long.
 REAL := tests/broker tests/chaos tests/soak tests/conformance
-test: .venv/ready ## all tests that this machine can run, skips counted by reason
-	@mkdir -p build; $(PYTEST) $(REAL) > build/real.txt 2>&1 & real=$$!; \
-	$(PYTEST) $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
-	echo "== tests/spark"; $(PYTEST) -m "not minutes" tests/spark; spark=$$?; \
-	echo "== $(REAL)"; wait $$real; real=$$?; cat build/real.txt; exit $$(( rest | spark | real ))
+SHARED := $(PYTEST) -p xdist.plugin -m "not minutes"
+test: .venv/ready ## all tests but those of minutes, skips counted by reason
+	@mkdir -p build; $(SHARED) -n 4 --dist loadfile $(REAL) > build/real.txt 2>&1 & real=$$!; \
+	$(SHARED) -n 2 --dist worksteal $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
+	echo "== $(REAL)"; wait $$real; real=$$?; cat build/real.txt; \
+	echo "== tests/spark"; $(PYTEST) -m "not minutes" tests/spark; spark=$$?; exit $$(( rest | spark | real ))
+
+test-long: .venv/ready ## the tests that take minutes: rolling restarts, long runs in trouble, a Spark that is killed
+	@mkdir -p build; $(PYTEST) -m minutes $(REAL) > build/long.txt 2>&1 & real=$$!; \
+	$(PYTEST) -m minutes tests/spark; spark=$$?; \
+	echo "== $(REAL)"; wait $$real; real=$$?; cat build/long.txt; exit $$(( spark | real ))
 
 test-spark: .venv/ready #: all with a real Spark, and its own Kafka connector beside ours
 	$(PYTEST) tests/spark

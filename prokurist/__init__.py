@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from prokurist.assignors.assignor import Assignor as Assignor
     from prokurist.assignors.assignor import Member as Member
     from prokurist.config import ConsumerConfig as ConsumerConfig
-    from prokurist.config import ProducerConfig as ProducerConfig
     from prokurist.config import Secret as Secret
     from prokurist.consumer.consumer import KafkaConsumer as KafkaConsumer
     from prokurist.consumer.health import Health as Health
@@ -72,7 +71,6 @@ __all__ = [
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "PartitionInfo",
-    "ProducerConfig",
     "RetriableException",
     "Secret",
     "SubscriptionPattern",
@@ -112,7 +110,6 @@ _HOMES = {
     "OffsetAndMetadata": "prokurist.types",
     "OffsetAndTimestamp": "prokurist.types",
     "PartitionInfo": "prokurist.types",
-    "ProducerConfig": "prokurist.config",
     "RetriableException": "prokurist.errors",
     "Secret": "prokurist.config",
     "SubscriptionPattern": "prokurist.types",

@@ -205,7 +205,6 @@ def consumer_machinery(
             presence=presence,
             background=background,
             changed=lambda: on_given(),  # noqa: PLW0108 - it is made further down
-            rest=network.rest,
         )
 
     def on_disconnect(node: Node, lane: Lane, error: KafkaException) -> None:
@@ -281,7 +280,6 @@ def consumer_machinery(
         take=dispatch(calls, offsets, topics, positions, lags, fetches, take_group),
         managers=(fetches, metadata) if group is None else (group, fetches, metadata),
         background=background,
-        giving_way=None if group is None else group.giving_way,
         trace=trace,
     )
     return Machinery(

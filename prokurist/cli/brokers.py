@@ -3,6 +3,7 @@
 Thread: the main one; the broker has its own.
 """
 
+import sys
 from collections.abc import Mapping
 from typing import Final
 
@@ -35,6 +36,7 @@ def run(
     try:
         fill(broker, topics, records)
         write([f"bootstrap.servers={broker.bootstrap}\n"])
+        sys.stdout.flush()  # A pipe gets the line now, and not when the command ends.
         asked.say("It keeps nothing. Ctrl-C ends it.")
         while (left := asked.left()) > 0:
             asked.clock.sleep(min(left, A_DAY))

@@ -10,13 +10,11 @@ from prokurist.config.clients import CONSUMER, PRODUCER
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.foreign import (
     FOR_CONSUMERS,
-    FOR_PRODUCERS,
     KAFKA_PYTHON,
     LIBRDKAFKA,
     Foreign,
 )
 from prokurist.config.key import Effect
-from prokurist.config.kip19 import MAPPING
 from prokurist.config.sasl import SaslKeys
 from prokurist.config.table import Row, table
 
@@ -26,8 +24,7 @@ _INTRO = """\
 % Written by `python -m prokurist.config docs`. Change the table in prokurist/config instead.
 
 ```{note}
-The consumer acts on these keys. The producer is not built yet: a status below says what its
-keys will mean, and until then they are read and checked. TLS and SASL are not built either,
+These are the keys of the consumer. The producer is not built yet, and neither are TLS and SASL,
 so that every `security.protocol` but `PLAINTEXT` is refused.
 ```
 
@@ -69,26 +66,19 @@ from prokurist.config.address import Address
 from prokurist.config.offset_reset import OffsetReset
 from prokurist.config.secret import SecretSource\
 '''
-_KIP_19 = """\
-## KIP-19's old producer keys
-
-Accepted by the producer with a `DeprecationWarning`, and mapped as KIP-19's migration plan
-says.
-"""
 
 
 def document() -> str:
-    """Write the documentation of all keys.
+    """Write the documentation of the consumer's keys.
 
     Returns:
         The text of `docs/config.md`.
     """
-    consumer, producer = (list(table(client).values()) for client in (CONSUMER, PRODUCER))
+    consumer = list(table(CONSUMER).values())
     security = {field.name for field in fields(SaslKeys)}
     shared = {field.name for field in fields(ConnectionKeys)}
     groups = {
         "Consumer": [row for row in consumer if row.field not in shared],
-        "Producer": [row for row in producer if row.field not in shared],
         "Connection": [row for row in consumer if row.field in shared - security],
         "Security": [row for row in consumer if row.field in security],
     }
@@ -97,9 +87,8 @@ def document() -> str:
         lines += [f"## {title}", ""]
         for row in rows:
             lines += _entry(row)
-    lines += _spellings([*consumer, *producer])
+    lines += _spellings(consumer)
     lines += _foreign()
-    lines += [_KIP_19, *_grid(("key", "what it does"), MAPPING.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -147,7 +136,6 @@ def _foreign() -> Iterator[str]:
         "librdkafka": LIBRDKAFKA,
         "kafka-python": KAFKA_PYTHON,
         "other clients' consumers, a producer's here": FOR_CONSUMERS,
-        "other clients' producers, a consumer's here": FOR_PRODUCERS,
     }
     for title, keys in tables.items():
         idle = {key: to.reason for key, to in keys.items() if to.harmless is None}

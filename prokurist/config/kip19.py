@@ -23,17 +23,6 @@ DEPRECATED: Mapping[str, Kind] = MappingProxyType(
 )
 """The old keys and the kinds of their values."""
 
-MAPPING: Mapping[str, str] = MappingProxyType(
-    {
-        TIMEOUT: "sets request.timeout.ms, also over an explicit one",
-        METADATA_FETCH_TIMEOUT: "sets max.block.ms, also over an explicit one, unless "
-        "block.on.buffer.full=true",
-        BLOCK_ON_BUFFER_FULL: f"if true, sets max.block.ms to {LONG_MAX} (never), over "
-        "metadata.fetch.timeout.ms and an explicit max.block.ms; if false, does nothing",
-    }
-)
-"""What each old key does, for the documentation."""
-
 
 def migrate(old: Mapping[str, object]) -> tuple[dict[str, object], str]:
     """Turn old keys into new ones.

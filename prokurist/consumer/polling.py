@@ -216,12 +216,8 @@ class Polling:
                 result = self._pass(call, collect)
                 if result is not None:
                     return result
-                self._background.idle(call)
                 until = Deadline(self._caller.now() + look_again).earlier(call.deadline)
-                try:
-                    came = self._caller.wait(call, self._auto.until(until))
-                finally:
-                    self._background.idle(None)
+                came = self._caller.wait(call, self._auto.until(until))
                 if not came and call.deadline.expired(self._caller.now()):
                     return None
                 # Something has come: look what it is.

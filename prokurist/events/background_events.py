@@ -80,7 +80,6 @@ class BackgroundEvents:
         self._steps: list[Step] = []
         self._fatal: KafkaException | None = None
         self._waiting: Call | None = None
-        self._idle_in: Call | None = None
         self._closed: KafkaException | None = None
 
     # --- the network thread ----------------------------------------------------------
@@ -128,11 +127,6 @@ class BackgroundEvents:
         return self._waiting
 
     @property
-    def idle_in(self) -> Call | None:
-        """The poll in which the application has nothing to do but to wait."""
-        return self._idle_in
-
-    @property
     def waiting(self) -> int:
         """How many errors and steps wait for a poll."""
         return len(self._errors) + len(self._steps)
@@ -159,11 +153,6 @@ class BackgroundEvents:
         """End this call as soon as something comes; of None, none any more."""
         with self._lock:
             self._waiting = call
-
-    def idle(self, poll: Call | None) -> None:
-        """There is nothing to do but to wait in this poll; of None, there is again."""
-        with self._lock:
-            self._idle_in = poll
 
     def check_open(self) -> None:
         """See that the network thread lives.

@@ -9,16 +9,9 @@ new label puts a new table in the place of the old one.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
-from prokurist.twins import chosen
-
-if TYPE_CHECKING:
-    from prokurist.events.tally import Tally
-else:
-    Tally = chosen(
-        {"native": "prokurist.events._native_tally", "python": "prokurist.events.tally"}
-    ).module.Tally
+from prokurist.events.tally import Tally
 
 Child = TypeVar("Child")
 

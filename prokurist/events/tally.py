@@ -1,8 +1,5 @@
 """How many values fell below which bound: the part of a histogram that a recording touches.
 
-This twin is the specification. The native one (`_native_tally.pyx`) counts a value in a
-seventh of the time, since most of it is the interpreter's way from one line to the next.
-
 Thread: one writes, any reads.
 Invariants: no number ever falls.
 """

@@ -28,7 +28,6 @@ from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.commit_manager import CommitManager
 from prokurist.network_thread.coordinator_manager import CoordinatorManager
-from prokurist.network_thread.giving_way import GivingWay
 from prokurist.network_thread.membership.classic_member import ClassicMember
 from prokurist.network_thread.membership.consumer_member import ConsumerMember
 from prokurist.network_thread.membership.ground import Ground
@@ -49,14 +48,12 @@ class Group:
         config: The configuration.
         group_id: Its `group.id`.
         changed: Called when the group has given something, or got it back.
-        rest: Waits for the application, for so many seconds at most.
 
     Attributes:
         coordinator: Who coordinates the group.
         commits: Commits, and looks up what was committed.
         auto: Commits what nobody has asked for.
         membership: Our place in it.
-        giving_way: When the network thread keeps still for a poll.
     """
 
     def __init__(
@@ -74,10 +71,8 @@ class Group:
         presence: Presence,
         background: BackgroundEvents,
         changed: Callable[[], None],
-        rest: Callable[[float], None],
     ) -> None:
         self._calls = calls
-        self.giving_way: GivingWay = GivingWay(timer, background, rest)
         self.coordinator: CoordinatorManager = CoordinatorManager(
             group_id, client, metadata, timer, backoff
         )
@@ -153,7 +148,6 @@ class Group:
 
     def poll(self) -> None:
         """Nothing is begun here: what a membership does by itself has its Timer entries."""
-        self.giving_way.look(self.membership.standing)
 
     def close(self) -> None:
         """Stop what is under way unasked."""

@@ -27,7 +27,6 @@ from prokurist.events.trace import UNREAD, Trace
 from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.client import NetworkClient
 from prokurist.network_thread.counters import LoopCounters
-from prokurist.network_thread.giving_way import GivingWay
 from prokurist.network_thread.io.network import Happening, Network
 from prokurist.network_thread.timer import Due, Timer
 
@@ -72,7 +71,6 @@ class NetworkThread:
         take: Given each application event but `Close`; starts its operation.
         managers: Asked once a turn for what they have to do unasked.
         background: Where polls wait, which have no operation among the calls.
-        giving_way: When to keep still for one of them; None for never.
         trace: The client's.
     """
 
@@ -88,7 +86,6 @@ class NetworkThread:
         take: Callable[[ApplicationEvent], None],
         managers: Sequence[RequestManager],
         background: BackgroundEvents,
-        giving_way: GivingWay | None = None,
         trace: Trace = UNREAD,
     ) -> None:
         self._trace = trace
@@ -105,7 +102,6 @@ class NetworkThread:
         self._take = take
         self._managers = tuple(managers)
         self._background = background
-        self._giving_way = giving_way
         self._taken: deque[ApplicationEvent] = deque()
         self._closing: list[Close] = []
         # A daemon, so that a client that nobody closed cannot keep a process alive.
@@ -212,8 +208,6 @@ class NetworkThread:
         wait = None if due is None else max(0.0, due.at - since)
         happenings = self._network.poll(wait)
         self._timer.now = self._clock.now()
-        if self._giving_way is not None and self._giving_way.rest():
-            self._timer.now = self._clock.now()
         empty = not (events or happenings or self._timer.fired != fired)
         self.counters.turned(since, self._timer.now, empty=empty)
         if self._trace.fine:

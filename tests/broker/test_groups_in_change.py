@@ -14,7 +14,12 @@ from tests.broker.grouping import Member, live, shared
 from tests.broker.watching import LATE
 from tests.soak.writing import Writer
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.slow,
+    pytest.mark.minutes,
+    pytest.mark.timeout(900),
+]
 
 PARTITIONS: Final = 6
 

@@ -17,6 +17,7 @@ from tests.chaos.verdict import Life, Span, Verdict, shared
 
 @pytest.mark.kafka
 @pytest.mark.slow
+@pytest.mark.minutes
 @pytest.mark.timeout(400)
 @pytest.mark.prokurist_broker(properties=PROPERTIES)
 def test_groups_in_trouble(prokurist_own_cluster: RealKafka) -> None:

@@ -1,6 +1,7 @@
 """The command line as its tests run it: in their own process, or as one."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -41,11 +42,13 @@ Command = Callable[..., Ended]
 
 
 def begun(*arguments: object) -> subprocess.Popen[bytes]:
-    """Start a command as a process of its own."""
+    """Start a command as a process of its own, whose output is buffered as it is by default."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
     return subprocess.Popen(
         [sys.executable, "-m", "prokurist", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env=environment,
     )
 
 

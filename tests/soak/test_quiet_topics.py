@@ -8,6 +8,7 @@ from tests.soak.quiet_topics import Outcome, run
 
 @pytest.mark.kafka
 @pytest.mark.slow
+@pytest.mark.minutes
 @pytest.mark.timeout(400)
 def test_quiet_topics_while_their_cluster_changes(prokurist_own_cluster: RealKafka) -> None:
     """What confluent-kafka reads we read as soon, and with nothing to do little is asked."""

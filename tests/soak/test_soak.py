@@ -14,6 +14,7 @@ from tests.soak.soak import Outcome, run
 
 @pytest.mark.kafka
 @pytest.mark.slow
+@pytest.mark.minutes
 @pytest.mark.timeout(400)
 def test_a_minute_of_trouble(prokurist_own_cluster: RealKafka) -> None:
     """B106: nothing is lost, nothing comes twice, and no call is late."""

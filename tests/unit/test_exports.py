@@ -44,7 +44,6 @@ NAMES = {
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "PartitionInfo",
-    "ProducerConfig",
     "RetriableException",
     "Secret",
     "SubscriptionPattern",

@@ -157,15 +157,8 @@ class Network(Protocol):
         """
         ...
 
-    def rest(self, seconds: float) -> None:
-        """Wait until `wake` was called or the time is over.
-
-        What happens meanwhile the next `poll` tells.
-        """
-        ...
-
     def wake(self) -> None:
-        """End the present `poll` or `rest`, or else the next one, at once.
+        """End the present `poll`, or else the next one, at once.
 
         From any thread, and from a signal handler: it takes no lock and does
         not block. Whatever the caller published under a lock before it is seen

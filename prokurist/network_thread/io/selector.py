@@ -201,10 +201,6 @@ class SelectorNetwork:
             self._bury(broken, happenings)
         return happenings
 
-    def rest(self, seconds: float) -> None:
-        """Wait for a `wake` alone; see `Network.rest`."""
-        self._wakeup.wait(seconds)
-
     def wake(self) -> None:
         """End the present or the next wait; see `Network.wake`."""
         self._wakeup.ask()

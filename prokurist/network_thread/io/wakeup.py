@@ -7,9 +7,7 @@ behind every `_asked` that is True; so a flag that is seen as set is a wake that
 will be noticed. The descriptors live as long as the object does.
 """
 
-import math
 import os
-import select
 import weakref
 from contextlib import suppress
 
@@ -73,13 +71,6 @@ class Wakeup:
         # A full pipe is as readable as one can be.
         with suppress(BlockingIOError):
             os.write(self._writing, b"\0")
-
-    def wait(self, seconds: float) -> None:
-        """Wait until somebody asks or the time is over, and take the byte if there is one."""
-        readable = select.poll()
-        readable.register(self._reading, select.POLLIN)
-        if readable.poll(math.ceil(seconds * 1000)):
-            self.taken()
 
     def taken(self) -> None:
         """Take the byte, then clear the flag, in this order (see `ask`).

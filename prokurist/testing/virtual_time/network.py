@@ -93,9 +93,6 @@ class ModelNetwork:
                 self._sessions.pop(connection, None)
         return [happening for _, _, happening in ready]
 
-    def rest(self, seconds: float) -> None:
-        """No rest: who waits for the application would run its turns."""
-
     def wake(self) -> None:
         """End the wait."""
         self.wakes += 1

@@ -341,31 +341,6 @@ def test_a_thread_that_cannot_start_raises_and_can_be_cleared_away(
         bench.ask()
 
 
-def test_a_rest_comes_before_what_has_come_is_taken_in() -> None:
-    """And the time that it took is seen: what is taken in is so now."""
-    bench = Bench()
-    taken_in = list[float]()
-    bench.stub.on_handle = lambda: taken_in.append(bench.timer.now)
-
-    class Resting:
-        """Somebody who rests for a while, now and then."""
-
-        seconds = 0.0
-
-        def rest(self) -> bool:
-            """See `GivingWay`."""
-            assert bench.stub.done[-1] == "poll"
-            bench.clock.time += self.seconds
-            return bool(self.seconds)
-
-    bench.thread._giving_way = resting = Resting()  # type: ignore[assignment]
-    bench.thread.guarded_turn()
-    resting.seconds = 0.125
-    bench.thread.guarded_turn()
-    assert taken_in == [10.0, 10.125]
-    assert bench.thread.counters.waited == 0.125
-
-
 def test_a_real_thread_ends_when_asked() -> None:
     """`join` may be given all the time there is."""
     bench = Bench()

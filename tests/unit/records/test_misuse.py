@@ -114,5 +114,5 @@ def test_columns_that_change_while_they_are_gathered() -> None:
 def test_threads_without_the_gil_are_not_promised() -> None:
     """A free-threaded interpreter takes the GIL back when it imports a native module."""
     sources = list(Path(prokurist.__file__).parent.rglob("*.pyx"))
-    assert len(sources) >= 4
+    assert len(sources) >= 3
     assert not [each for each in sources if "freethreading" in each.read_text("utf-8")]

@@ -4,7 +4,6 @@ import select
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
@@ -289,29 +288,3 @@ def test_a_time_that_never_comes_is_no_error(driver: "Driver", seconds: float) -
     """The top of an empty Timer may be infinitely far away."""
     driver.network.wake()
     assert driver.network.poll(seconds) == []
-
-
-def test_a_rest_ends_when_somebody_wakes(driver: "Driver") -> None:
-    """Before it or during it, and each wake ends one."""
-    network = driver.network
-    network.wake()
-    began = time.monotonic()
-    network.rest(PATIENCE)
-    waker = threading.Timer(0.05, network.wake)
-    waker.start()
-    network.rest(PATIENCE)
-    waker.join()
-    assert time.monotonic() - began < PATIENCE
-    assert network.poll(0) == []
-    assert network.wakes == 0
-
-
-def test_what_comes_in_a_rest_the_next_poll_tells(driver: "Driver", peer: "Peer") -> None:
-    """The rest lasts its time all the same."""
-    other = driver.connected(1, peer)
-    other.sendall(framed(b"answer"))
-    began = time.monotonic()
-    driver.network.rest(0.05)
-    assert time.monotonic() - began >= 0.05
-    assert driver.network.bytes_received == 0
-    assert driver.until_frames(1, 1) == [b"answer"]
