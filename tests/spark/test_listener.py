@@ -369,7 +369,9 @@ def test_a_program_that_just_ends_has_its_last_batch_told(
     )
     assert run.returncode == 0, run.stderr
     found = [
-        word for word in ("ERROR", "Exception", "Traceback", "prokurist") if word in run.stderr
+        word
+        for word in (" ERROR ", "Exception", "Traceback", "prokurist")
+        if word in run.stderr
     ]
     assert not found, run.stderr
     assert group_has(f"spark.{name}", topic) == [100, 100]
