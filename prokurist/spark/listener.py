@@ -45,6 +45,9 @@ FLUSH: Final = 10.0
 AT_EXIT: Final = 5.0
 """Seconds for all that is left when the interpreter ends."""
 
+LAST_CALLBACK: Final = 0.5
+"""Seconds at least for callbacks that are under way when a listener is removed."""
+
 OPEN: Final = WeakSet["CommitListener"]()
 """Those that are not closed."""
 
@@ -223,7 +226,7 @@ class CommitListener(StreamingQueryListener):
             return
         OPEN.discard(self)
         self._committer.drain(self._look, deadline)
-        self._leave_session()
+        self._leave_session(deadline)
         self._committer.close(deadline)
         if self._server is not None:
             self._server.close()
@@ -233,13 +236,23 @@ class CommitListener(StreamingQueryListener):
         self._committer.drain(self._look, deadline)
         self._committer.close(deadline)
         # Spark's JVM ends a little later than its callbacks, and would log that they fail.
-        self._leave_session()
+        self._leave_session(deadline)
 
-    def _leave_session(self) -> None:
-        """Have Spark call this no more; a session that has ended knows no listeners."""
-        if self.spark is not None:
-            with suppress(Exception):
-                self.spark.streams.removeListener(self)
+    def _leave_session(self, deadline: Deadline) -> None:
+        """Remove the listener, and wait until Spark has ended the callbacks under way.
+
+        The removal does not end a callback that has begun, nor one whose event is being
+        delivered; if the interpreter ends during it, Spark logs a stack trace. A session that
+        has ended knows no listeners, and one of Spark Connect has no queue of events.
+        """
+        if self.spark is None:
+            return
+        with suppress(Exception):
+            self.spark.streams.removeListener(self)
+            left = deadline.remaining(self._clock.now())
+            milliseconds = int(max(left, LAST_CALLBACK) * 1000)
+            jvm_context = self.spark.sparkContext._jsc.sc()  # noqa: SLF001 - not public in Spark
+            jvm_context.listenerBus().waitUntilEmpty(milliseconds)
 
     def __repr__(self) -> str:
         return f"CommitListener({self._committer})"
