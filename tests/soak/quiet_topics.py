@@ -205,7 +205,7 @@ class Run:
         time.sleep(1.0)
 
     def appear(self) -> None:
-        """A topic that only the pattern matches is created and read; an older one is deleted."""
+        """A topic that only the pattern matches is created; the last one is deleted."""
         for name in [each for each in self.topics if each.startswith("new")]:
             topic = self.topics.pop(name)
             del self.counts[topic]
@@ -343,7 +343,7 @@ class Run:
             sent = requests_of(client)
             fresh = {node: sent[node] - before[name].get(node, 0) for node in sent}
             where = f"by {name}, last fault: {self.kind}"
-            thrift.judge(seconds, fresh, events=None, cpu=ours, where=where)
+            thrift.judge(seconds, fresh, events=None, cpu=ours / len(clients), where=where)
             self.outcome.highest = max(self.outcome.highest, thrift.highest)
             self.outcome.wrongs += thrift.wrongs
 
