@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak chaos-groups conformance kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups conformance kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,14 @@ MINUTES ?= 60
 SEED ?= 1
 soak: .venv/ready #: three real nodes in trouble, by seed: make soak MINUTES=60 SEED=1
 	@$(PY) -m tests.soak --minutes $(MINUTES) --seed $(SEED)
+
+quiet-topics: MINUTES = 20
+quiet-topics: .venv/ready #: quiet topics in trouble beside confluent-kafka: make quiet-topics MINUTES=20 SEED=1
+	@$(PY) -m tests.soak --quiet --minutes $(MINUTES) --seed $(SEED)
+
+UPGRADE ?= 4.3.1
+soak-upgrade: .venv/ready #: readers while 3.9.2 is upgraded node by node: make soak-upgrade UPGRADE=4.3.1 SEED=1
+	@$(PY) -m tests.soak --upgrade $(UPGRADE) --seed $(SEED)
 
 PROTOCOL ?= both
 chaos-groups: MINUTES = 20

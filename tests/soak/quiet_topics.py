@@ -2,31 +2,33 @@
 
 Three readers take the same records: ours from a rack, ours in a group, and confluent-kafka.
 Leaders move without a write between, brokers are restarted one after another, with another
-version where that is asked for, a topic grows and another is created again. What the
+version where that is asked for, frozen, killed and cut off, a topic grows and another is
+created again. What the
 reference has read and ours has not within twice its time, and the bound, is wrong; so is a
-client that asks for much when there is nothing to read.
+client that asks for much, or takes much processor time, when there is nothing to read.
 
 Thread: one for each reader; the one that calls `run` makes everything happen.
 """
 
 import random
+import re
 import secrets
 import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import confluent_kafka
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
-from prokurist import KafkaConsumer
+from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from prokurist.testing.kafka import RealKafka
 from tests.oracles.bounds import Settings, returned_within
 from tests.oracles.thrift import Thrift
 from tests.oracles.watching import requests_of
+from tests.soak.comparison import Outcome, Place
 from tests.soak.moving import move_leaders
 
 PARTITIONS: Final = 3
@@ -34,54 +36,16 @@ QUIET: Final = 5.0
 READ_WITHIN: Final = 10.0
 """Seconds that the reference is waited for; what it has not read by then tells nothing."""
 
-Place = tuple[str, int, int]
 
-
-@dataclass
-class Outcome:
-    """What came of a run.
-
-    Attributes:
-        seed: What drew the lots.
-        happened: What was done, with its time.
-        written: When each record was acknowledged.
-        read: For each reader when each record came.
-        highest: The most requests a second on one connection, with nothing to do.
-        wrongs: What was wrong, in words.
-    """
-
-    seed: int
-    happened: list[str] = field(default_factory=list)
-    written: dict[Place, float] = field(default_factory=dict)
-    read: dict[str, dict[Place, float]] = field(default_factory=dict)
-    highest: float = 0.0
-    wrongs: list[str] = field(default_factory=list)
-
-    def judge(self, bound: float) -> None:
-        """Hold our readers against the reference, and the bound."""
-        reference = self.read["reference"]
-        for name, came in self.read.items():
-            for place, at in self.written.items():
-                if name == "reference" or place not in reference:
-                    continue
-                allowed = max(2 * (reference[place] - at), bound)
-                took = came.get(place, float("inf")) - at
-                if took > allowed:
-                    self.wrongs.append(
-                        f"{name}: {place} came after {took:.1f} s, and the reference had it "
-                        f"after {reference[place] - at:.1f} s"
-                    )
-
-    def summary(self) -> str:
-        """All of it, to be read."""
-        lines = [f"seed {self.seed}, {len(self.written)} records", *self.happened]
-        for name, came in self.read.items():
-            took = [came[each] - at for each, at in self.written.items() if each in came]
-            lines.append(
-                f"{name}: {len(took)} read, the latest {max(took, default=0):.1f} s on"
-            )
-        lines.append(f"with nothing to do at most {self.highest:.1f} requests a second")
-        return "\n".join(lines + (["WRONG: " + each for each in self.wrongs[:20]]))
+def processor_time() -> tuple[float, float]:
+    """Seconds of processor time of our clients' network threads, and of native threads."""
+    threads = [
+        (each.name, time.clock_gettime(time.pthread_getcpuclockid(each.ident)))
+        for each in threading.enumerate()
+        if each.ident is not None
+    ]
+    ours = sum(spent for name, spent in threads if name.endswith("-network"))
+    return ours, time.process_time() - sum(spent for _, spent in threads)
 
 
 def reading(poll: Callable[[], list[Place]], came: dict[Place, float]) -> Callable[[], None]:
@@ -106,12 +70,21 @@ def reading(poll: Callable[[], list[Place]], came: dict[Place, float]) -> Callab
 class Run:
     """One run; see the module."""
 
-    def __init__(self, kafka: RealKafka, seed: int, upgrade: str | None) -> None:
+    def __init__(
+        self,
+        kafka: RealKafka,
+        seed: int,
+        upgrade: str | None,
+        tell: Callable[[str], object],
+    ) -> None:
         self.kafka = kafka
+        self.tell = tell
+        self.kind = "none"
+        self.created = 0
         self.lot = random.Random(f"{seed} quiet")  # noqa: S311 - a lot to be drawn again
         self.upgrade = upgrade
         self.outcome = Outcome(seed)
-        tag = secrets.token_hex(3)
+        self.tag = tag = secrets.token_hex(3)
         self.topics = {name: f"{name}-{tag}" for name in ("rare", "idle", "growing", "again")}
         self.counts = dict.fromkeys(self.topics.values(), PARTITIONS)
         for name in self.counts:
@@ -124,15 +97,17 @@ class Run:
 
     def say(self, what: str) -> None:
         """Note what happens."""
-        self.outcome.happened.append(f"{time.monotonic() - self.began:7.1f} s  {what}")
+        line = f"{time.monotonic() - self.began:7.1f} s  {what}"
+        self.outcome.happened.append(line)
+        self.tell(line)
 
     # --- readers -----------------------------------------------------------------------
 
     def start_readers(self, stack: ExitStack) -> None:
         """Start all of them; each is ended with the stack."""
-        pattern = "|".join(self.counts)
+        every = "(rare|idle|growing|again|new[0-9]+)-" + self.tag
         common: dict[str, Any] = {
-            "bootstrap_servers": self.kafka.direct_bootstrap,
+            "bootstrap_servers": self.kafka.bootstrap,
             "auto_offset_reset": "earliest",
             "metadata_max_age_ms": 5_000,
         }
@@ -141,22 +116,25 @@ class Run:
         if self.upgrade is not None:
             stack.callback(group.close)
             group = KafkaConsumer(**common, group_id="classic")
-        for name, consumer in (("rack", rack), ("group", group)):
-            consumer.subscribe(list(self.counts))
+        pattern = KafkaConsumer(**common, group_id="pattern", enable_auto_commit=False)
+        pattern.subscribe(re.compile(every))
+        for name, consumer in (("rack", rack), ("group", group), ("pattern", pattern)):
+            if consumer is not pattern:
+                consumer.subscribe(list(self.topics.values()))
             self.ours[name] = consumer
             stack.callback(consumer.close, 5.0)
             self.outcome.read[name] = {}
             stack.callback(reading(self._poll_ours(consumer), self.outcome.read[name]))
         reference = confluent_kafka.Consumer(
             {
-                "bootstrap.servers": self.kafka.direct_bootstrap,
+                "bootstrap.servers": self.kafka.bootstrap,
                 "group.id": "reference",
                 "auto.offset.reset": "earliest",
                 "topic.metadata.refresh.interval.ms": 5_000,
                 "log_level": 0,
             }
         )
-        reference.subscribe([f"^({pattern})$"])
+        reference.subscribe([f"^{every}$"])
         stack.enter_context(closing(reference))
         self.outcome.read["reference"] = {}
 
@@ -172,9 +150,19 @@ class Run:
 
     @staticmethod
     def _poll_ours(consumer: KafkaConsumer) -> Callable[[], list[Place]]:
-        return lambda: [
-            (each.topic, each.partition, each.offset) for each in consumer.poll(0.1)
-        ]
+        def poll() -> list[Place]:
+            records = [(each.topic, each.partition, each.offset) for each in consumer.poll(0.1)]
+            if records and not consumer._counted.config.enable_auto_commit:
+                offsets = {
+                    TopicPartition(topic, partition): OffsetAndMetadata(offset + 1)
+                    for topic, partition, offset in records
+                }
+                # A coordinator that is down or a round of the group fails one; the next
+                # commit takes its place.
+                consumer.commit_async(offsets)
+            return records
+
+        return poll
 
     # --- what happens --------------------------------------------------------------------
 
@@ -185,6 +173,7 @@ class Run:
             if error is None:
                 place = message.topic(), message.partition(), message.offset()
                 self.outcome.written[place] = time.monotonic()
+                self.outcome.after[place] = self.kind
 
         for name in names:
             topic = self.topics[name]
@@ -215,6 +204,22 @@ class Run:
         admin.create_partitions([NewPartitions(topic, self.counts[topic])])[topic].result(30)
         time.sleep(1.0)
 
+    def appear(self) -> None:
+        """A topic that only the pattern matches is created; the last one is deleted."""
+        for name in [each for each in self.topics if each.startswith("new")]:
+            topic = self.topics.pop(name)
+            del self.counts[topic]
+            self.kafka.delete_topic(topic)
+        self.created += 1
+        name = f"new{self.created}"
+        topic = self.topics[name] = f"{name}-{self.tag}"
+        self.counts[topic] = PARTITIONS
+        self.outcome.only[topic] = "pattern"
+        self.say(f"{topic} appears")
+        self.kafka.create_topic(topic, PARTITIONS, replication_factor=3)
+        self.write(name)
+        self.await_reference()
+
     def create_again(self) -> None:
         """A topic is deleted and created again; nothing had been written to it."""
         topic = self.topics["again"]
@@ -222,19 +227,65 @@ class Run:
         self.kafka.delete_topic(topic)
         self.kafka.create_topic(topic, PARTITIONS, replication_factor=3)
 
+    def freeze(self) -> None:
+        """A node is frozen, and records are written until it goes on."""
+        node = self.lot.randrange(3)
+        self.say(f"freeze {node}")
+        self.kafka.freeze(node)
+        self.write("rare")
+        self.kafka.thaw(node)
+
+    def kill(self) -> None:
+        """A node is killed, records are written without it, and it comes back."""
+        node = self.lot.randrange(3)
+        self.say(f"kill {node}")
+        self.kafka.kill(node)
+        self.write("rare")
+        self.kafka.restart(node, timeout=120.0)
+
+    def cut(self) -> None:
+        """All connections to a node are reset."""
+        node = self.lot.randrange(3)
+        self.say(f"cut connections to {node}")
+        self.kafka.proxy(node).reset()
+
+    def swallow(self) -> None:
+        """A node's answers are lost for a while."""
+        node = self.lot.randrange(3)
+        self.say(f"swallow answers of {node}")
+        fault = self.kafka.proxy(node).swallow("to_client")
+        self.write("rare")
+        time.sleep(self.lot.uniform(0.1, 4.0))
+        fault.heal()
+
     # --- the run ---------------------------------------------------------------------------
 
-    def run(self) -> Outcome:
-        """All of it."""
+    def events(self, *, long: bool) -> list[Callable[[], None]]:
+        """One round of changes, in an order by lot; of a long run with faults."""
+        events = [self.move, self.grow, self.create_again, self.roll, self.move]
+        if long:
+            events += [self.freeze, self.kill, self.cut, self.swallow, self.appear]
+        self.lot.shuffle(events)
+        return events
+
+    def run(self, seconds: float) -> Outcome:
+        """One short round of changes, or rounds of changes and faults for so many seconds."""
         with ExitStack() as stack:
             self.start_readers(stack)
             self.write("rare", "growing")
             self.await_reference()
-            events = [self.move, self.grow, self.create_again, self.roll, self.move]
-            self.lot.shuffle(events)
-            for event in events:
+            long = seconds > 0
+            events = self.events(long=long)
+            until = time.monotonic() + seconds
+            while time.monotonic() < until if long else events:
+                event = (events := events or self.events(long=long)).pop()
+                self.kind = event.__name__
+                self.outcome.faults[self.kind] += 1
                 event()
                 self.write("rare")
+                if long:
+                    self.await_reference()
+                    self.judge_idle()
             self.write("rare", "growing", "again", "idle")
             self.await_reference()
             self.judge_idle()
@@ -242,7 +293,8 @@ class Run:
             self.await_reference()
             settings = Settings.of(self.ours["rack"]._counted.config)
             self.await_ours(self.bound(settings))
-        self.outcome.judge(self.bound(settings))
+        bound = self.bound(settings)
+        self.outcome.judge(bound, bound + settings.request + settings.setup)
         return self.outcome
 
     def bound(self, settings: Settings) -> float:
@@ -254,8 +306,10 @@ class Run:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if all(
-                self.outcome.written.keys() <= self.outcome.read[each].keys()
+                place in self.outcome.read[each]
                 for each in self.ours
+                for place in self.outcome.written
+                if self.outcome.reads(each, place)
             ):
                 return
             time.sleep(0.1)
@@ -276,24 +330,39 @@ class Run:
         time.sleep(2.0)
         clients = {name: each._counted for name, each in self.ours.items()}
         before = {name: requests_of(each) for name, each in clients.items()}
-        began = time.monotonic()
+        began, spent = time.monotonic(), processor_time()
         time.sleep(QUIET)
         seconds = time.monotonic() - began
+        ours, reference = (
+            now - then for now, then in zip(processor_time(), spent, strict=True)
+        )
+        self.outcome.idle += seconds
+        self.outcome.cpu = max(self.outcome.cpu, (ours / seconds, reference / seconds))
         for name, client in clients.items():
             thrift: Thrift[str] = Thrift(Settings.of(client.config, heartbeat=1.0))
             sent = requests_of(client)
             fresh = {node: sent[node] - before[name].get(node, 0) for node in sent}
-            thrift.judge(seconds, fresh, events=None, where=f"by {name}")
+            where = f"by {name}, last fault: {self.kind}"
+            thrift.judge(seconds, fresh, events=None, cpu=ours / len(clients), where=where)
             self.outcome.highest = max(self.outcome.highest, thrift.highest)
             self.outcome.wrongs += thrift.wrongs
 
 
-def run(kafka: RealKafka, seed: int, upgrade: str | None = None) -> Outcome:
+def run(
+    kafka: RealKafka,
+    seed: int,
+    upgrade: str | None = None,
+    *,
+    seconds: float = 0.0,
+    tell: Callable[[str], object] = lambda _: None,
+) -> Outcome:
     """Have quiet topics read while their cluster changes, and judge it.
 
     Args:
         kafka: Three nodes that are ours.
         seed: What draws the lots.
         upgrade: The version that nodes are restarted with; None for the one they have.
+        seconds: For how long changes and faults are made; 0 for one round of changes.
+        tell: Is told of each event.
     """
-    return Run(kafka, seed, upgrade).run()
+    return Run(kafka, seed, upgrade, tell).run(seconds)

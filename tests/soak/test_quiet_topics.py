@@ -3,7 +3,8 @@
 import pytest
 
 from prokurist.testing.kafka import RealKafka
-from tests.soak.quiet_topics import Outcome, run
+from tests.soak.comparison import Outcome
+from tests.soak.quiet_topics import run
 
 
 @pytest.mark.kafka
