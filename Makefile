@@ -138,7 +138,7 @@ docs: .venv/docs ## the documentation, as HTML in docs/_build
 	$(PY) -m sphinx -q -E -a -n -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-generated: .venv/ready #: write anew what is generated from the tables
+generated: .venv/ready #: write what is generated from the tables
 	$(PY) -m tests.messages > build.tmp && mv build.tmp prokurist/network_thread/wire/tables.py
 	$(PY) -m prokurist.config typed > build.tmp && mv build.tmp prokurist/config/typed.py
 	$(PY) -m prokurist.config docs > build.tmp && mv build.tmp docs/config.md

@@ -219,7 +219,7 @@ class Reader:
         try:
             return self._taken(self.int16()).decode()
         except UnicodeDecodeError as error:
-            raise MalformedMessage(f"a text that is none: {error}") from None
+            raise MalformedMessage(f"not UTF-8: {error}") from None
 
     def optional_text(self) -> str | None:
         """A text, or None."""

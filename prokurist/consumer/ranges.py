@@ -213,7 +213,7 @@ class Ranges(Polling, Lookups):
             return self._await_records(call.again(), self._piece)
         finally:
             if not call.deadline.expired(self._caller.now()):
-                self._caller.withdraw(call, KafkaException("nobody waits any more"))
+                self._caller.withdraw(call, KafkaException("no caller waits any more"))
 
     def _piece(self, deadline: Deadline) -> ConsumerRecords | None:
         return self._collector.collect_piece(PIECE, deadline)

@@ -236,7 +236,9 @@ class Subscribing(Placing):
         else:
             last = Deadline(max(call.deadline.at, call.began + TURN * call.without_time))
             if not self._caller.wait_for_end(call, last):
-                self._caller.withdraw(call, KafkaException("the group was left without a word"))
+                self._caller.withdraw(
+                    call, KafkaException("the group was left without a LeaveGroup request")
+                )
         fatal = self._background.forgive()
         if fatal is not None:
             self._caller.trace.tell(FATAL_FORGIVEN, error=fatal)

@@ -89,7 +89,7 @@ CALL_LEFT: Final = _caller(
 LATE_ANSWER_DROPPED: Final = _call(
     "late_answer_dropped",
     Level.DEBUG,
-    "the answer of {node} to {request} came when nobody waited for it any more",
+    "the answer of {node} to {request} came when no call was waiting for it any more",
     "A call had ended before; its connection was kept all the same.",
     also=("call",),
 )

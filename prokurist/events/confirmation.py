@@ -123,15 +123,15 @@ def truncated(
     epoch: int | None = None,
     end_offset: int | None = None,
     *,
-    where: str = "the leader cannot tell where",
+    where: str = "the leader does not know where it diverges",
 ) -> LogTruncationException:
     """What to say of a log that was cut back, to a user without a policy."""
     divergent: dict[TopicPartition, OffsetAndMetadata] = {}
     if epoch is not None and end_offset is not None:
-        where = f"it parts from what was read at offset {end_offset}"
+        where = f"it diverges from what was read at offset {end_offset}"
         divergent[tp] = OffsetAndMetadata(end_offset, "", epoch)
     return LogTruncationException(
-        f"the log of {tp} was cut back before position {offset} ({where}), and "
+        f"the log of {tp} was truncated before position {offset} ({where}), and "
         f"auto.offset.reset is none: seek, or set a policy",
         offsets={tp: offset},
         divergent_offsets=divergent,

@@ -38,7 +38,7 @@ class Use(Enum):
     """What data that was fetched is good for."""
 
     RETURN = "to be returned"
-    KEEP = "to be kept: its partition is paused, or its position is being confirmed"
+    KEEP = "kept: its partition is paused, or its position is being validated"
     DROP = "for nothing: reading goes on elsewhere, or the group gets its partition back"
 
 

@@ -49,7 +49,7 @@ CLOSE_PHASE_ENDED: Final = _client(
 CLOSE_FAILED_AGAIN: Final = _client(
     "close_failed_again",
     Level.WARNING,
-    "another failure in close: {error}",
+    "one more failure in close: {error}",
     "`close` raises the first failure; this is one of the others.",
     traceback=True,
 )
@@ -69,7 +69,7 @@ CLOSE_AT_EXIT_FAILED: Final = _client(
 INTERCEPTOR_RAISED: Final = _client(
     "interceptor_raised",
     Level.WARNING,
-    "interceptor {method} raised and is passed over: {error}",
+    "interceptor {method} raised, and its error is ignored: {error}",
     "An object of `interceptor.classes` has a bug.",
     traceback=True,
 )
@@ -84,7 +84,7 @@ THREAD_DIED_AGAIN: Final = _thread(
     "thread_died_again",
     Level.CRITICAL,
     "and another bug while it was shut down: {error}",
-    "The same, while the thread cleaned up behind itself.",
+    "The same, while the thread was cleaning up.",
     traceback=True,
 )
 
@@ -94,13 +94,13 @@ CONNECTION_OPENING: Final = _connection(
     "connection_opening",
     Level.DEBUG,
     "connecting to {node}, for {lane}",
-    "There is something to say to a broker, and no connection yet.",
+    "A request is waiting for a broker, and there is no connection yet.",
 )
 CONNECTION_UP: Final = _connection(
     "connection_up",
     Level.DEBUG,
     "connected to {node}, for {lane}",
-    "The broker has answered our greeting.",
+    "The broker has answered ApiVersions; the connection can be used.",
 )
 CONNECTION_CLOSED: Final = _connection(
     "connection_closed",
@@ -112,7 +112,8 @@ CONNECTION_LOST: Final = _connection(
     "connection_lost",
     Level.INFO,
     "lost the connection to {node}, for {lane}: {error}",
-    "A connection that stood is gone, not by our wish. A restarted broker looks like this.",
+    "An established connection was closed by the broker or by the network. A restarted "
+    "broker looks like this.",
 )
 CONNECTION_FAILED: Final = _connection(
     "connection_failed",
@@ -148,8 +149,8 @@ BROKER_DISTRUSTED: Final = _connection(
 BROKER_THROTTLES: Final = _connection(
     "broker_throttles",
     Level.INFO,
-    "{node} asks for {pause:.3f} s of silence",
-    "A quota of this client is used up.",
+    "{node} throttles this client for {pause:.3f} s",
+    "A quota of this client is exceeded.",
     story="node",
 )
 
@@ -158,19 +159,19 @@ BROKER_THROTTLES: Final = _connection(
 METADATA_FAILED: Final = _metadata(
     "metadata_failed",
     Level.DEBUG,
-    "the cluster could not be asked about: {error}",
-    "A broker did not say what the cluster looks like; others are asked.",
+    "metadata request failed: {error}",
+    "A broker did not answer a metadata request; another one is asked.",
 )
 LEADERS_MOVED: Final = _metadata(
     "leaders_moved",
     Level.INFO,
-    "other brokers lead {partitions}",
+    "leaders changed for {partitions}",
     "Partitions that are read have other leaders.",
 )
 REBOOTSTRAPPED: Final = _metadata(
     "rebootstrapped",
     Level.WARNING,
-    "no broker of the cluster can be reached: beginning again at bootstrap.servers",
+    "no broker of the cluster can be reached: bootstrapping again from bootstrap.servers",
     "All brokers that were known are out of reach, or one has said that the cluster moved.",
 )
 
@@ -179,14 +180,14 @@ REBOOTSTRAPPED: Final = _metadata(
 COORDINATOR_FOUND: Final = _group(
     "coordinator_found",
     Level.INFO,
-    "{node} coordinates the group",
+    "{node} is the group's coordinator",
     "Where commits and heartbeats go.",
 )
 COORDINATOR_LOST: Final = _group(
     "coordinator_lost",
     Level.INFO,
-    "{node} does not coordinate the group any more: {error}",
-    "It has moved, or is out of reach; it is looked for when it is needed.",
+    "{node} is no longer the group's coordinator: {error}",
+    "It has moved, or cannot be reached; it is looked up again when it is needed.",
 )
 COORDINATOR_UNREACHABLE: Final = _group(
     "coordinator_unreachable",
@@ -207,23 +208,24 @@ COORDINATOR_SERVES: Final = _group(
 MEMBER_MOVED: Final = _group(
     "member_moved",
     Level.DEBUG,
-    "the member goes from {was} to {state}",
-    "Each step of a member through its table of states.",
+    "the member's state changed from {was} to {state}",
+    "Each change of state of the group member.",
 )
 MEMBER_COUNTED: Final = _group(
     "member_counted",
     Level.INFO,
     "member {member} is in the group, in generation {generation}",
-    "The group counts us: a classic group anew after each round, by the consumer protocol "
+    "The group has accepted the member: in a classic group after each rebalance, by the "
+    "consumer protocol "
     "once when it has joined (there, the generation is the member's epoch).",
 )
 MEMBER_PUT_OUT: Final = _group(
     "member_put_out",
     Level.WARNING,
-    "group {group} does not count member {member} any more, which joins again; what it read "
-    "may be others': {error}",
-    "Records may be read twice. Often the session ran out: the process stood still, or the "
-    "coordinator was out of reach.",
+    "group {group} has removed member {member}, which joins again; its partitions may be "
+    "assigned to other members: {error}",
+    "Records may be read twice. Often the session expired: the process was paused, or the "
+    "coordinator could not be reached.",
 )
 POLL_MISSED: Final = _group(
     "poll_missed",
@@ -231,7 +233,8 @@ POLL_MISSED: Final = _group(
     "no poll for {seconds:.1f} s, and max.poll.interval.ms={limit:.0f}: this consumer has left "
     "group {group}, and joins again with the next poll. Poll more often, work less between two "
     "polls (max.poll.records), or raise the key",
-    "The application takes longer than it said; its partitions are others' now.",
+    "The application took longer between two polls than it may; its partitions are assigned "
+    "to other members now.",
 )
 PARTITIONS_ASSIGNED: Final = _group(
     "partitions_assigned",
@@ -244,35 +247,39 @@ PARTITIONS_REVOKED: Final = _group(
     "partitions_revoked",
     Level.INFO,
     "given back: {partitions}",
-    "What the group wants back, and has; or what `unsubscribe` or `close` has given back.",
+    "Partitions that the group has revoked, or that `unsubscribe` or `close` has given up.",
     also=("count",),
 )
 PARTITIONS_LOST: Final = _group(
     "partitions_lost",
     Level.WARNING,
     "lost: {partitions}",
-    "What was this member's and may be others' already; nothing of it was committed.",
+    "Partitions that were taken from this member and may be assigned to others already; no "
+    "offset of them was committed.",
     also=("count",),
 )
 ROUND_BEGAN: Final = _group(
     "round_began",
     Level.INFO,
     "joining the group: {reason}",
-    "A round of a classic group, and why.",
+    "A rebalance of a classic group, and its reason.",
 )
 SUBSCRIPTION_UNREADABLE: Final = _group(
     "subscription_unreadable",
     Level.WARNING,
-    "member {member} of the group has a subscription that cannot be read, and is given "
+    "member {member} of the group has a subscription that cannot be read, and is assigned "
     "nothing: {error}",
-    "Another member, perhaps of another make, speaks otherwise than Kafka's protocol.",
+    "Another member, perhaps of another client, has sent bytes that are no subscription of "
+    "Kafka's.",
 )
 INSTANCE_TAKEN: Final = _group(
     "instance_taken",
     Level.WARNING,
-    "group.instance.id={instance} is another member's yet, which may have crashed: waiting up "
+    "group.instance.id={instance} still belongs to another member, which may have crashed: "
+    "waiting up "
     "to {patience:.0f} s for its session to end: {error}",
-    "A static member came back before its former self was taken for dead, or two bear one id.",
+    "A static member came back before the session of its predecessor expired, or two members "
+    "have the same id.",
 )
 CONSUMER_PROTOCOL_OFFERED: Final = _group(
     "consumer_protocol_offered",
@@ -284,39 +291,39 @@ CONSUMER_PROTOCOL_OFFERED: Final = _group(
 REJOIN_PASSED_OVER: Final = _group(
     "rejoin_passed_over",
     Level.INFO,
-    "not asked for another assignment ({reason}): the broker decides",
+    "enforce_rebalance ignored ({reason}): the broker decides",
     "With `group.protocol=consumer` a member cannot ask for a rebalance.",
 )
 ENFORCE_REBALANCE_IDLE: Final = _group_app(
     "enforce_rebalance_idle",
     Level.WARNING,
-    "enforce_rebalance does nothing with group.protocol=consumer: the broker decides when "
-    "partitions are shared out anew",
-    "The same, said to whoever called it.",
+    "enforce_rebalance does nothing with group.protocol=consumer: the broker decides when it "
+    "rebalances the group",
+    "The same, raised as a warning in the caller.",
 )
 LISTENER_RAISED_AGAIN: Final = _group_app(
     "listener_raised_again",
     Level.ERROR,
-    "another rebalance callback raised: {error}",
+    "one more rebalance callback raised: {error}",
     "`poll` raises the first error; this is one of the others.",
     traceback=True,
 )
 STEP_UNHEARD: Final = _group_app(
     "step_unheard",
     Level.DEBUG,
-    "nobody waits for {step} any more: {error}",
+    "the result of {step} is not needed any more: {error}",
     "The network thread had ended before a callback did.",
 )
 LEFT_UNHEARD: Final = _group(
     "left_unheard",
     Level.INFO,
-    "left group {group} without being heard: {error}",
-    "The group waits for the member's session to end before others have its partitions.",
+    "LeaveGroup to group {group} was not answered: {error}",
+    "The group waits for the member's session to expire before others get its partitions.",
 )
 LEAVE_UNASKED: Final = _group_app(
     "leave_unasked",
     Level.DEBUG,
-    "nobody is left to leave the group: {error}",
+    "the group could not be left: {error}",
     "The network thread had ended before the member left.",
 )
 FATAL_FORGIVEN: Final = _group_app(
@@ -337,19 +344,19 @@ ERROR_UNRAISED: Final = _group_app(
 AUTO_COMMIT_FAILED: Final = _commit(
     "auto_commit_failed",
     Level.WARNING,
-    "auto-commit failed, the next one takes its place: {error}",
-    "If that goes on, what was read since will be read again after a restart.",
+    "automatic commit failed, the next one replaces it: {error}",
+    "While that lasts, records read since the last commit will be read again after a restart.",
 )
 ASYNC_COMMIT_FAILED: Final = _commit(
     "async_commit_failed",
     Level.WARNING,
     "asynchronous commit failed: {error}",
-    "A `commit_async` without a callback, which would have been told.",
+    "A `commit_async` without a callback failed; with one, the callback gets the error.",
 )
 COMMIT_CALLBACK_RAISED_AGAIN: Final = _commit(
     "commit_callback_raised_again",
     Level.WARNING,
-    "another commit callback raised in close: {error}",
+    "one more commit callback raised in close: {error}",
     "`close` raises the first error; this is one of the others.",
     traceback=True,
 )
@@ -357,7 +364,7 @@ LAST_COMMIT_FAILED: Final = _commit(
     "last_commit_failed",
     Level.WARNING,
     "closed {outcome}: {error}",
-    "What was read last may be read again.",
+    "The records read last may be read again.",
 )
 
 # --- reading --------------------------------------------------------------------------
@@ -365,36 +372,38 @@ LAST_COMMIT_FAILED: Final = _commit(
 OFFSET_OUT_OF_RANGE: Final = _fetch(
     "offset_out_of_range",
     Level.INFO,
-    "offset {offset} of {partition} is not in its log: auto.offset.reset ({policy}) says where "
-    "reading goes on",
+    "offset {offset} of {partition} is not in its log: reading goes on by "
+    "auto.offset.reset={policy}",
     "Records were deleted before they were read, or the log was made anew.",
 )
 POSITIONS_RESET: Final = _fetch(
     "positions_reset",
     Level.INFO,
-    "by auto.offset.reset, reading begins at {offsets}",
-    "Nothing was committed for these partitions, or nothing that is still there.",
+    "reset by auto.offset.reset to {offsets}",
+    "No offset was committed for these partitions, or none that is still in the log.",
     also=("count",),
 )
 LOG_TRUNCATED: Final = _fetch(
     "log_truncated",
     Level.WARNING,
-    "the log of {partition} was cut back before {position}",
-    "Records that were read are gone: an unclean leader election, as a rule.",
+    "the log of {partition} was truncated before {position}",
+    "Records that were read are gone, as a rule after an unclean leader election.",
 )
 TOPICS_MADE_ANEW: Final = _fetch(
     "topics_made_anew",
     Level.WARNING,
-    "deleted and made anew: {topics}; how far the old was read counts no more for {partitions}",
-    "A topic that is read was deleted, and another made by its name. It is read from where "
+    "topics deleted and created again: {topics}; positions of the old topics are dropped for "
+    "{partitions}",
+    "A topic that is read was deleted, and another created under its name. It is read from "
+    "where "
     "`auto.offset.reset` says, by the consumer protocol when the group has given it.",
     also=("count",),
 )
 LAG_UNKNOWN: Final = _fetch(
     "lag_unknown",
     Level.INFO,
-    "the end of {partition}, for its lag, is not known: {error}",
-    "A lag was asked for and could not be found out; asking again is all there is to do.",
+    "the end offset of {partition}, for its lag, is not known: {error}",
+    "The end offset for a lag could not be fetched; call again.",
 )
 
 STATES: Final = (

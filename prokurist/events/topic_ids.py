@@ -39,7 +39,7 @@ class Name(NamedTuple):
 
 
 class Anew(NamedTuple):
-    """Of which partitions the topic was made anew.
+    """Of which partitions the topic was created again.
 
     Attributes:
         begun: Those that are read from where the policy says.

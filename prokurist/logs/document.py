@@ -42,8 +42,8 @@ number, `call`, unique in its client; an `error` has its class beside it, as `er
 A configuration is never logged, nor any other secret; a value from outside is put on one
 line, whatever it holds. Lists are cut after ten items, and `count` says how many there are.
 
-A trouble that lasts is told of once in {every:.0f} s, by one rule for all: it has to have
-lasted for its time first, where it has one, and its end is told of if it was.
+A problem that lasts is logged once in {every:.0f} s. Where a row gives a time, it has to have
+lasted that long first. Its end is logged if the problem itself was.
 
 Single calls, with their attempts and waits, are logged at DEBUG by clients that are built
 while `prokurist` is at DEBUG. `prokurist.timeline` records the same, and draws it.
@@ -60,7 +60,7 @@ _TITLES = {
     "loop": "The loop",
 }
 
-_RECORDED = "only on a time line"
+_RECORDED = "only in a recording (`prokurist.timeline`)"
 
 
 def document() -> str:
@@ -89,7 +89,7 @@ def _entry(kind: Kind) -> Iterator[str]:
     keys = ", ".join(f"`{key}`" for key in kind.keys)
     yield f"- keys: {keys or 'none'}{' and the traceback' * kind.traceback}"
     if kind.ends is not None:
-        yield f"- told only if `{kind.ends.name}` was, for the same {kind.story}"
+        yield f"- logged only if `{kind.ends.name}` was, for the same {kind.story}"
     elif kind.story is not None:
         patience = f", after {kind.patience:.0f} s" if kind.patience else ""
         yield f"- once in {EVERY:.0f} s for each {kind.story}{patience}"

@@ -101,7 +101,7 @@ class Bootstrap:
             for number, each in mine.items()
         )
         whole = NetworkException(
-            f"none of the {len(mine)} addresses in bootstrap.servers is of use ({told})"
+            f"none of the {len(mine)} addresses in bootstrap.servers can be used ({told})"
         )
         whole.__cause__ = error
         return whole

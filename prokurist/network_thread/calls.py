@@ -73,7 +73,7 @@ class Calls:
     def fail(self, error: KafkaException) -> None:
         """End all of them with an error."""
         # First every report, then every clean-up: should one of those meet a bug of
-        # ours, nobody waits any more. What it has not come to is left for a second try.
+        # ours, no caller waits any more. What it has not come to is left for a second try.
         for call in self._running:
             call.fail(error)
         while self._running:

@@ -177,7 +177,7 @@ class CommitManager:
         anew = [each for each in now if topics.get(each, now[each]) != now[each]]
         if anew:
             raise CommitFailedException(
-                f"{', '.join(anew)} was deleted and made anew: how far the old topic was read "
+                f"{', '.join(anew)} was deleted and created again: offsets of the old topic "
                 f"cannot be committed for the new one, which is read from where "
                 f"auto.offset.reset says"
             )

@@ -246,7 +246,7 @@ class Connection:
     def _greeted(self, frame: memoryview) -> None:
         correlation, version = self._asked
         if codec.correlation_id(frame) != correlation:
-            raise DisconnectException(f"{self.node} answered another request than the greeting")
+            raise DisconnectException(f"{self.node} answered another request than ApiVersions")
         answer = codec.decode(self._greeting, version, frame)
         took = self._timer.now - self._asked_at
         self._counters.answered(
@@ -258,7 +258,7 @@ class Connection:
         refused = error_for(answer.error)
         if refused is not None:
             raise DisconnectException(
-                f"{self.node} refused our greeting: {refused}"
+                f"{self.node} refused ApiVersions: {refused}"
             ) from refused
         self._offered = answer.offered
         self._network.trust(self.number)

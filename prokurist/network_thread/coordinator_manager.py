@@ -178,7 +178,7 @@ class CoordinatorManager:
     def _stop(self) -> None:
         """Nobody waits any more."""
         if self._search is not None:
-            self._search.throw(Withdrawn("nobody waits for the coordinator"))
+            self._search.throw(Withdrawn("no caller waits for the coordinator"))
 
     def _searched(self, node: Node | None, error: KafkaException | None) -> None:
         found, self._found, self._search = self._found, None, None
@@ -240,8 +240,8 @@ class CoordinatorManager:
         if FIND_COORDINATOR.of(code) is Verdict.FATAL:
             if isinstance(error, GroupAuthorizationException):
                 error = GroupAuthorizationException(
-                    f"not allowed in group {self._group_id}: its coordinator may not even be "
-                    f"looked up",
+                    f"not allowed in group {self._group_id}: not even to look up its "
+                    f"coordinator",
                     group_id=self._group_id,
                 )
             raise error

@@ -157,7 +157,7 @@ def judged(
         if counted is not None:
             found[tp] = counted
         elif verdict is Verdict.DONE:
-            failed[tp] = RetriableException(f"{node} answered by halves for {tp}")
+            failed[tp] = RetriableException(f"{node} gave an incomplete answer for {tp}")
         elif verdict in (Verdict.RETRY, Verdict.REFRESH):
             failed[tp] = topic_error(table, row.error, [str(tp)])
             stale = stale or verdict is Verdict.REFRESH

@@ -100,7 +100,7 @@ class Leaders:
         query = Query(call, inquiry, taker)
         if wanted and call.deadline.expired(self._timer.now):
             # The answer could only come too late: nothing is sent (B11).
-            raise Expired("there is no time to ask anybody")
+            raise Expired("there is no time to ask a broker")
         with self._metadata.interest.tracking({tp.topic for tp in wanted}):
             await self._settle(query, wanted)
         return {tp: query.found[tp] for tp in wanted if tp in query.found}
@@ -247,7 +247,9 @@ class Leaders:
             leaders = [self._metadata.cluster.leader(tp) for tp in partitions]
             if any(each is not None and each.id != node.id for each in leaders):
                 wait.interrupt(
-                    NotLeaderOrFollowerException(f"{node} is silent and leads no longer")
+                    NotLeaderOrFollowerException(
+                        f"{node} does not answer and is no longer the leader"
+                    )
                 )
 
         overdue = OverdueAnswer(self._metadata, self._timer, node, on_metadata=look)
@@ -300,7 +302,11 @@ def report(call: Call, cluster: Cluster, unled: Iterable[TopicPartition]) -> Non
             raise topic_error(METADATA, code, (tp.topic for tp in partitions))
     for code, partitions in by_code.items():
         if code == LEADER_NOT_AVAILABLE:
-            call.met(LeaderNotAvailableException(f"nobody leads {named(partitions)} just now"))
+            call.met(
+                LeaderNotAvailableException(
+                    f"no leader is known for {named(partitions)} at present"
+                )
+            )
         else:
             call.met(topic_error(METADATA, code, map(str, partitions)))
 

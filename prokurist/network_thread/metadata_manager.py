@@ -185,7 +185,9 @@ class MetadataManager:
         asked, attempt = self._attempt
         if asked.id == node.id:
             self._interrupted.add(node.id)
-            attempt.interrupt(RetriableException(f"{node} is silent; another broker is asked"))
+            attempt.interrupt(
+                RetriableException(f"{node} does not answer; another broker is asked")
+            )
 
     def answered(self) -> None:
         """A broker has answered what any broker can answer: an outage is over."""

@@ -202,7 +202,7 @@ def begin(work: Coroutine[Any, Any, Value], name: str) -> Promise[Value]:
             promise.keep(value)  # type: ignore[arg-type]  # ended without error: it is there
 
     operation = Operation(work, name, done)
-    promise.on_forsaken = lambda: operation.throw(Withdrawn(f"nobody waits for {name}"))
+    promise.on_forsaken = lambda: operation.throw(Withdrawn(f"no caller waits for {name}"))
     return promise
 
 

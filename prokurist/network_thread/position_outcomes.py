@@ -165,7 +165,9 @@ class Outcomes:
         if anew.unplaced:
             wanted = [each for each, _ in anew.unplaced]
             lost = [
-                truncated(each.partition, offset, where="its topic was deleted and made anew")
+                truncated(
+                    each.partition, offset, where="its topic was deleted and created again"
+                )
                 for each, offset in anew.unplaced
             ]
             self._background.post(

@@ -147,7 +147,7 @@ class PositionsManager:
             finally:
                 search.call.leave_alone(call)
                 if not search.is_needed:
-                    self._stop(search, "nobody waits for these positions")
+                    self._stop(search, "no caller waits for these positions")
             if not call.is_open:
                 # The thread is ending, and nothing may begin any more.
                 raise Withdrawn("the caller has left")

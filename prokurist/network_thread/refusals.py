@@ -61,7 +61,7 @@ def topic_error(table: Verdicts, code: int, topics: Iterable[str]) -> KafkaExcep
         return invalid_topics(names)
     if code == UNKNOWN_TOPIC_OR_PARTITION:
         return UnknownTopicOrPartitionException(
-            f"the broker that was asked knows nothing of {shown}"
+            f"the broker that was asked does not know {shown}"
         )
     return table.error(code)
 
@@ -91,8 +91,8 @@ def offsets_error(
         )
     if code == OFFSET_METADATA_TOO_LARGE:
         return OffsetMetadataTooLarge(
-            f"the note beside the offset of {named(refused)} is longer than the broker "
-            f"keeps (its offset.metadata.max.bytes, 4096 by default): commit a shorter one"
+            f"the metadata of the offset of {named(refused)} is longer than the broker "
+            f"accepts (offset.metadata.max.bytes, 4096 by default): commit shorter metadata"
         )
     if code in UNKNOWN:
         return table.error(code, f"{named(refused)}: {UNKNOWN[code]}")

@@ -28,8 +28,8 @@ from prokurist.types import TopicPartition
 
 NOT_COUNTED: Final = (
     "Commit rejected: this consumer is no longer, or not yet, the member of the group that "
-    "the offsets were to be committed by. Its partitions may be another member's by now. Call "
-    "poll() to rejoin"
+    "the offsets were to be committed by. Its partitions may be assigned to another member "
+    "by now. Call poll() to rejoin"
 )
 
 

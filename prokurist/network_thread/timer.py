@@ -78,7 +78,7 @@ class Timer:
         return self.at(self.now + seconds, reason, action)
 
     def sleep(self, seconds: float, reason: str) -> Promise[None]:
-        """A pause, for an operation to await; its entry goes when nobody waits any more."""
+        """A pause, for an operation to await; its entry goes when no caller waits any more."""
         pause = Promise[None]()
         due = self.after(seconds, reason, lambda: pause.keep(None))
         pause.on_forsaken = lambda: self.cancel(due)

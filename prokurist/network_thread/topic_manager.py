@@ -142,7 +142,7 @@ class TopicManager:
         """
         if call.deadline.expired(self._timer.now):
             # The answer could only come too late: nothing is sent (B9, B10).
-            raise Expired("there is no time to ask anybody")
+            raise Expired("there is no time to ask a broker")
         while True:
             call.wait_begins("a broker that may be asked", self._timer.now)
             node = await self._metadata.somebody()

@@ -24,20 +24,20 @@ class Verdict(Enum):
     DONE = "done"
     RETRY = "try again after the backoff"
     REFRESH = "fetch metadata, then try again"
-    REDISCOVER = "find the coordinator anew, then try again"
-    REBOOTSTRAP = "begin again at the bootstrap addresses"
+    REDISCOVER = "look up the coordinator, then try again"
+    REBOOTSTRAP = "bootstrap again, then try again"
     NOTHING = "there is no such thing: the answer is None"
     RENEW = "go on with the new epoch, where the membership is the same"
-    REJOIN = "the membership is over: join anew"
+    REJOIN = "the membership is over: join again"
     UNRELEASED = "wait until the static member's name is free, for a minute at most"
     SURFACE = "tell the next poll, and go on"
     COMMIT_FAILED = "the group no longer counts the member: CommitFailedException"
     IDENTIFY = "join again at once, with the id that came with the answer"
-    ROUND = "the group shares out anew: take part in that, as who we are"
-    OUTDATED = "what was owned may be others' by now: join again, under the same id"
-    RESET = "the same, under a new id"
-    OUT_OF_RANGE = "the offset is not in the log: the reset policy has to say"
-    NEW_SESSION = "begin the fetch session anew, and ask for everything"
+    ROUND = "the group is rebalancing: join with the same member id"
+    OUTDATED = "the partitions may be assigned to others: join again with the same member id"
+    RESET = "the same, with a new member id"
+    OUT_OF_RANGE = "the offset is not in the log: apply the reset policy"
+    NEW_SESSION = "open a new fetch session with all partitions"
     FATAL = "raise it"
 
 
@@ -81,9 +81,9 @@ class Verdicts:
 def commit_failed(error: KafkaException) -> CommitFailedException:
     """What a commit ends with that the group refuses because of who has made it."""
     failed = CommitFailedException(
-        f"Commit rejected: the group does not count this consumer as the member that made the "
-        f"commit ({type(error).__name__}: {error}); its partitions may be another member's by "
-        f"now, and the offsets were not committed"
+        f"Commit rejected: the group no longer knows this consumer as the member that made "
+        f"the commit ({type(error).__name__}: {error}); its partitions may be assigned to "
+        f"another member, and the offsets were not committed"
     )
     failed.__cause__ = error
     return failed
@@ -94,9 +94,9 @@ def table(api: str, rows: Mapping[int, tuple[Verdict, str]]) -> Verdicts:
     return Verdicts(api, MappingProxyType({code: Row(*row) for code, row in rows.items()}))
 
 
-_RELOADING: Final = (Verdict.RETRY, "the coordinator is right, and reads its log yet")
-_MOVED: Final = (Verdict.REDISCOVER, "another broker coordinates the group by now")
-_ABSENT: Final = (Verdict.REDISCOVER, "nobody coordinates the group just now")
+_RELOADING: Final = (Verdict.RETRY, "the right coordinator, which is still loading its log")
+_MOVED: Final = (Verdict.REDISCOVER, "another broker is the coordinator now")
+_ABSENT: Final = (Verdict.REDISCOVER, "the group has no coordinator at present")
 _STALE: Final = (Verdict.RENEW, "the epoch has moved on, and the next heartbeat tells it")
 _REBALANCED: Final = (Verdict.RENEW, "the generation is over, or about to be")
 
@@ -104,8 +104,8 @@ FIND_COORDINATOR: Final = table(
     "FindCoordinator",
     {
         15: (Verdict.RETRY, "an election is on its way"),
-        14: (Verdict.RETRY, "the broker asked reads its log yet"),
-        30: (Verdict.FATAL, "no rights on the group: only a person can mend that"),
+        14: (Verdict.RETRY, "the broker is still loading its log"),
+        30: (Verdict.FATAL, "no rights on the group: an ACL is missing"),
     },
 )
 
@@ -117,11 +117,11 @@ OFFSET_COMMIT: Final = table(
         14: _RELOADING,
         15: _ABSENT,
         16: _MOVED,
-        100: (Verdict.REFRESH, "the topic was made anew, or the coordinator lags behind"),
-        12: (Verdict.FATAL, "the note is too long, and will be the next time too"),
+        100: (Verdict.REFRESH, "the topic was created again, or the coordinator lags behind"),
+        12: (Verdict.FATAL, "the metadata is too long, and will be the next time"),
         22: _REBALANCED,
         24: (Verdict.FATAL, "no such group"),
-        25: (Verdict.COMMIT_FAILED, "the member is not counted any more"),
+        25: (Verdict.COMMIT_FAILED, "the coordinator no longer knows the member"),
         27: _REBALANCED,
         28: (Verdict.FATAL, "too large, and will be the next time too"),
         29: (Verdict.FATAL, "no rights on the topic"),
@@ -153,7 +153,7 @@ OFFSET_FETCH: Final = table(
         16: _MOVED,
         29: (Verdict.FATAL, "no rights on the topic"),
         30: (Verdict.FATAL, "no rights on the group"),
-        25: (Verdict.FATAL, "the member is not counted any more"),
+        25: (Verdict.FATAL, "the coordinator no longer knows the member"),
         113: _STALE,
         88: (Verdict.RETRY, "a transaction has yet to settle these offsets"),
     },
@@ -165,16 +165,16 @@ CONSUMER_GROUP_HEARTBEAT: Final = table(
         14: _RELOADING,
         15: _ABSENT,
         16: _MOVED,
-        25: (Verdict.REJOIN, "the member is not counted any more"),
-        29: (Verdict.SURFACE, "no rights on a topic, until somebody grants them"),
+        25: (Verdict.REJOIN, "the coordinator no longer knows the member"),
+        29: (Verdict.SURFACE, "no rights on a topic, until an ACL grants them"),
         30: (Verdict.FATAL, "no rights on the group"),
-        35: (Verdict.FATAL, "the broker knows nothing of the protocol, or of what we ask"),
-        42: (Verdict.FATAL, "the broker cannot make sense of what we say"),
+        35: (Verdict.FATAL, "the broker does not support the protocol, or this request"),
+        42: (Verdict.FATAL, "the broker rejects the request's contents"),
         69: (Verdict.FATAL, "no such group"),
         81: (Verdict.FATAL, "the group is full"),
         82: (Verdict.FATAL, "another has taken the instance id"),
         110: (Verdict.REJOIN, "the epoch is over"),
-        111: (Verdict.UNRELEASED, "a former self may have crashed: its session ends soon"),
+        111: (Verdict.UNRELEASED, "a predecessor may have crashed: its session expires soon"),
         112: (Verdict.FATAL, "the broker has no such assignor"),
         128: (Verdict.FATAL, "the pattern will be no better the next time"),
     },
@@ -189,13 +189,13 @@ METADATA: Final = table(
         5: (Verdict.RETRY, "an election is on its way"),
         100: _UNKNOWN,
         129: (Verdict.REBOOTSTRAP, "the broker is not of our cluster any more (KIP-1102)"),
-        17: (Verdict.FATAL, "no topic can bear that name"),
-        29: (Verdict.FATAL, "no rights on the topic, for as long as nobody grants them"),
+        17: (Verdict.FATAL, "not a legal name of a topic"),
+        29: (Verdict.FATAL, "no rights on the topic, until an ACL grants them"),
     },
 )
 
 _MOVED_ON: Final = (Verdict.REFRESH, "another broker leads the partition by now")
-_OUT_OF_STEP: Final = (Verdict.REFRESH, "we and the leader know of different epochs")
+_OUT_OF_STEP: Final = (Verdict.REFRESH, "client and leader know different epochs")
 
 _OF_A_LEADER: Final[Mapping[int, tuple[Verdict, str]]] = {
     3: (Verdict.REFRESH, "not there, or not yet known to its leader"),
@@ -220,7 +220,7 @@ LIST_OFFSETS: Final = table(
 FETCH: Final = table(
     "Fetch",
     {
-        -1: (Verdict.RETRY, "the broker does not know what befell it; the next try may do"),
+        -1: (Verdict.RETRY, "the broker met an unexpected error; the next attempt may succeed"),
         1: (Verdict.OUT_OF_RANGE, "deleted by now, or not written yet"),
         2: (Verdict.FATAL, "damaged on the broker's disk, and will be the next time too"),
         3: (Verdict.REFRESH, "not there, or not yet known to its leader"),
@@ -230,13 +230,16 @@ FETCH: Final = table(
         29: (Verdict.FATAL, "no rights on the topic"),
         56: (Verdict.REFRESH, "the leader's disk has failed: another will lead"),
         70: (Verdict.NEW_SESSION, "the broker has forgotten the session"),
-        71: (Verdict.NEW_SESSION, "one of us has missed a request of the other"),
+        71: (Verdict.NEW_SESSION, "client and broker disagree about the session's requests"),
         74: _OUT_OF_STEP,
         75: (Verdict.REFRESH, "the leader does not know of its election yet"),
         78: (Verdict.REFRESH, "a new leader does not know its high watermark yet"),
-        100: (Verdict.REFRESH, "the topic was made anew, or the broker lags behind"),
-        103: (Verdict.REFRESH, "the topic was made anew"),
-        106: (Verdict.NEW_SESSION, "the session names topics otherwise"),
+        100: (Verdict.REFRESH, "the topic was created again, or the broker lags behind"),
+        103: (Verdict.REFRESH, "the topic was created again"),
+        106: (
+            Verdict.NEW_SESSION,
+            "the session names topics by name and not by id, or the reverse",
+        ),
         109: (Verdict.RETRY, "moved to tiered storage: the broker will find it there"),
     },
 )
@@ -249,7 +252,7 @@ _OF_THE_GROUP: Final[Mapping[int, tuple[Verdict, str]]] = {
     15: _ABSENT,
     16: _MOVED,
     22: (Verdict.OUTDATED, "the group is in another generation by now"),
-    25: (Verdict.RESET, "the group counts no member of that id"),
+    25: (Verdict.RESET, "the group has no member of that id"),
     30: _FORBIDDEN,
     82: _RENAMED,
 }
@@ -259,10 +262,10 @@ JOIN_GROUP: Final = table(
     {
         **_OF_THE_GROUP,
         23: (Verdict.FATAL, "no assignor that all members know, or another kind of group"),
-        24: (Verdict.FATAL, "no group can be called that"),
+        24: (Verdict.FATAL, "not a legal name of a group"),
         26: (Verdict.FATAL, "session.timeout.ms lies outside what the broker allows"),
-        27: (Verdict.RETRY, "the group is between two rounds"),
-        79: (Verdict.IDENTIFY, "the broker wants to see that the new member can hear it"),
+        27: (Verdict.RETRY, "the group is between two rebalances"),
+        79: (Verdict.IDENTIFY, "the broker assigns a member id before it lets the member join"),
         81: (Verdict.FATAL, "the group is full"),
     },
 )
@@ -272,11 +275,11 @@ SYNC_GROUP: Final = table(
     {
         **_OF_THE_GROUP,
         23: (Verdict.FATAL, "the group uses another protocol (KIP-559)"),
-        27: (Verdict.ROUND, "the next round has begun"),
+        27: (Verdict.ROUND, "the next rebalance has begun"),
     },
 )
 
 HEARTBEAT: Final = table(
     "Heartbeat",
-    {**_OF_THE_GROUP, 27: (Verdict.ROUND, "a round has begun")},
+    {**_OF_THE_GROUP, 27: (Verdict.ROUND, "a rebalance has begun")},
 )

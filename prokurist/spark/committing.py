@@ -168,7 +168,7 @@ class Committing:
             try:
                 self._batch(kept, letter, batch)
             except Exception as error:  # noqa: BLE001 - the user's code, or an offset of Spark's
-                text = f"batch {batch.number} is passed over: {error}"
+                text = f"batch {batch.number} is ignored: {error}"
                 self._troubles.met(kept.query.label, BATCHES, text, now)
                 self._inbox.failed(kept.query, error, refused=True)
             else:

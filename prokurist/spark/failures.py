@@ -33,7 +33,7 @@ class Loss:
             return f"{self.partition} from {self.wanted} on: {log}, so {gone} offsets are gone"
         return (
             f"{self.partition} at {self.wanted}: {log}, so it was cut back, or the topic was "
-            "made anew"
+            f"created again"
         )
 
 

@@ -105,8 +105,8 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
             if piece.fail_on_data_loss:
                 raise DataLossException(
                     f"records of {wanted} are gone: {error}. They were removed by age or size, "
-                    f"or the topic was made anew. Set failOnDataLoss to false to read what is "
-                    f"left"
+                    f"or the topic was created again. Set failOnDataLoss to false to read "
+                    f"what is left"
                 ) from error
             following = _after_loss(error, wanted)
             # What this client knew may have been an older log: what is there is read now.

@@ -36,10 +36,10 @@ PEERS: dict[str, tuple[Reply, str]] = {
     "one that hangs up": (lambda _: None, r"expects TLS or SASL \(see security.protocol\)"),
     "a negative length": (lambda _: b"\xff\xff\xff\xf6abc", "a frame of -10 bytes"),
     "a huge length": (lambda _: b"\x7f\xff\xff\xffabc", "a frame of 2147483647 bytes, above"),
-    "noise": (lambda _: framed(b"\x9c" * 40), "answered another request than the greeting"),
+    "noise": (lambda _: framed(b"\x9c" * 40), "answered another request than ApiVersions"),
     "another's answer": (
         lambda said: under(said, 7, bytes(20)),
-        "answered another request than the greeting",
+        "answered another request than ApiVersions",
     ),
     "an answer that is none": (
         lambda said: under(said, 0, b"\x00\x00\xff\xff\xff"),

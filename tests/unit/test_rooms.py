@@ -6,7 +6,6 @@ cannot say is read off the syntax tree.
 """
 
 import ast
-import re
 import shutil
 import subprocess
 import sys
@@ -244,28 +243,6 @@ def test_a_line_that_breaks_a_rule_is_found(line: str) -> None:
 def test_a_line_that_keeps_the_rules_is_not(line: str, file: str) -> None:
     """The rules find nothing else."""
     assert not broken_rules(line, file)
-
-
-def mapped(text: str) -> set[str]:
-    """The files that the map in docs/design.md names; the first of a row names its folder."""
-    files = set()
-    for row in re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE):
-        folder = ""
-        for name in re.findall(r"`([\w/]+\.pyx?)`", row):
-            if "/" in name:
-                folder = name.rpartition("/")[0] + "/"
-            files.add(folder + name.rpartition("/")[2])
-    return files
-
-
-def test_the_map_is_the_territory() -> None:
-    """docs/design.md names every module, and none that is gone; a model's handlers apart."""
-    named = mapped((ROOT / "docs" / "design.md").read_text("utf-8"))
-    gone = {name for name in named if not (PACKAGE / name).exists()}
-    modules = {each.relative_to(PACKAGE).as_posix() for each in PACKAGE.rglob("*.py")}
-    rooms = {name for name in modules if name.endswith("__init__.py") or "/cluster/" in name}
-    assert not gone
-    assert not modules - rooms - named - {"assembly.py"}
 
 
 def test_no_file_outgrows_one_sitting() -> None:

@@ -170,7 +170,7 @@ class Judge:
             error = denied
             if row.error == CORRUPT_MESSAGE:
                 error = CorruptRecordException(
-                    f"{node} says that {wish.partition} is damaged at offset "
+                    f"{node} reports that {wish.partition} is damaged at offset "
                     f"{wish.position.offset}: seek past it to go on"
                 )
             elif row.error != TOPIC_AUTHORIZATION_FAILED:

@@ -94,7 +94,9 @@ def outcome(made: socket.socket) -> None:
     # ports from, may be drawn for this very socket: TCP then connects it to
     # itself, and our own requests would come back as answers.
     if made.getsockname() == made.getpeername():
-        raise OSError(errno.ECONNREFUSED, "nobody listens; the socket met itself")
+        raise OSError(
+            errno.ECONNREFUSED, "nothing listens there; the socket connected to itself"
+        )
 
 
 def told(error: OSError) -> str:

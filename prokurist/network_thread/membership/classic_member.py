@@ -253,7 +253,7 @@ class ClassicMember:
         if verdict is Verdict.ROUND:
             # While we sync, that is known already, or the answer to it will tell.
             if self.state in (ClassicState.STABLE, ClassicState.TAKING):
-                self._want("the group shares out anew")
+                self._want("the group is rebalancing")
             return
         ground, member = self._ground, self.who.member_id
         ground.client.trace.tell(
@@ -264,7 +264,7 @@ class ClassicMember:
         if not forget:
             self.who = Who(who.member_id)
         self._lost = True
-        self._begin("the coordinator did not count the member any more")
+        self._begin("the coordinator no longer knew the member")
 
     def _missed(self, seconds: float) -> None:
         """There was no poll for too long; the guard has stopped."""

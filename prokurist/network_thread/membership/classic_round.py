@@ -260,7 +260,7 @@ class ClassicRound:
         wanted = self._topics.subscribed | self.joined_as
         strange = sorted(tp for tp in part if tp.topic not in wanted)
         if strange:
-            return f"the part holds {strange[0]}, which this member has not subscribed to"
+            return f"the assignment contains {strange[0]}, which this member has not subscribed to"
         mine, owned = frozenset(part), self._subscription.owned()
         gone = owned - mine
         if gone:
@@ -271,7 +271,7 @@ class ClassicRound:
             self._subscription.begin(term, new)
         if not gone:
             return None
-        return f"{len(gone)} partitions were given up, for others to have"
+        return f"{len(gone)} partitions were given up for other members"
 
     def __repr__(self) -> str:
         return f"ClassicRound(generation {self._generation}, {len(self.joined_as)} topics)"
@@ -295,5 +295,6 @@ def part_in(
         return encoding.assigned(data)
     except encoding.MalformedMessage as error:
         raise KafkaException(
-            f"the group's leader ({joined.leader}) has sent a part that cannot be read: {error}"
+            f"the group's leader ({joined.leader}) has sent an assignment that cannot be "
+            f"read: {error}"
         ) from error

@@ -331,7 +331,7 @@ class ConsumerMember:
             return ground.timer.now, self._met(error)
         subscribed = ground.subscription.subscribed
         if subscribed is None:
-            raise Withdrawn("the user has unsubscribed, which we are about to hear")
+            raise Withdrawn("unsubscribed")
         if self._told is not None and not self._patterns.seek():
             # Nobody waits for topics that another pattern matches: until they are known
             # the member is what it was.

@@ -79,11 +79,13 @@ def checked(
         KafkaException: It makes none.
     """
     if not isinstance(parts, Mapping):
-        raise nonsense(assignor, f"answered {parts!r:.100} and no mapping of members to parts")
+        raise nonsense(
+            assignor, f"answered {parts!r:.100} instead of a mapping of members to assignments"
+        )
     known = {each.member_id for each in members}
     strangers = [each for each in parts if each not in known]
     if strangers:
-        raise nonsense(assignor, f"gave a part to {strangers[0]!r:.100}, who is no member")
+        raise nonsense(assignor, f"assigned to {strangers[0]!r:.100}, which is no member")
     there = {TopicPartition(t, info.partition) for t, infos in topics.items() for info in infos}
     readers: dict[TopicPartition, str] = {}
     made: dict[str, tuple[TopicPartition, ...]] = {}

@@ -68,7 +68,7 @@ class TopicNames:
         self._wanted = frozenset()
         asking, self._asking = self._asking, None
         if asking is not None:
-            asking.throw(Withdrawn("nobody wants to know"))
+            asking.throw(Withdrawn("no topic id is waiting for its name"))
 
     async def _ask(self) -> None:
         failures = 0

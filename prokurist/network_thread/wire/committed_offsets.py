@@ -226,7 +226,7 @@ class OffsetFetch:
         if "groups" in body:
             group = the_only(body["groups"], "groups")
             if group["group_id"] != self.group_id:
-                raise Malformed("it is about another group")
+                raise Malformed("it is for another group")
         return OffsetFetchAnswer(
             error=group.get("error_code", 0),
             committed=tuple(

@@ -37,7 +37,7 @@ def test_a_line_says_whose_it_is_and_what(caplog: pytest.LogCaptureFixture) -> N
     assert record.name == "prokurist.commit"
     assert record.levelno == logging.WARNING
     assert record.getMessage() == (
-        "[client_id=test group=g] auto-commit failed, the next one takes its place: the "
+        "[client_id=test group=g] automatic commit failed, the next one replaces it: the "
         "network is down"
     )
     assert vars(record)["event"] == "auto_commit_failed"

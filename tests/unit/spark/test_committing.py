@@ -377,7 +377,7 @@ def test_a_users_own_error_is_told_of_and_harms_no_other_query(
         bench.progress(batch(0, at(5)), batch(0, at(9), Query("id-2", "run-2", "orders")))
     assert bench.client.has == {A0: 9}
     (line,) = (each.message for each in caplog.records)
-    assert line == "bills: batch 0 is passed over: who is bills?"
+    assert line == "bills: batch 0 is ignored: who is bills?"
     left = bench.settled(0)
     assert left is not None
     assert isinstance(left.failure, LookupError)

@@ -81,7 +81,7 @@ def test_a_loss_says_what_is_gone() -> None:
         "t-0 from 4 on: its log has 10 to 20, so 6 offsets are gone"
     )
     assert str(Loss(A, 25, 10, 20)) == (
-        "t-0 at 25: its log has 10 to 20, so it was cut back, or the topic was made anew"
+        "t-0 at 25: its log has 10 to 20, so it was cut back, or the topic was created again"
     )
     assert told([Loss(A, 4, 10, 20)] * 7).endswith("gone; and 2 more")
     assert told([Loss(A, 4, 10, 20)] * 5).count("t-0") == 5

@@ -72,7 +72,7 @@ def test_a_part_that_makes_sense_is_taken_as_it_is() -> None:
     [
         (None, "no mapping"),
         ([("a", [ORDERS_0])], "no mapping"),
-        ({"z": [ORDERS_0]}, "who is no member"),
+        ({"z": [ORDERS_0]}, "which is no member"),
         ({"a": 7}, "no partitions"),
         ({"a": "orders"}, "no partitions"),
         ({"a": [("orders", 0)]}, "no partition"),
