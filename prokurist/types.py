@@ -127,7 +127,7 @@ class PartitionInfo:
         leader_epoch: How often the leader has changed, where it is known. A log that was cut
             back has a greater one than before.
         topic_id: The id of the topic, where brokers tell it (2.8 and newer). A topic that is
-            deleted and made anew has another.
+            deleted and created again has another.
     """
 
     topic: str

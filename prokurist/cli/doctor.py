@@ -106,7 +106,7 @@ class Doctor:
             if (yield from self._way(each.host, each.port, len(servers) - nth + 1)):
                 greeted.add((each.host, each.port))
         if not greeted:
-            reason = "none of the bootstrap addresses is of use"
+            reason = "none of the bootstrap addresses can be used"
             for name in ("Metadata", "Coordinator", "Committed"):
                 yield Step(name, Verdict.SKIPPED, reason)
             return

@@ -106,7 +106,7 @@ class Ranges(Polling, Lookups):
             IllegalStateException: Something is subscribed to or assigned; or what is
                 assigned, or the position, was changed meanwhile.
             LogTruncationException: The log was cut back before the position, or its topic was
-                deleted and made anew.
+                deleted and created again.
             OffsetOutOfRangeException: An offset of the range is not in the log any more, or
                 not yet: it says where the log begins and ends.
             RecordTooLargeException: The next batch takes more memory than

@@ -121,8 +121,8 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         "broker's disk wants a look.",
         UnknownTopicOrPartitionException: "See to the topic's name and to the right to "
         "describe it. A call tries again until its deadline.",
-        UnknownTopicIdException: "The topic was deleted, and perhaps made anew: its offsets "
-        "say nothing about its successor. A call tries again until its deadline.",
+        UnknownTopicIdException: "The topic was deleted, and perhaps created again: its "
+        "offsets say nothing about its successor. A call tries again until its deadline.",
         InvalidTopicException: "Mend the topic's name.",
         OffsetMetadataTooLarge: "Shorten the note; `offset.metadata.max.bytes` of the brokers "
         "bounds it.",

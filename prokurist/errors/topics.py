@@ -254,7 +254,7 @@ class UnknownTopicIdException(InvalidMetadataException):
 
 
 class InconsistentTopicIdException(InvalidMetadataException):
-    """The topic id belongs to another topic: it was deleted and made anew."""
+    """The topic id belongs to another topic: it was deleted and created again."""
 
     error_code: int | None = 103
 

@@ -27,7 +27,7 @@ BELIEVED: Final = 3
 
 They make a topic without an id a new one, and a leader that an error answer named a wrong
 one. One broker that lags behind says so once or twice, and the next one is asked. Without
-this the leaders of a topic that was made anew would never be known (B196), nor the leader
+this the leaders of a topic that was created again would never be known (B196), nor the leader
 of a partition of which a broker has named too high an epoch.
 """
 

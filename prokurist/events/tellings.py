@@ -374,7 +374,7 @@ OFFSET_OUT_OF_RANGE: Final = _fetch(
     Level.INFO,
     "offset {offset} of {partition} is not in its log: reading goes on by "
     "auto.offset.reset={policy}",
-    "Records were deleted before they were read, or the log was made anew.",
+    "Records were deleted before they were read, or the log was created again.",
 )
 POSITIONS_RESET: Final = _fetch(
     "positions_reset",

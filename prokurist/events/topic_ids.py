@@ -2,7 +2,7 @@
 
 Thread: the network thread's part of the `Subscription`, under its lock.
 
-A topic that was deleted and made anew under its name is another one: how far the old one
+A topic that was deleted and created again under its name is another one: how far the old one
 was read says nothing about it. When the cluster's metadata tell that a name stands for
 another id, the former one has ended:
 

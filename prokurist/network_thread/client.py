@@ -316,7 +316,9 @@ class NetworkClient:
 
         def expire() -> None:
             self._give_up(lookup)
-            found.break_(NetworkException(f"the canonical names of {host} were not resolved in time"))
+            found.break_(
+                NetworkException(f"the canonical names of {host} were not resolved in time")
+            )
 
         def forsake() -> None:
             self._timer.cancel(due)

@@ -148,7 +148,7 @@ class Outcomes:
             self._background.nudge()
 
     def _see_topics(self, cluster: Cluster, topics: Collection[str]) -> None:
-        """See which of them were deleted, and which made anew."""
+        """See which of them were deleted, and which created again."""
         views = {each: cluster.topics.get(each) for each in topics}
         absent = [each for each, view in views.items() if view and view.error in ABSENT]
         anew = self._subscription.topics_are(cluster.ids_of(topics), absent)

@@ -227,7 +227,7 @@ class OffsetManager:
         """See that what was planned can still be read: before a job, or before it is repeated.
 
         Raises:
-            DataLossException: A topic was made anew, or a log begins behind a start or ends
+            DataLossException: A topic was created again, or a log begins behind a start or ends
                 before an end.
             KafkaException: The brokers refuse.
             TimeoutException: The time is over.
@@ -239,7 +239,7 @@ class OffsetManager:
                 known = plan.topic_ids.get(tp.topic)
                 if known is not None and info.topic_id not in {known, None}:
                     raise DataLossException(
-                        f"the topic {tp.topic} was deleted and made anew since the plan: "
+                        f"the topic {tp.topic} was deleted and created again since the plan: "
                         "none of its offsets means what it meant. Make another plan"
                     )
             begins, log_ends = visit.beginnings(infos), visit.ends(infos)

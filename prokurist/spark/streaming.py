@@ -260,7 +260,7 @@ class Stream:
         """
         missing = [tp for tp in begun if tp not in logs.partitions]
         told = [f"{named(missing)} is there no more"] if missing else []
-        told += [f"the topic {name!r} was made anew" for name in self._made_anew()]
+        told += [f"the topic {name!r} was created again" for name in self._made_anew()]
         losses = [
             Loss(tp, at, logs.first[tp], logs.last[tp])
             for tp, at in sorted({**dict.fromkeys(logs.last, 0), **begun}.items())

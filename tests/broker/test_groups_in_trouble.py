@@ -146,7 +146,7 @@ def test_the_commit_before_a_revocation_does_not_wait_for_a_deleted_topic(
         # How it ended the poll after it says; nobody has tried a second time.
         one.poll()
         said = [each.getMessage() for each in caplog.records]
-        assert sum("auto-commit failed" in each for each in said) == 1
+        assert sum("automatic commit failed" in each for each in said) == 1
 
 
 def test_one_heartbeat_before_the_first_answer(

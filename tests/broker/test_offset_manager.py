@@ -196,5 +196,5 @@ def test_a_topic_that_was_made_anew_ends_a_plan(
         assert time.monotonic() < until
         time.sleep(0.1)
     fill(producer_of(prokurist_kafka.bootstrap), topic, (60, 6))
-    with pytest.raises(DataLossException, match=f"{topic} was deleted and made anew"):
+    with pytest.raises(DataLossException, match=f"{topic} was deleted and created again"):
         offsets.check(plan)

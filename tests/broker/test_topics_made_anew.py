@@ -1,4 +1,4 @@
-"""Topics of a real Kafka that are deleted and made anew while members read them."""
+"""Topics of a real Kafka that are deleted and created again while members read them."""
 
 import time
 from secrets import token_hex

@@ -71,10 +71,10 @@ def test_at_info_there_is_a_line_for_each_change_of_state(broker: EmbeddedBroker
     told = [line.split("] ", 1)[1] for line in err]
     beginnings = [
         "prokurist ",
-        "broker ",  # coordinates the group
+        "broker ",  # is the group's coordinator
         "member ",
         "taken: orders-0",
-        "by auto.offset.reset, reading begins at orders-0 at 0",
+        "reset by auto.offset.reset to orders-0 at 0",
         "given back: orders-0",
         "closed, in ",
     ]

@@ -249,7 +249,7 @@ def test_a_plan_of_a_topic_that_was_made_anew_is_no_plan_any_more(
     plan = offsets.plan(B, start="earliest")
     kafka.recreate_topic("orders")
     kafka.append(B, *[b"other"] * 10)
-    with pytest.raises(DataLossException, match="orders was deleted and made anew since"):
+    with pytest.raises(DataLossException, match="orders was deleted and created again since"):
         offsets.check(plan)
     kafka.delete_topic("orders")
     with pytest.raises(errors.UnknownTopicOrPartitionException):

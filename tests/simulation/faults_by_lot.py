@@ -224,11 +224,11 @@ class Faults:
             self._control.add_partitions(LOGS, total)
 
     def deleted(self) -> None:
-        """The topic that is read is deleted, and made anew at once or a little later."""
+        """The topic that is read is deleted, and created again at once or a little later."""
         after, count = self._lot.choice((0.0, 0.0, 0.5, 3.0)), self._partitions()
         if not count:
             return
-        self._say(f"{LOGS} is deleted, and made anew in {after} s")
+        self._say(f"{LOGS} is deleted, and created again in {after} s")
         self._control.delete_topic(LOGS)
         again = self._world.clock.time + after
         self._world.at(again, lambda: self._control.create_topic(LOGS, count))

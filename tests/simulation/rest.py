@@ -24,7 +24,7 @@ OF_AN_IDLE_CLIENT: Final = (
 
 MOST_TURNS: Final = 1500
 """In the last minute of a test. That is metadata once a second, each time on a connection
-that has to be made anew; or a search for brokers that are gone for good."""
+that has to be created again; or a search for brokers that are gone for good."""
 
 
 def check_at_rest(world: World, *, mortal: bool = False) -> None:

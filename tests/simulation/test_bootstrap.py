@@ -37,7 +37,7 @@ def test_a_list_of_bad_names_alone_is_told_name_by_name() -> None:
         consumer.list_topics(timeout=3.0)
     text = str(caught.value)
     assert type(caught.value.last_error) is NetworkException
-    assert "none of the 3 addresses in bootstrap.servers is of use" in text
+    assert "none of the 3 addresses in bootstrap.servers can be used" in text
     assert "nowhere:9092: nobody knows nowhere" in text
     assert "elsewhere:9093: nobody knows elsewhere" in text
     assert re.search(r"10\.0\.0\.77:9094: .*refuses connections", text)

@@ -197,7 +197,7 @@ def test_what_is_not_there_is_asked_for_until_the_deadline(tp: TopicPartition) -
     world = World()
     member = world.client()
     began = world.clock.time
-    with pytest.raises(errors.TimeoutException, match=f"knows nothing of {tp}") as caught:
+    with pytest.raises(errors.TimeoutException, match=f"does not know {tp}") as caught:
         look_up(world, member, {tp: END, TP: END}, timeout=3.0)
     assert world.clock.time == pytest.approx(began + 3.0)
     assert type(caught.value.last_error) is errors.UnknownTopicOrPartitionException

@@ -174,7 +174,7 @@ def test_a_topic_that_is_made_anew_meanwhile_is_an_error(policy: str, pause: flo
         world.control.recreate_topic("orders")
         world.control.append(A, *(b"%d" % nth for nth in range(40)))
         world.clock.sleep(pause)
-        with pytest.raises(errors.LogTruncationException, match="made anew"):
+        with pytest.raises(errors.LogTruncationException, match="created again"):
             gather(got, steps)
         assert got == list(range(len(got)))
         assert len(got) < 20

@@ -1,4 +1,4 @@
-"""Topics that are deleted and made anew while somebody reads them.
+"""Topics that are deleted and created again while somebody reads them.
 
 What was read of the old one says nothing about the new one, whatever its name: it is not
 committed unasked any more, and the new one is read from where its policy says.
@@ -125,7 +125,7 @@ def test_without_a_policy() -> None:
         consumer.seek(A, 0)
         assert read(consumer) == OLD
         make_anew(world)
-        with pytest.raises(errors.LogTruncationException, match="made anew") as caught:
+        with pytest.raises(errors.LogTruncationException, match="created again") as caught:
             read(consumer)
         assert caught.value.offsets == {A: len(OLD)}
         with pytest.raises(errors.NoOffsetForPartitionException):
@@ -228,7 +228,9 @@ def test_a_commit_that_is_asked_for() -> None:
         consumer.commit_sync()
         make_anew(world)
         began = world.clock.time
-        with pytest.raises(errors.CommitFailedException, match="orders was deleted and made"):
+        with pytest.raises(
+            errors.CommitFailedException, match="orders was deleted and created"
+        ):
             consumer.commit_sync()
         assert world.clock.time - began < 1.0
         assert committed(world) is None
@@ -263,7 +265,7 @@ def test_offsets_that_the_user_has_named() -> None:
 
 
 @WAYS
-@pytest.mark.parametrize("gone", [True, False], ids=["deleted", "made anew"])
+@pytest.mark.parametrize("gone", [True, False], ids=["deleted", "created again"])
 def test_the_end_of_a_consumer(way: str, gone: bool) -> None:  # noqa: FBT001 - a parameter
     """B196: `close` commits nothing of the old one, waits for nothing, and raises nothing."""
     world = old()
@@ -300,7 +302,7 @@ def test_it_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
         read(consumer)
         make_anew(world)
         read(consumer)
-    told = [each for each in caplog.messages if "made anew" in each]
+    told = [each for each in caplog.messages if "created again" in each]
     assert len(told) == 1
     assert "orders" in told[0]
 

@@ -260,7 +260,9 @@ class ClassicRound:
         wanted = self._topics.subscribed | self.joined_as
         strange = sorted(tp for tp in part if tp.topic not in wanted)
         if strange:
-            return f"the assignment contains {strange[0]}, which this member has not subscribed to"
+            return (
+                f"the assignment contains {strange[0]}, which this member has not subscribed to"
+            )
         mine, owned = frozenset(part), self._subscription.owned()
         gone = owned - mine
         if gone:

@@ -39,7 +39,7 @@ class Group:
         name: Its id.
         coordinator: The broker a test moved it to; None where its name decides.
         offsets: What was committed. The key is a topic's name: a topic that is
-            deleted takes its offsets along, one made anew starts without any.
+            deleted takes its offsets along, one created again starts without any.
         loading_until: Until then the coordinator still reads its log.
         loading_times: For so many requests it still does.
         membership: Who is in it, by which protocol.

@@ -57,7 +57,7 @@ def test_what_the_group_has_committed_has_to_be_confirmed() -> None:
 
 @pytest.mark.parametrize("epoch", [1, 3])
 def test_another_leader_epoch_makes_a_position_doubtful(epoch: int) -> None:
-    """B91, B196: a newer one, or an older one of a topic made anew; with another ticket."""
+    """B91, B196: a newer one, or an older one of a topic created again; with another ticket."""
     subscription = reading()
     ticket = state_of(subscription).ticket
     assert not subscription.leaders_are({A: 2, B: 7})

@@ -70,7 +70,7 @@ def test_kafka_s_own_topics_match_no_pattern(consumer: PaperConsumer) -> None:
 
 
 def test_topics_are_known_by_their_ids(consumer: PaperConsumer) -> None:
-    """Those that are read, and no others: one made anew is told by it."""
+    """Those that are read, and no others: one created again is told by it."""
     brokers = Brokers({})
     for selection in (Topics(("orders",)), Matching(java_pattern("ord", "subscribePattern"))):
         for number in (1, 3):

@@ -53,7 +53,7 @@ def test_a_quiet_time_does_not_make_what_comes_after_it_older() -> None:
 
 
 def test_a_log_that_was_cut_back_begins_anew() -> None:
-    """A topic that was made anew has offsets from 0 on."""
+    """A topic that was created again has offsets from 0 on."""
     log = ends((100, 10.0), (5, 20.0), (9, 30.0))
     assert log.end == 9
     assert log.age(7, 30.0) == pytest.approx(5.0)

@@ -195,7 +195,7 @@ def test_a_topic_that_was_made_anew_is_a_loss() -> None:
     bench.brokers.topic_ids = {"t": UUID(int=1)}
     assert bench.latest(at(10, 20)) == at(10, 20)
     bench.brokers.topic_ids = {"t": UUID(int=2)}
-    with pytest.raises(DataLossException, match="'t' was made anew"):
+    with pytest.raises(DataLossException, match="'t' was created again"):
         bench.latest(at(10, 20))
 
 

@@ -69,7 +69,7 @@ def test_what_was_lost_is_begun_anew(*, unknown: bool, number: int) -> None:
 
 @pytest.mark.parametrize("ids", [{}, {"a": UUID(int=9)}])
 def test_another_way_to_name_topics_begins_a_new_one(ids: dict[str, UUID]) -> None:
-    """By their names, or by ids of topics that were made anew."""
+    """By their names, or by ids of topics that were created again."""
     session = FetchSession()
     ask(session, asked(A))
     session.answered(7)

@@ -70,8 +70,8 @@ def test_a_part_that_makes_sense_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("parts", "why"),
     [
-        (None, "no mapping"),
-        ([("a", [ORDERS_0])], "no mapping"),
+        (None, "instead of a mapping"),
+        ([("a", [ORDERS_0])], "instead of a mapping"),
         ({"z": [ORDERS_0]}, "which is no member"),
         ({"a": 7}, "no partitions"),
         ({"a": "orders"}, "no partitions"),
