@@ -59,11 +59,11 @@ versions: .venv/ready #: the fast tests, built native, on every Python found: ma
 	done
 
 SEEDS ?= 20000
-LIVES = nice -n 19 $(PYTEST) -q -p no:logging tests/simulation/test_seeds.py tests/simulation/test_many_members.py tests/simulation/test_workloads.py
-simulate: .venv/ready #: many lives by lot, on two cores: make simulate SEEDS=100000
+RUNS = nice -n 19 $(PYTEST) -q -p no:logging tests/simulation/test_seeds.py tests/simulation/test_many_members.py tests/simulation/test_workloads.py
+simulate: .venv/ready #: many random runs, on two cores: make simulate SEEDS=100000
 	@half=$$(( $(SEEDS) / 2 )); \
-	PROKURIST_SEEDS=1-$$half $(LIVES) & first=$$!; \
-	PROKURIST_SEEDS=$$(( half + 1 ))-$(SEEDS) $(LIVES); \
+	PROKURIST_SEEDS=1-$$half $(RUNS) & first=$$!; \
+	PROKURIST_SEEDS=$$(( half + 1 ))-$(SEEDS) $(RUNS); \
 	second=$$?; wait $$first && exit $$second
 
 MINUTES ?= 60

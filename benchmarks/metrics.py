@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from prokurist.events.counters import Family, Histogram
+from prokurist.events.counter_types import Family, Histogram
 from prokurist.metrics.prometheus import ClientsCollector
 from prokurist.types import TopicPartition
 from tests.simulation.world import World

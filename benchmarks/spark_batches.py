@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_session import MADE_UP, OURS, THEIRS, Rounds, medians, ratio, timed
 
 from prokurist import KafkaConsumer, TopicPartition
-from prokurist.spark.batches import Batches
-from prokurist.spark.reading import FETCH
-from prokurist.spark.schema import COLUMNS
+from prokurist.spark.source.arrow_batches import ArrowBatches
+from prokurist.spark.source.schema import COLUMNS
+from prokurist.spark.source.task import FETCH
 
 PROCESSES = 2
 """Of the bare client: as many as Spark has tasks at a time."""
@@ -115,7 +115,7 @@ def bare(given: Mapping[str, str], ends: Mapping[int, int], what: str) -> float:
 def read_all(job: tuple[str, str, Mapping[int, int], str]) -> int:
     """Read some partitions up to their ends: how many rows."""
     bootstrap, topic, ends, what = job
-    made = Batches(tuple(COLUMNS), 1 << 20)
+    made = ArrowBatches(tuple(COLUMNS), 1 << 20)
     rows = 0
     with KafkaConsumer({"bootstrap.servers": bootstrap, **FETCH}) as consumer:
         for number, end in ends.items():

@@ -15,9 +15,9 @@ from pyspark.sql.streaming import StreamingQuery
 from spark_session import MADE_UP, OURS, THEIRS, Rounds, medians, ratio, sparse_topic, timed
 
 from prokurist.events.clock import MonotonicClock
-from prokurist.spark.brokers import Brokers
-from prokurist.spark.options import Settings
-from prokurist.spark.streaming import Stream
+from prokurist.spark.source.driver_queries import DriverQueries
+from prokurist.spark.source.options import Settings
+from prokurist.spark.source.stream_offsets import Stream
 from prokurist.testing.kafka import RealKafka
 
 PER_TRIGGER = 1_000_000
@@ -136,7 +136,7 @@ def latest(kafka: RealKafka) -> list[float]:
         "startingOffsets": "earliest",
     }
     settings = Settings.of(options)
-    stream = Stream(settings, Brokers(settings.client), MonotonicClock())
+    stream = Stream(settings, DriverQueries(settings.client), MonotonicClock())
     start = stream.initial()
     spans = [timed(lambda: stream.latest(start, limited=True)) * 1000 for _ in range(ASKED)]
     stream.close()

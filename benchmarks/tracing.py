@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from prokurist import timeline
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.call import Call
-from prokurist.events.call_tellings import CALL_WAITS
+from prokurist.events.call_log_events import CALL_WAITING
 from prokurist.events.clock import NEVER
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.world import World
@@ -77,7 +77,7 @@ def of_an_entry() -> None:
         with timeline.record(consumer):
             taken = min(
                 timeit.repeat(
-                    lambda: trace.tell(CALL_WAITS, call=1, operation="o", reason="r"),
+                    lambda: trace.emit(CALL_WAITING, call=1, operation="o", reason="r"),
                     number=MANY,
                     repeat=5,
                     timer=time.process_time,

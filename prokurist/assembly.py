@@ -18,34 +18,34 @@ from prokurist.events.backoff import Backoff
 from prokurist.events.clock import Clock, epoch_milliseconds
 from prokurist.events.cluster import Cluster
 from prokurist.events.fetch_buffer import FetchBuffer
-from prokurist.events.membership import Enrolment, Presence
+from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
 from prokurist.events.trace import Trace
 from prokurist.logs.log import Log, wants_calls
-from prokurist.network_thread.bootstrap import Bootstrap
-from prokurist.network_thread.calls import Calls
-from prokurist.network_thread.client import NetworkClient
-from prokurist.network_thread.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.missing_topics import MissingTopics
+from prokurist.network_thread.cluster.topic_interest import TopicInterest
+from prokurist.network_thread.cluster.topic_manager import TopicManager
+from prokurist.network_thread.connections.bootstrap import Bootstrap
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.connections.pipeline import LARGEST_INT32
+from prokurist.network_thread.connections.requests import Lane, Limits
 from prokurist.network_thread.dispatch import dispatch, without_group
 from prokurist.network_thread.fetch.manager import FetchLimits, FetchManager
 from prokurist.network_thread.fetch.session import Terms
 from prokurist.network_thread.group import Group
-from prokurist.network_thread.interest import Interest
 from prokurist.network_thread.io.network import Network
 from prokurist.network_thread.io.resolver import HostLookups, Resolver
 from prokurist.network_thread.io.selector import LARGEST_FRAME_BYTES, SelectorNetwork
-from prokurist.network_thread.lag_manager import LagManager
-from prokurist.network_thread.leaders import Leaders
-from prokurist.network_thread.metadata_manager import MetadataManager
-from prokurist.network_thread.missing_topics import MissingTopics
-from prokurist.network_thread.offsets_manager import OffsetsManager
-from prokurist.network_thread.pipeline import LARGEST_INT32
-from prokurist.network_thread.positions_manager import PositionsManager
-from prokurist.network_thread.requests import Lane, Limits
+from prokurist.network_thread.offsets.lag_manager import LagManager
+from prokurist.network_thread.offsets.leader_queries import LeaderQueries
+from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
+from prokurist.network_thread.offsets.positions_manager import PositionsManager
+from prokurist.network_thread.offsets.validation_manager import ValidationManager
+from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.thread import NetworkThread
-from prokurist.network_thread.timer import Timer
-from prokurist.network_thread.topic_manager import TopicManager
-from prokurist.network_thread.validation_manager import ValidationManager
 from prokurist.network_thread.wire.api_versions import ApiVersions
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node, TopicPartition
@@ -70,8 +70,8 @@ class Machinery:
         metadata: What it knows of the cluster, for the same.
         group: What it has to do with its group, where it has one, for the same.
         subscription: What it reads; both threads use it.
-        enrolment: Who it is in its group; both threads use it.
-        presence: When it polls; both threads use it.
+        member_identity: Who it is in its group; both threads use it.
+        poll_activity: When it polls; both threads use it.
         background: What it has to tell the next poll.
         positions: What it looks up of positions, for those who look at an idle client.
         buffer: What it has fetched, for both threads.
@@ -87,8 +87,8 @@ class Machinery:
     metadata: MetadataManager
     group: Group | None
     subscription: Subscription
-    enrolment: Enrolment
-    presence: Presence
+    member_identity: MemberIdentity
+    poll_activity: PollActivity
     background: BackgroundEvents
     positions: PositionsManager
     buffer: FetchBuffer[Any]
@@ -174,7 +174,7 @@ def consumer_machinery(
     background = BackgroundEvents()
     metadata = MetadataManager(
         client,
-        Interest(subscription.topics, subscription.follows_pattern),
+        TopicInterest(subscription.topics, subscription.follows_pattern),
         timer,
         retry,
         bootstrap,
@@ -183,13 +183,15 @@ def consumer_machinery(
         trigger=config.metadata_recovery_rebootstrap_trigger_ms / 1000,
         create=config.allow_auto_create_topics,
     )
-    leaders = Leaders(client, metadata, timer, retry, attempt=config.request_timeout_ms / 1000)
+    leaders = LeaderQueries(
+        client, metadata, timer, retry, attempt=config.request_timeout_ms / 1000
+    )
     offsets = OffsetsManager(leaders)
     topics = TopicManager(
         client, metadata, timer, retry, create=config.allow_auto_create_topics
     )
     calls = Calls(timer)
-    enrolment, presence = Enrolment(), Presence()
+    member_identity, poll_activity = MemberIdentity(), PollActivity()
     group: Group | None = None
     if config.group_id is not None:
         group = Group(
@@ -201,8 +203,8 @@ def consumer_machinery(
             timer=timer,
             backoff=retry,
             subscription=subscription,
-            enrolment=enrolment,
-            presence=presence,
+            member_identity=member_identity,
+            poll_activity=poll_activity,
             background=background,
             changed=lambda: on_given(),  # noqa: PLW0108 - it is made further down
         )
@@ -291,8 +293,8 @@ def consumer_machinery(
         metadata,
         group,
         subscription,
-        enrolment,
-        presence,
+        member_identity,
+        poll_activity,
         background,
         positions,
         buffer,

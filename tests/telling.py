@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from prokurist.events.trace import Kind, Trace
+from prokurist.events.trace import EventKind, Trace
 from prokurist.logs.log import Log
 
 
@@ -13,7 +13,7 @@ def logged() -> Trace:
     return trace
 
 
-def check(_trace: Trace, kind: Kind, values: Mapping[str, object], /) -> None:
+def check(_trace: Trace, kind: EventKind, values: Mapping[str, object], /) -> None:
     """A reader that sees that what is told is what the table says."""
     missing = set(kind.keys) - set(values) - ({"seconds"} if kind.story else set())
     assert not missing, (kind.name, missing)
@@ -24,9 +24,9 @@ class Told:
     """A reader that keeps what was told."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[Kind, dict[str, object]]] = []
+        self.entries: list[tuple[EventKind, dict[str, object]]] = []
 
-    def __call__(self, _trace: Trace, kind: Kind, values: Mapping[str, object], /) -> None:
+    def __call__(self, _trace: Trace, kind: EventKind, values: Mapping[str, object], /) -> None:
         """See `trace.Reader`."""
         self.entries.append((kind, dict(values)))
 

@@ -38,7 +38,7 @@ FAR: Final = 1 << 62
 """More than any way costs, and than there are partitions."""
 
 
-class Kind(NamedTuple):
+class PartitionClass(NamedTuple):
     """Partitions that the same members may read.
 
     Attributes:
@@ -51,7 +51,7 @@ class Kind(NamedTuple):
 
 
 def levelled(
-    kinds: Mapping[Place, Kind], had: Mapping[Place, Numbers]
+    kinds: Mapping[Place, PartitionClass], had: Mapping[Place, Numbers]
 ) -> dict[Place, dict[Place, int]]:
     """How many of each kind each member is to have; see the module.
 
@@ -70,7 +70,9 @@ def levelled(
             continue
         above = {each: kind for each, kind in kinds.items() if each in high}
         below = {
-            each: Kind(kind.number, [reader for reader in kind.readers if reader not in high])
+            each: PartitionClass(
+                kind.number, [reader for reader in kind.readers if reader not in high]
+            )
             for each, kind in kinds.items()
             if each not in high
         }
@@ -91,7 +93,9 @@ class Flow:
         has: How many of each kind each member has by now.
     """
 
-    def __init__(self, kinds: Mapping[Place, Kind], had: Mapping[Place, Numbers]) -> None:
+    def __init__(
+        self, kinds: Mapping[Place, PartitionClass], had: Mapping[Place, Numbers]
+    ) -> None:
         self._kinds = kinds
         self._had = had
         self.has: dict[Place, dict[Place, int]] = {each: dict(had[each]) for each in had}

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from prokurist.assignors.assignor import Assignor
-from prokurist.assignors.ranges import RangeAssignor
+from prokurist.assignors.range_assignor import RangeAssignor
 from prokurist.assignors.round_robin import RoundRobinAssignor
 from prokurist.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
 

@@ -16,7 +16,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from prokurist.assignors.assignor import Member, Parts, Topics, in_order, subscribers
-from prokurist.assignors.levelling import Kind, Place, levelled
+from prokurist.assignors.levelling import PartitionClass, Place, levelled
 from prokurist.types import TopicPartition
 
 
@@ -43,7 +43,7 @@ def balanced(topics: Topics, members: Sequence[Member]) -> Parts:
             place = owner.get(tp, kind)
             (had[place] if place in may_read[kind] else free)[kind].append(tp)
     has = levelled(
-        {kind: Kind(counts[kind], some) for kind, some in readers.items()},
+        {kind: PartitionClass(counts[kind], some) for kind, some in readers.items()},
         {
             place: {kind: len(some) for kind, some in mine.items()}
             for place, mine in had.items()

@@ -5,7 +5,7 @@ Thread: any; pure functions.
 
 from typing import Final
 
-from prokurist.cli.walk import Silence
+from prokurist.cli.broker_probe import Silence
 from prokurist.errors import (
     AuthorizationException,
     CoordinatorNotAvailableException,

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from prokurist.cli.asked import Asked
-from prokurist.cli.ends import Misused
+from prokurist.cli.command_options import CommandOptions
+from prokurist.cli.errors import Misused
 from prokurist.cli.output import counted
 
 Work: TypeAlias = Callable[[], int | None]
@@ -141,9 +141,9 @@ def consume(
 ) -> Work:
     """Write records as they come."""
     from prokurist.cli import consume as command
-    from prokurist.cli.beginnings import Beginning
     from prokurist.cli.formats import Format, compiled, delimited
     from prokurist.cli.formats import as_json as in_json
+    from prokurist.cli.start_offset import StartOffset
 
     if sum((form is not None, as_json, key_delimiter is not None)) > 1:
         raise Misused("-f, -K and -J each say how a record is written: give one of them")
@@ -155,10 +155,10 @@ def consume(
     else:
         written = delimited(key_delimiter, delimiter)
     start = offset or ("end" if group else "beginning")
-    wanted = command.Wanted(
-        topic, partition or (), Beginning.of(start), group, count, exit_at_end, written
+    wanted = command.ReadRequest(
+        topic, partition or (), StartOffset.of(start), group, count, exit_at_end, written
     )
-    asked = Asked(brokers, properties or (), file, timeout, quiet)
+    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.run, asked, wanted)
 
 
@@ -174,7 +174,7 @@ def topics(
     """List topics, or their partitions."""
     from prokurist.cli import topics as command
 
-    asked = Asked(brokers, properties or (), file, timeout, quiet)
+    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.run, asked, topic or (), as_json=as_json)
 
 
@@ -197,7 +197,7 @@ def offsets(
     """Show a group's offsets and lag."""
     from prokurist.cli import offsets as command
 
-    asked = Asked(brokers, properties or (), file, timeout, quiet)
+    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(
         command.run, asked, group, topic or (), every=every if watch else None, as_json=as_json
     )
@@ -252,7 +252,7 @@ def reset_offsets(
         by_duration=by_duration,
         shift_by=shift_by,
     )
-    asked = Asked(brokers, properties or (), file, timeout, quiet)
+    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(
         command.run,
         asked,
@@ -281,7 +281,7 @@ def doctor(
     """Find out what is wrong on the way."""
     from prokurist.cli import doctor as command
 
-    asked = Asked(brokers, properties or (), file, timeout, quiet)
+    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return examining(asked, lambda: command.run(asked, group, topic or ()), as_json=as_json)
 
 
@@ -301,13 +301,15 @@ def spark_doctor(
     """Find out what is wrong around Spark."""
     from prokurist.cli import spark_doctor as command
 
-    asked = Asked(brokers, properties or (), file, timeout, quiet)
+    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return examining(asked, lambda: command.run(asked, master, topic or []), as_json=as_json)
 
 
-def examining(asked: Asked, steps: Callable[[], Iterator[Any]], *, as_json: bool) -> Work:
+def examining(
+    asked: CommandOptions, steps: Callable[[], Iterator[Any]], *, as_json: bool
+) -> Work:
     """The work of a doctor: his steps, told as they are taken; 1 where something is wrong."""
-    from prokurist.cli.doctor import Verdict
+    from prokurist.cli.doctor import StepResult
     from prokurist.cli.reports import reporter
 
     report = reporter(as_json=as_json)
@@ -316,7 +318,7 @@ def examining(asked: Asked, steps: Callable[[], Iterator[Any]], *, as_json: bool
         failed = 0
         for step in steps():
             report(step)
-            failed += step.verdict is Verdict.FAILED
+            failed += step.verdict is StepResult.FAILED
         asked.say(f"{counted(failed, 'fault')} found" if failed else "no fault found")
         return 1 if failed else 0
 
@@ -350,7 +352,7 @@ def broker(
     from prokurist.cli import brokers as command
 
     named = dict(map(command.named_topic, topic or ()))
-    asked = Asked(timeout=timeout, quiet=quiet)
+    asked = CommandOptions(timeout=timeout, quiet=quiet)
     return partial(command.run, asked, nodes=nodes, port=port, topics=named, records=records)
 
 

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from prokurist.cli.asked import Asked
-from prokurist.cli.ends import Misused
+from prokurist.cli.command_options import CommandOptions
+from prokurist.cli.errors import Misused
 from prokurist.cli.output import write
 from prokurist.events.clock import epoch_milliseconds
 from prokurist.testing.broker import EmbeddedBroker
@@ -19,7 +19,7 @@ A_DAY: Final = 86_400.0
 
 
 def run(
-    asked: Asked, *, nodes: int, port: int, topics: Mapping[str, int], records: int
+    asked: CommandOptions, *, nodes: int, port: int, topics: Mapping[str, int], records: int
 ) -> None:
     """Serve until the time is over or Ctrl-C.
 

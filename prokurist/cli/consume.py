@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from prokurist.cli.asked import Asked
-from prokurist.cli.beginnings import Beginning
-from prokurist.cli.ends import Failed, Misused
+from prokurist.cli.command_options import CommandOptions
+from prokurist.cli.errors import Failed, Misused
 from prokurist.cli.formats import Format
 from prokurist.cli.output import counted
+from prokurist.cli.start_offset import StartOffset
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.clock import Deadline
@@ -33,7 +33,7 @@ LEAVING: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReadRequest:
     """What is to be read, and how it is written.
 
     Attributes:
@@ -48,7 +48,7 @@ class Wanted:
 
     topics: Sequence[str]
     partitions: Sequence[int]
-    beginning: Beginning
+    beginning: StartOffset
     group: str | None
     count: int | None
     to_the_end: bool
@@ -61,7 +61,7 @@ class Wanted:
             raise Misused("-o with -G is beginning or end: where nothing is committed")
 
 
-def run(asked: Asked, wanted: Wanted) -> None:
+def run(asked: CommandOptions, wanted: ReadRequest) -> None:
     """Read until the count, the end, the time or Ctrl-C.
 
     Raises:
@@ -90,7 +90,9 @@ class Reading:
         count: How many records have been written out.
     """
 
-    def __init__(self, asked: Asked, wanted: Wanted, consumer: KafkaConsumer) -> None:
+    def __init__(
+        self, asked: CommandOptions, wanted: ReadRequest, consumer: KafkaConsumer
+    ) -> None:
         self.count: int = 0
         self._asked = asked
         self._wanted = wanted
@@ -191,7 +193,7 @@ class Reading:
     def _left(self) -> float:
         return self._until.remaining(self._asked.clock.now())
 
-    def _briefly(self) -> Asked:
+    def _briefly(self) -> CommandOptions:
         return replace(self._asked, timeout=min(self._asked.left(), LOOKUPS))
 
 

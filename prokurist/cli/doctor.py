@@ -15,14 +15,14 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from prokurist.cli import advice
-from prokurist.cli.asked import Asked
+from prokurist.cli.broker_probe import BrokerProbe
+from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.output import counted
-from prokurist.cli.walk import Walk
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException, NetworkException
 from prokurist.events.clock import Deadline
-from prokurist.network_thread.features import Features
+from prokurist.network_thread.connections.features import Features
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
 from prokurist.types import Node, OffsetAndMetadata, PartitionInfo, TopicPartition, named
@@ -30,7 +30,7 @@ from prokurist.types import Node, OffsetAndMetadata, PartitionInfo, TopicPartiti
 Found = TypeVar("Found")
 
 
-class Verdict(Enum):
+class StepResult(Enum):
     """What became of a step."""
 
     OK = "ok"
@@ -53,7 +53,7 @@ class Step:
     """
 
     name: str
-    verdict: Verdict
+    verdict: StepResult
     finding: str
     seconds: float | None = None
     advice: str | None = None
@@ -67,7 +67,7 @@ class Taken(Generic[Found]):
     found: Found | None = None
 
 
-def run(asked: Asked, group: str | None, topics: Sequence[str]) -> Iterator[Step]:
+def run(asked: CommandOptions, group: str | None, topics: Sequence[str]) -> Iterator[Step]:
     """Take the steps; each is yielded when it is over.
 
     Args:
@@ -79,22 +79,26 @@ def run(asked: Asked, group: str | None, topics: Sequence[str]) -> Iterator[Step
         ConfigException: The configuration cannot be used.
     """
     config = ConsumerConfig(asked.keys(group_id=group))
-    walk = Walk(asked.clock)
+    probe = BrokerProbe(asked.clock)
     try:
-        yield from Doctor(asked, config, walk, topics).steps()
+        yield from Doctor(asked, config, probe, topics).steps()
     finally:
-        walk.close()
+        probe.close()
 
 
 class Doctor:
     """One run of the command."""
 
     def __init__(
-        self, asked: Asked, config: ConsumerConfig, walk: Walk, topics: Sequence[str]
+        self,
+        asked: CommandOptions,
+        config: ConsumerConfig,
+        probe: BrokerProbe,
+        topics: Sequence[str],
     ) -> None:
         self._asked = asked
         self._config = config
-        self._walk = walk
+        self._walk = probe
         self._topics = topics
 
     def steps(self) -> Iterator[Step]:
@@ -108,7 +112,7 @@ class Doctor:
         if not greeted:
             reason = "none of the bootstrap addresses can be used"
             for name in ("Metadata", "Coordinator", "Committed"):
-                yield Step(name, Verdict.SKIPPED, reason)
+                yield Step(name, StepResult.SKIPPED, reason)
             return
         with self._asked.consumer(group_id=self._config.group_id) as consumer:
             yield from self._cluster(consumer, greeted)
@@ -136,17 +140,17 @@ class Doctor:
             found = act(Deadline(began + self._asked.left() / share))
         except KafkaException as error:
             took = clock.now() - began
-            return Taken(Step(name, Verdict.FAILED, str(error), took, advise(error)))
-        return Taken(Step(name, Verdict.OK, tell(found), clock.now() - began), found)
+            return Taken(Step(name, StepResult.FAILED, str(error), took, advise(error)))
+        return Taken(Step(name, StepResult.OK, tell(found), clock.now() - began), found)
 
     # --- the way to a bootstrap address --------------------------------------------------
 
     def _way(self, host: str, port: int, share: int) -> Generator[Step, None, bool]:
-        walk = self._walk
+        probe = self._walk
         named_so = self._take(
             "DNS",
             share,
-            lambda until: walk.addresses(host, port, until),
+            lambda until: probe.addresses(host, port, until),
             lambda found: resolved(host, found),
             advice.on_name,
         )
@@ -156,30 +160,32 @@ class Doctor:
         for nth, address in enumerate(addresses, 1):
             *before, last = self._greeting(address, share)
             yield from before
-            good = last.verdict is Verdict.OK
+            good = last.verdict is StepResult.OK
             # The client goes on to the next address, and only loses time.
             bearable = greeted or nth < len(addresses)
-            yield last if good or not bearable else replace(last, verdict=Verdict.WARNING)
+            yield last if good or not bearable else replace(last, verdict=StepResult.WARNING)
             greeted = greeted or good
         return greeted
 
     def _greeting(self, address: SocketAddress, share: int) -> Iterator[Step]:
-        walk = self._walk
+        probe = self._walk
         connected = self._take(
             "TCP",
             share,
-            lambda until: walk.connect(address, until),
+            lambda until: probe.connect(address, until),
             lambda _: f"{address} accepts",
             advice.on_connect,
         )
         yield connected.step
         number = connected.found
         if number is not None:
-            yield Step("TLS", Verdict.SKIPPED, "not asked for: security.protocol is PLAINTEXT")
+            yield Step(
+                "TLS", StepResult.SKIPPED, "not asked for: security.protocol is PLAINTEXT"
+            )
             yield self._take(
                 "ApiVersions",
                 share,
-                lambda until: walk.greet(number, until),
+                lambda until: probe.greet(number, until),
                 lambda answer: f"{address} is a Kafka broker: {spoken(answer)}",
                 advice.on_greeting,
             ).step
@@ -200,7 +206,7 @@ class Doctor:
         listed = metadata.found
         if listed is None:
             for name in ("Coordinator", "Committed"):
-                yield Step(name, Verdict.SKIPPED, "without metadata nobody can be asked")
+                yield Step(name, StepResult.SKIPPED, "without metadata nobody can be asked")
             return
         yield from self._topics_there(listed)
         others = [node for node in brokers(listed) if (node.host, node.port) not in greeted]
@@ -213,7 +219,7 @@ class Doctor:
             if topic not in listed:
                 yield Step(
                     "Topic",
-                    Verdict.FAILED,
+                    StepResult.FAILED,
                     f"there is no topic {topic!r} that this user may see",
                     advice="`prokurist topics` lists all; to see one takes DESCRIBE.",
                 )
@@ -226,7 +232,7 @@ class Doctor:
         if leaderless:
             yield Step(
                 "Leaders",
-                Verdict.WARNING,
+                StepResult.WARNING,
                 f"nobody leads {named(leaderless)}",
                 advice="Nobody can read them: the brokers that hold them are down.",
             )
@@ -263,7 +269,7 @@ class Doctor:
         if self._config.group_id is None or not partitions:
             reason = "there are no topics" if self._config.group_id else "no group named: -G"
             for name in ("Coordinator", "Committed"):
-                yield Step(name, Verdict.SKIPPED, reason)
+                yield Step(name, StepResult.SKIPPED, reason)
             return
 
         def committed(until: Deadline) -> dict[TopicPartition, OffsetAndMetadata | None]:
@@ -283,18 +289,18 @@ class Doctor:
         known = consumer.health().coordinator
         if first.found is None and known is not None:
             yield Step(
-                "Coordinator", Verdict.OK, f"{known} coordinates {self._config.group_id}"
+                "Coordinator", StepResult.OK, f"{known} coordinates {self._config.group_id}"
             )
             yield replace(first.step, name="Committed")
             return
         yield first.step
         if first.found is None:
             reason = "without a coordinator nobody can be asked"
-            yield Step("Committed", Verdict.SKIPPED, reason)
+            yield Step("Committed", StepResult.SKIPPED, reason)
             return
         step = self._take("Committed", 1, committed, told, advice.on_committed).step
         if not any(first.found.values()):
-            step = replace(step, verdict=Verdict.WARNING, advice=advice.NOTHING_COMMITTED)
+            step = replace(step, verdict=StepResult.WARNING, advice=advice.NOTHING_COMMITTED)
         yield step
 
     def _until(self, deadline: Deadline) -> float:

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from prokurist.cli.ends import Failed, Misused
+from prokurist.cli.errors import Failed, Misused
 from prokurist.errors import (
     ConfigException,
     ConfigWarning,

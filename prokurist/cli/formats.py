@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from prokurist.cli.ends import Misused
+from prokurist.cli.errors import Misused
 from prokurist.records.consumer_records import ConsumerRecord
 from prokurist.types import TimestampType
 

@@ -3,8 +3,8 @@
 Thread: any; pure functions.
 """
 
-from prokurist.cli.ends import Misused
-from prokurist.config import moments
+from prokurist.cli.errors import Misused
+from prokurist.config import time_values
 
 
 def milliseconds(text: str) -> int:
@@ -14,7 +14,7 @@ def milliseconds(text: str) -> int:
         Misused: It is none.
     """
     try:
-        return moments.milliseconds(text)
+        return time_values.milliseconds(text)
     except ValueError as error:
         raise Misused(str(error)) from None
 
@@ -26,6 +26,6 @@ def span(text: str) -> int:
         Misused: It is none.
     """
     try:
-        return moments.span(text)
+        return time_values.span(text)
     except ValueError as error:
         raise Misused(str(error)) from None

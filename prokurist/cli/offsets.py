@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prokurist.cli.asked import Asked
-from prokurist.cli.ends import Failed
+from prokurist.cli.command_options import CommandOptions
+from prokurist.cli.errors import Failed
 from prokurist.cli.output import Column, Row, counted, show
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
@@ -25,7 +25,12 @@ COLUMNS = (
 
 
 def run(
-    asked: Asked, group: str, topics: Sequence[str], *, every: float | None, as_json: bool
+    asked: CommandOptions,
+    group: str,
+    topics: Sequence[str],
+    *,
+    every: float | None,
+    as_json: bool,
 ) -> None:
     """Show the offsets of a group, once or again and again.
 
@@ -59,7 +64,7 @@ def run(
 
 
 def offsets(
-    consumer: KafkaConsumer, asked: Asked, group: str, topics: Sequence[str]
+    consumer: KafkaConsumer, asked: CommandOptions, group: str, topics: Sequence[str]
 ) -> list[Row]:
     """One row for each partition."""
     if topics:

@@ -11,17 +11,17 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from prokurist.cli.doctor import Step, Verdict
+from prokurist.cli.doctor import Step, StepResult
 from prokurist.cli.output import write
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 MARKS: Final = {
-    Verdict.OK: ("✓", "green"),
-    Verdict.WARNING: ("!", "yellow"),
-    Verdict.FAILED: ("✗", "bold red"),
-    Verdict.SKIPPED: ("–", "dim"),
+    StepResult.OK: ("✓", "green"),
+    StepResult.WARNING: ("!", "yellow"),
+    StepResult.FAILED: ("✗", "bold red"),
+    StepResult.SKIPPED: ("–", "dim"),
 }
 
 
@@ -69,7 +69,7 @@ def row(step: Step) -> "Table":
     grid.add_column(width=11)
     grid.add_column(width=8, justify="right")
     grid.add_column(overflow="fold")
-    quiet = "dim" if step.verdict is Verdict.SKIPPED else ""
+    quiet = "dim" if step.verdict is StepResult.SKIPPED else ""
     grid.add_row(
         Text(mark, style),
         Text(step.name, quiet or "bold"),

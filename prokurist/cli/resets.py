@@ -8,12 +8,12 @@ beyond an end becomes that end, and is said.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from prokurist.cli.asked import Asked
-from prokurist.cli.beginnings import Beginning
+from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.consume import chosen
-from prokurist.cli.ends import Failed, Misused
+from prokurist.cli.errors import Failed, Misused
 from prokurist.cli.moments import milliseconds, span
 from prokurist.cli.output import Column, Row, show
+from prokurist.cli.start_offset import StartOffset
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import CommitFailedException
@@ -38,7 +38,7 @@ class Target:
         shift: So many records on, or back, from what is committed.
     """
 
-    beginning: Beginning | None = None
+    beginning: StartOffset | None = None
     shift: int | None = None
 
     @classmethod
@@ -59,18 +59,18 @@ class Target:
         """
         targets: list[Target] = []
         if to_earliest:
-            targets.append(cls(Beginning(edge="earliest")))
+            targets.append(cls(StartOffset(edge="earliest")))
         if to_latest:
-            targets.append(cls(Beginning(edge="latest")))
+            targets.append(cls(StartOffset(edge="latest")))
         if to_offset is not None:
             if to_offset < 0:
                 raise Misused(f"--to-offset {to_offset}: an offset is not negative")
-            targets.append(cls(Beginning(offset=to_offset)))
+            targets.append(cls(StartOffset(offset=to_offset)))
         if to_datetime is not None:
-            targets.append(cls(Beginning(moment=milliseconds(to_datetime))))
+            targets.append(cls(StartOffset(moment=milliseconds(to_datetime))))
         if by_duration is not None:
             targets.append(
-                cls(Beginning(moment=max(0, epoch_milliseconds() - span(by_duration))))
+                cls(StartOffset(moment=max(0, epoch_milliseconds() - span(by_duration))))
             )
         if shift_by is not None:
             targets.append(cls(shift=shift_by))
@@ -83,7 +83,7 @@ class Target:
 
 
 def run(
-    asked: Asked,
+    asked: CommandOptions,
     group: str,
     topics: Sequence[str],
     partitions: Sequence[int],
@@ -126,7 +126,7 @@ def run(
 
 def aimed(
     consumer: KafkaConsumer,
-    asked: Asked,
+    asked: CommandOptions,
     partitions: Sequence[TopicPartition],
     committed: Mapping[TopicPartition, OffsetAndMetadata | None],
     target: Target,
@@ -142,7 +142,7 @@ def aimed(
 
 
 def within_the_log(
-    consumer: KafkaConsumer, asked: Asked, offsets: Mapping[TopicPartition, int]
+    consumer: KafkaConsumer, asked: CommandOptions, offsets: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
     """The same, none of them before the beginning or behind the end."""
     begins = consumer.beginning_offsets(offsets, asked.left())
@@ -154,7 +154,10 @@ def within_the_log(
 
 
 def commit(
-    consumer: KafkaConsumer, asked: Asked, group: str, offsets: Mapping[TopicPartition, int]
+    consumer: KafkaConsumer,
+    asked: CommandOptions,
+    group: str,
+    offsets: Mapping[TopicPartition, int],
 ) -> None:
     """Commit from outside of the group.
 

@@ -20,8 +20,8 @@ from queue import Empty, SimpleQueue
 from typing import IO, Final
 
 from prokurist.cli import doctor
-from prokurist.cli.asked import Asked
-from prokurist.cli.doctor import Step, Verdict
+from prokurist.cli.command_options import CommandOptions
+from prokurist.cli.doctor import Step, StepResult
 
 SHARE: Final = 0.8
 """Of the time that is left, for Spark."""
@@ -32,7 +32,7 @@ CLOSE: Final = 10.0
 MORE_TIME: Final = "--timeout gives more time; a first start may take a minute."
 
 
-def run(asked: Asked, master: str, topics: list[str]) -> Iterator[Step]:
+def run(asked: CommandOptions, master: str, topics: list[str]) -> Iterator[Step]:
     """Take the steps; each is yielded when it is over.
 
     Args:
@@ -43,12 +43,12 @@ def run(asked: Asked, master: str, topics: list[str]) -> Iterator[Step]:
     given = asked.brokers
     yield from spark_steps(asked, master, given)
     if given is None:
-        yield Step("Brokers", Verdict.SKIPPED, "none are named: -b")
+        yield Step("Brokers", StepResult.SKIPPED, "none are named: -b")
         return
     yield from doctor.run(asked, None, topics)
 
 
-def spark_steps(asked: Asked, master: str, bootstrap: str | None) -> Iterator[Step]:
+def spark_steps(asked: CommandOptions, master: str, bootstrap: str | None) -> Iterator[Step]:
     """What the other process finds, until it ends or the time is over."""
     command = [sys.executable, "-m", "prokurist.spark.doctor", master]
     with subprocess.Popen(
@@ -65,10 +65,10 @@ def spark_steps(asked: Asked, master: str, bootstrap: str | None) -> Iterator[St
         try:
             for line, took in timed(lines, asked):
                 if line is None:
-                    yield Step("Session", Verdict.FAILED, "Spark is silent", took, MORE_TIME)
+                    yield Step("Session", StepResult.FAILED, "Spark is silent", took, MORE_TIME)
                     return
                 found = json.loads(line)
-                verdict = Verdict(found["verdict"])
+                verdict = StepResult(found["verdict"])
                 yield Step(found["name"], verdict, found["text"], took, found["advice"])
             patience = min(asked.left(), CLOSE)
         finally:
@@ -77,11 +77,17 @@ def spark_steps(asked: Asked, master: str, bootstrap: str | None) -> Iterator[St
         if process.returncode > 0:
             text = f"the process that looks at Spark has ended with {process.returncode}"
             yield Step(
-                "Session", Verdict.FAILED, text, None, f"Run it to see why: {' '.join(command)}"
+                "Session",
+                StepResult.FAILED,
+                text,
+                None,
+                f"Run it to see why: {' '.join(command)}",
             )
 
 
-def timed(lines: "SimpleQueue[str | None]", asked: Asked) -> Iterator[tuple[str | None, float]]:
+def timed(
+    lines: "SimpleQueue[str | None]", asked: CommandOptions
+) -> Iterator[tuple[str | None, float]]:
     """Each line, and how long it took; None, at last, for one that has not come in time."""
     began = asked.clock.now()
     while True:

@@ -5,8 +5,8 @@ Thread: the main one.
 
 from collections.abc import Iterable, Sequence
 
-from prokurist.cli.asked import Asked
-from prokurist.cli.ends import Failed
+from prokurist.cli.command_options import CommandOptions
+from prokurist.cli.errors import Failed
 from prokurist.cli.output import Column, Row, show
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.types import Node, PartitionInfo, TopicPartition
@@ -29,7 +29,7 @@ PARTITIONS = (
 )
 
 
-def run(asked: Asked, topics: Sequence[str], *, as_json: bool) -> None:
+def run(asked: CommandOptions, topics: Sequence[str], *, as_json: bool) -> None:
     """List all topics, or the partitions of those named.
 
     Raises:
@@ -49,7 +49,9 @@ def run(asked: Asked, topics: Sequence[str], *, as_json: bool) -> None:
     show(PARTITIONS, [detail(info, begins, ends) for info in infos], as_json=as_json)
 
 
-def partitions_of(consumer: KafkaConsumer, asked: Asked, topic: str) -> list[PartitionInfo]:
+def partitions_of(
+    consumer: KafkaConsumer, asked: CommandOptions, topic: str
+) -> list[PartitionInfo]:
     """The partitions of a topic that exists.
 
     Raises:

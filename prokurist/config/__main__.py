@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from prokurist.config.document import document, typed
+from prokurist.config.config_page import document, typed
 
 _PAGES = {"docs": document, "typed": typed}
 

@@ -7,7 +7,7 @@ by itself (name, Python type, default) is not said here again.
 from dataclasses import dataclass
 from enum import Enum
 
-from prokurist.config.kinds import Kind
+from prokurist.config.kinds import ValueKind
 
 
 class Importance(Enum):
@@ -82,7 +82,7 @@ class Key:
         ours: Whether the key is this client's own, unknown to Java.
     """
 
-    kind: Kind
+    kind: ValueKind
     doc: str
     importance: Importance = MEDIUM
     status: Status = SUPPORTED

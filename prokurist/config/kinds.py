@@ -23,7 +23,7 @@ class Rejected(ValueError):
     """A value that the key does not take; the text is the rule and never the value."""
 
 
-class Kind(Protocol):
+class ValueKind(Protocol):
     """What the table needs to know of a kind of value."""
 
     @property
@@ -82,7 +82,7 @@ class Boolean:
     accepts: str = "bool | str"
 
     def read(self, value: object) -> bool:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         if isinstance(value, bool):
             return value
         word = value.strip().lower() if isinstance(value, str) else ""
@@ -106,7 +106,7 @@ class Integer:
 
     @property
     def valid(self) -> str:
-        """See `Kind.valid`."""
+        """See `ValueKind.valid`."""
         if self.high in {INT_MAX, LONG_MAX}:
             return f"≥ {self.low}"
         besides = "" if self.besides is None else f" or {self.besides}"
@@ -114,11 +114,11 @@ class Integer:
 
     @property
     def accepts(self) -> str:
-        """See `Kind.accepts`."""
+        """See `ValueKind.accepts`."""
         return "int | str | timedelta" if self.unit == "ms" else "int | str"
 
     def read(self, value: object) -> int:
-        """See `Kind.read`; a fraction of a millisecond counts as a whole one."""
+        """See `ValueKind.read`; a fraction of a millisecond counts as a whole one."""
         number: int | None = None
         if (
             (isinstance(value, int) and not isinstance(value, bool))
@@ -177,11 +177,11 @@ class Real:
 
     @property
     def valid(self) -> str:
-        """See `Kind.valid`."""
+        """See `ValueKind.valid`."""
         return f"{self.low} to {self.high}"
 
     def read(self, value: object) -> float:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         number = math.nan
         if isinstance(value, (int, float, str)) and not isinstance(value, bool):
             try:
@@ -204,11 +204,11 @@ class Text:
 
     @property
     def valid(self) -> str:
-        """See `Kind.valid`."""
+        """See `ValueKind.valid`."""
         return "" if self.blank else "not blank"
 
     def read(self, value: object) -> str:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         if not isinstance(value, str):
             raise Rejected("must be a string")
         if not self.blank and not value.strip():
@@ -231,11 +231,11 @@ class Choice:
 
     @property
     def valid(self) -> str:
-        """See `Kind.valid`."""
+        """See `ValueKind.valid`."""
         return ", ".join(self.words)
 
     def read(self, value: object) -> str:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         spelled = value.strip().lower() if isinstance(value, str) else ""
         for word, meaning in (*((word, word) for word in self.words), *self.also):
             if spelled == word.lower():
@@ -252,7 +252,7 @@ class Acknowledgements:
     accepts: str = "str | int"
 
     def read(self, value: object) -> str:
-        """See `Kind.read`; -1 is another spelling of "all"."""
+        """See `ValueKind.read`; -1 is another spelling of "all"."""
         if isinstance(value, (str, int)) and not isinstance(value, bool):
             word = str(value).strip().lower()
             if word in {"all", "-1"}:
@@ -273,7 +273,7 @@ class Names:
     accepts: str = "str | Sequence[str]"
 
     def read(self, value: object) -> tuple[str, ...]:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         items = split(value)
         names = tuple(item.strip() for item in items if isinstance(item, str))
         if len(names) != len(items) or not all(names):

@@ -8,13 +8,13 @@ both. Each is accepted with a DeprecationWarning.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from prokurist.config.kinds import LONG_MAX, Boolean, Kind, millis
+from prokurist.config.kinds import LONG_MAX, Boolean, ValueKind, millis
 
 TIMEOUT = "timeout.ms"
 METADATA_FETCH_TIMEOUT = "metadata.fetch.timeout.ms"
 BLOCK_ON_BUFFER_FULL = "block.on.buffer.full"
 
-DEPRECATED: Mapping[str, Kind] = MappingProxyType(
+DEPRECATED: Mapping[str, ValueKind] = MappingProxyType(
     {
         TIMEOUT: millis(high=2**31 - 1),
         METADATA_FETCH_TIMEOUT: millis(),

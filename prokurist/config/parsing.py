@@ -22,10 +22,10 @@ from typing import Any
 from prokurist.config.address import shown_without_credentials
 from prokurist.config.foreign import KAFKA_PYTHON, LIBRDKAFKA, Foreign
 from prokurist.config.key import Effect
-from prokurist.config.kinds import Kind, Rejected, kind_of
+from prokurist.config.kinds import Rejected, ValueKind, kind_of
 from prokurist.config.kip19 import migrate
 from prokurist.config.secret import SecretText
-from prokurist.config.table import Client, Row, plain, spellings, table
+from prokurist.config.table import Client, ConfigRow, plain, spellings, table
 from prokurist.errors import ConfigException, ConfigWarning
 
 
@@ -98,7 +98,7 @@ class _Reading:
         else:
             raise _unknown(self._client, self._other, spelling)
 
-    def _take_row(self, row: Row, spelling: str, value: object) -> None:
+    def _take_row(self, row: ConfigRow, spelling: str, value: object) -> None:
         status = row.key.status
         if status.effect is Effect.REFUSED:
             raise ConfigException(f"{spelling}: cannot be used here: {status.reason}")
@@ -153,7 +153,7 @@ class _Reading:
         return effective, given
 
 
-def _converted(kind: Kind, spelling: str, value: object) -> object:
+def _converted(kind: ValueKind, spelling: str, value: object) -> object:
     try:
         return kind.read(value)
     except Rejected as rule:

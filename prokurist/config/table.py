@@ -16,11 +16,11 @@ from typing import Any
 
 from prokurist.config.foreign import Foreign
 from prokurist.config.key import Key
-from prokurist.config.kinds import Kind
+from prokurist.config.kinds import ValueKind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class ConfigRow:
     """One row of a client's table.
 
     Attributes:
@@ -63,11 +63,11 @@ class Client:
     keys: type[Any]
     check: Callable[[dict[str, Any], Collection[str]], None]
     foreign: Mapping[str, Foreign]
-    deprecated: Mapping[str, Kind]
+    deprecated: Mapping[str, ValueKind]
 
 
 @cache
-def table(client: Client, /) -> Mapping[str, Row]:
+def table(client: Client, /) -> Mapping[str, ConfigRow]:
     """Read a client's table from its class.
 
     Args:
@@ -76,19 +76,19 @@ def table(client: Client, /) -> Mapping[str, Row]:
     Returns:
         The rows by dotted name, in the order of the fields.
     """
-    rows: dict[str, Row] = {}
+    rows: dict[str, ConfigRow] = {}
     for field in fields(client.keys):
         # Annotations are objects in our own classes; to resolve them as if they were text
         # would take a third of a client's making.
         for note in getattr(field.type, "__metadata__", ()):
             if isinstance(note, Key):
                 name = plain(field.name)
-                rows[name] = Row(name, field.name, note, field.default)
+                rows[name] = ConfigRow(name, field.name, note, field.default)
     return MappingProxyType(rows)
 
 
 @cache
-def spellings(client: Client, /) -> Mapping[str, Row]:
+def spellings(client: Client, /) -> Mapping[str, ConfigRow]:
     """Every spelling of every key of a table, aliases included.
 
     Args:
@@ -97,7 +97,7 @@ def spellings(client: Client, /) -> Mapping[str, Row]:
     Returns:
         The rows by spelling, with dots for underscores.
     """
-    found: dict[str, Row] = {}
+    found: dict[str, ConfigRow] = {}
     for row in table(client).values():
         for spelling in (row.name, *row.key.aliases):
             found[plain(spelling)] = row

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 from prokurist.errors import IllegalStateException, KafkaException
 from prokurist.events.clock import Deadline, MonotonicClock
-from prokurist.events.tellings import CLOSE_AT_EXIT_FAILED
+from prokurist.events.log_events import CLOSE_AT_EXIT_FAILED
 from prokurist.events.trace import Trace
 
 AT_MOST: Final = 5.0
@@ -59,4 +59,4 @@ def close_all() -> None:
         except IllegalStateException:
             continue  # Another process's, or another thread is inside.
         except KafkaException as error:
-            trace.tell(CLOSE_AT_EXIT_FAILED, error=error)
+            trace.emit(CLOSE_AT_EXIT_FAILED, error=error)

@@ -17,15 +17,15 @@ that runs callbacks.
 import math
 from collections.abc import Collection
 
-from prokurist.consumer.calling import LAST_TURN, Caller
+from prokurist.consumer.call_runner import LAST_TURN, CallRunner
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import KafkaException, TimeoutException
 from prokurist.events.application_events import AutoCommit
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
-from prokurist.events.membership import Enrolment, Identity, Role
+from prokurist.events.log_events import AUTO_COMMIT_FAILED, FINAL_COMMIT_FAILED
+from prokurist.events.member_identity import Identity, MemberIdentity, Role
 from prokurist.events.subscription import Subscription
-from prokurist.events.tellings import AUTO_COMMIT_FAILED, LAST_COMMIT_FAILED
 from prokurist.types import TopicPartition
 
 
@@ -36,22 +36,22 @@ class AutoCommitter:
         caller: The way to the network thread.
         subscription: Knows the positions.
         interceptors: Are told of what was committed.
-        enrolment: In whose name it is committed.
+        member_identity: In whose name it is committed.
         interval: Seconds between two commits; None for none at all.
     """
 
     def __init__(
         self,
-        caller: Caller,
+        caller: CallRunner,
         subscription: Subscription,
         interceptors: Interceptors,
-        enrolment: Enrolment,
+        member_identity: MemberIdentity,
         interval: float | None,
     ) -> None:
         self._caller = caller
         self._subscription = subscription
         self._interceptors = interceptors
-        self._enrolment = enrolment
+        self._member_identity = member_identity
         self._interval = math.inf if interval is None else interval
         self._under_way: list[Call] = []
         self._restart()
@@ -74,7 +74,7 @@ class AutoCommitter:
         self.tell()
         # In a round of a classic group a commit is refused; what stays ours is committed
         # when the interval is over again.
-        identity = self._enrolment.identity
+        identity = self._member_identity.identity
         if not self._under_way and identity.role is not Role.REBALANCING:
             self._commit(identity)
 
@@ -87,7 +87,7 @@ class AutoCommitter:
         """Commit the positions of what is about to be given up, and wait for nothing."""
         if self.is_on:
             self._restart()
-            self._commit(self._enrolment.identity.at_departure)
+            self._commit(self._member_identity.identity.at_departure)
 
     def before_rebalance(self) -> None:
         """Commit the present positions before others are added, and wait for nothing.
@@ -95,7 +95,7 @@ class AutoCommitter:
         Where the process dies soon afterwards, no more is read twice than since then.
         """
         self._restart()
-        self._commit(self._enrolment.identity)
+        self._commit(self._member_identity.identity)
 
     def last_of(self, partitions: Collection[TopicPartition]) -> AutoCommit | None:
         """What to commit of partitions that the group gets back; it is not posted.
@@ -108,7 +108,7 @@ class AutoCommitter:
             return None
         call = self._caller.call("auto-commit", math.inf, partitions=tuple(offsets))
         self._under_way.append(call)
-        return AutoCommit(call, offsets, self._enrolment.identity, topics)
+        return AutoCommit(call, offsets, self._member_identity.identity, topics)
 
     def tell(self) -> None:
         """Look how commits have ended."""
@@ -118,7 +118,7 @@ class AutoCommitter:
             try:
                 committed = call.result()
             except KafkaException as error:
-                self._caller.trace.tell(AUTO_COMMIT_FAILED, error=error)
+                self._caller.trace.emit(AUTO_COMMIT_FAILED, error=error)
             else:
                 if committed:
                     self._interceptors.on_commit(committed)
@@ -143,7 +143,7 @@ class AutoCommitter:
 
     def _commit_last(self, deadline: Deadline) -> Call | None:
         offsets, topics = self._subscription.returned(unasked=True)
-        identity = self._enrolment.identity.at_departure
+        identity = self._member_identity.identity.at_departure
         if not offsets:
             return None
         if identity.role is Role.OUTSIDE:
@@ -159,7 +159,7 @@ class AutoCommitter:
         return call
 
     def _unsaved(self, outcome: str, error: object) -> None:
-        self._caller.trace.tell(LAST_COMMIT_FAILED, outcome=outcome, error=error)
+        self._caller.trace.emit(FINAL_COMMIT_FAILED, outcome=outcome, error=error)
 
     def _tell_of_last(self, call: Call, deadline: Deadline) -> None:
         now = self._caller.now()

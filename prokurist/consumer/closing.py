@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.calling import LAST_TURN, Caller
-from prokurist.consumer.commits import Commits
-from prokurist.consumer.counters import CLOSED
+from prokurist.consumer.call_runner import LAST_TURN, CallRunner
+from prokurist.consumer.commit_queue import CommitQueue
+from prokurist.consumer.consumer_counters import CLOSED
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import Close, CloseBegins
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
-from prokurist.events.tellings import (
+from prokurist.events.log_events import (
     CLIENT_CLOSED,
-    CLOSE_FAILED_AGAIN,
+    CLOSE_ERROR_SUPPRESSED,
     CLOSE_INTERRUPTED,
     CLOSE_PHASE_ENDED,
 )
@@ -54,9 +54,9 @@ class Closing:
         leave: Leaves the group, by a call's deadline.
     """
 
-    caller: Caller
+    caller: CallRunner
     auto: AutoCommitter
-    commits: Commits
+    commits: CommitQueue
     interceptors: Interceptors
     thread: Thread
     part: Callable[[], Exception | None]
@@ -102,7 +102,7 @@ class Closing:
         self.caller.closed = True
         self._phase("interceptors", self.interceptors.close)
         CLOSED.add(self.caller.counters)
-        self.caller.trace.tell(CLIENT_CLOSED, seconds=self.caller.now() - call.began)
+        self.caller.trace.emit(CLIENT_CLOSED, seconds=self.caller.now() - call.began)
         self._raise()
 
     def _begin(self, commits_end: Deadline) -> None:
@@ -129,9 +129,9 @@ class Closing:
         finally:
             took = self.caller.now() - began
             self.caller.counters.closing.of(name).observe(took)
-            self.caller.trace.tell(CLOSE_PHASE_ENDED, phase=name, seconds=took)
+            self.caller.trace.emit(CLOSE_PHASE_ENDED, phase=name, seconds=took)
         if failed is not None and self._failure is not None:
-            self.caller.trace.tell(CLOSE_FAILED_AGAIN, error=failed)
+            self.caller.trace.emit(CLOSE_ERROR_SUPPRESSED, error=failed)
         self._failure = self._failure or failed
         return True
 
@@ -165,7 +165,7 @@ class Closing:
     def _raise(self) -> None:
         if self._interrupt is not None:
             if self._failure is not None:
-                self.caller.trace.tell(CLOSE_INTERRUPTED, error=self._failure)
+                self.caller.trace.emit(CLOSE_INTERRUPTED, error=self._failure)
             raise self._interrupt
         if self._failure is not None:
             name = type(self._failure).__name__

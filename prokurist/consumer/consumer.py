@@ -17,13 +17,13 @@ from prokurist.config import ConsumerConfig
 from prokurist.consumer import at_exit
 from prokurist.consumer.arguments import timeout_in
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.calling import Caller
+from prokurist.consumer.call_runner import CallRunner
 from prokurist.consumer.closing import Closing
-from prokurist.consumer.collecting import Collector
-from prokurist.consumer.commits import Commits
-from prokurist.consumer.committing import Committing
-from prokurist.consumer.counters import Counted
+from prokurist.consumer.commit_api import CommitApi
+from prokurist.consumer.commit_queue import CommitQueue
+from prokurist.consumer.consumer_counters import Counted
 from prokurist.consumer.deserializing import Deserializers
+from prokurist.consumer.fetch_collector import FetchCollector
 from prokurist.consumer.health import Health, MembershipHealth, age
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.listeners import Listeners
@@ -41,7 +41,7 @@ from prokurist.events.clock import (
     as_seconds,
     epoch_milliseconds,
 )
-from prokurist.events.tellings import CLIENT_STARTED
+from prokurist.events.log_events import CLIENT_STARTED
 from prokurist.events.trace import Trace
 from prokurist.types import GroupMembershipOperation
 from prokurist.version import VERSION
@@ -56,7 +56,7 @@ CLOSE: Final = 30.0
 """Seconds for a `close` that is given no timeout."""
 
 
-class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
+class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
     """A consumer in which every call answers by its deadline.
 
     It reads what its group gives it, or what is assigned by hand. One thread uses it
@@ -101,7 +101,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
 
     def _tell_start(self, config: ConsumerConfig, trace: Trace) -> None:
         servers = ",".join(f"{each.host}:{each.port}" for each in config.bootstrap_servers)
-        trace.tell(CLIENT_STARTED, version=VERSION, bootstrap=servers)
+        trace.emit(CLIENT_STARTED, version=VERSION, bootstrap=servers)
 
     @classmethod
     def wired(cls, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> Self:
@@ -116,10 +116,10 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
         self._process = os.getpid()
         self._subscription = machinery.subscription
         self._background = machinery.background
-        self._enrolment = machinery.enrolment
-        self._presence = machinery.presence
+        self._member_identity = machinery.member_identity
+        self._poll_activity = machinery.poll_activity
         self._buffer = machinery.buffer
-        self._collector = Collector(
+        self._collector = FetchCollector(
             self._subscription,
             self._buffer,
             Deserializers(config.key_deserializer, config.value_deserializer),
@@ -128,7 +128,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
             cap=config.fetch_decoded_batch_max_bytes,
             now=clock.now,
         )
-        self._caller = Caller(
+        self._caller = CallRunner(
             clock,
             machinery.thread.mailbox,
             config.default_api_timeout_ms / 1000,
@@ -140,11 +140,15 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
             self._caller,
             self._subscription,
             self._interceptors,
-            self._enrolment,
+            self._member_identity,
             interval if config.enable_auto_commit else None,
         )
-        self._commits = Commits(
-            self._caller, self._auto, self._interceptors, self._enrolment, self._subscription
+        self._commits = CommitQueue(
+            self._caller,
+            self._auto,
+            self._interceptors,
+            self._member_identity,
+            self._subscription,
         )
         self._listeners = Listeners(
             self._caller, self._background, self._auto, self._subscription
@@ -193,14 +197,14 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, Committing, Lookups):
             answer_age=age(answered_at, now),
             last_error=None if failure is None else str(failure[0]),
             last_error_age=None if failure is None else age(failure[1], now),
-            poll_age=self._presence.age(now),
+            poll_age=self._poll_activity.age(now),
         )
 
     def _membership_health(self, now: float) -> MembershipHealth | None:
         group = self._built().group
         if group is None:
             return None
-        identity, heard_at = self._enrolment.identity, group.membership.heard_at
+        identity, heard_at = self._member_identity.identity, group.membership.heard_at
         return MembershipHealth(
             self._config.group_protocol,
             group.membership.standing,
@@ -368,5 +372,5 @@ def place_of(machinery: Machinery) -> GroupPlace | None:
     group = machinery.group
     if group is None:
         return None
-    epoch = machinery.enrolment.identity.epoch
+    epoch = machinery.member_identity.identity.epoch
     return GroupPlace(group.membership.standing, epoch, group.coordinator.name)

@@ -8,7 +8,7 @@ What one of them raises is logged, and harms nobody: neither the call nor the ot
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from prokurist.events.tellings import INTERCEPTOR_RAISED
+from prokurist.events.log_events import INTERCEPTOR_RAISED
 from prokurist.events.trace import UNREAD, Trace
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
@@ -53,7 +53,7 @@ class Interceptors:
                 self._complain(method, error)
 
     def _complain(self, method: Callable[..., Any], error: Exception) -> None:
-        self._trace.tell(INTERCEPTOR_RAISED, method=repr(method), error=error)
+        self._trace.emit(INTERCEPTOR_RAISED, method=repr(method), error=error)
 
     def _having(self, name: str) -> list[Callable[..., Any]]:
         methods = (getattr(each, name, None) for each in self._objects)

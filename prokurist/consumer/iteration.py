@@ -40,7 +40,7 @@ class Iteration(Polling):
         return self._records(math.inf if idle_timeout is None else as_seconds(idle_timeout))
 
     def _records(self, idle: float) -> Iterator[ConsumerRecord]:
-        caller, collector, presence = self._caller, self._collector, self._presence
+        caller, collector, poll_activity = self._caller, self._collector, self._poll_activity
         auto = self._auto if self._auto.is_on else None
         inside = caller.inside("records")
         enter, leave, hand_out = inside.enter, inside.leave, self._subscription.hand_out
@@ -60,12 +60,16 @@ class Iteration(Polling):
                 try:
                     if collector.lent is not mine:
                         break
-                    if caller.woken or presence.wanted or (auto is not None and auto.is_due):
+                    if (
+                        caller.woken
+                        or poll_activity.wanted
+                        or (auto is not None and auto.is_due)
+                    ):
                         # Before the next one is the user's: he has asked for it, and so
                         # has done with the last.
                         collector.count()
                         caller.raise_if_woken()  # The next iteration goes on from here.
-                        if presence.wanted:
+                        if poll_activity.wanted:
                             break
                         self._auto.when_due()
                     if not hand_out(tp, ticket, record):

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.calling import Caller
+from prokurist.consumer.call_runner import CallRunner
 from prokurist.errors import IllegalStateException, KafkaException, WakeupException
 from prokurist.events.application_events import StepDone
 from prokurist.events.background_events import BackgroundEvents, Step, StepKind
+from prokurist.events.log_events import CALLBACK_RESULT_DROPPED, LISTENER_ERROR_SUPPRESSED
 from prokurist.events.subscription import Subscription
-from prokurist.events.tellings import LISTENER_RAISED_AGAIN, STEP_UNHEARD
 from prokurist.types import TopicPartition
 
 Partitions = frozenset[TopicPartition]
@@ -50,7 +50,7 @@ class Listeners:
 
     def __init__(
         self,
-        caller: Caller,
+        caller: CallRunner,
         background: BackgroundEvents,
         auto: AutoCommitter,
         subscription: Subscription,
@@ -89,7 +89,7 @@ class Listeners:
         while (step := self._background.take_step()) is not None:
             error = self._make(step)
             if error is not None and failed is not None:
-                self._caller.trace.tell(LISTENER_RAISED_AGAIN, error=error)
+                self._caller.trace.emit(LISTENER_ERROR_SUPPRESSED, error=error)
             failed = failed or error
         if failed is not None:
             raise failed
@@ -119,7 +119,9 @@ class Listeners:
             try:
                 self._caller.post(done)
             except KafkaException as dead:
-                self._caller.trace.tell(STEP_UNHEARD, step=step.kind.value, error=dead)
+                self._caller.trace.emit(
+                    CALLBACK_RESULT_DROPPED, step=step.kind.value, error=dead
+                )
         return None
 
     def _answer(self, step: Step) -> object:

@@ -10,7 +10,7 @@ from typing import Any
 
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import partition_in, partitions_in, topic_in
-from prokurist.consumer.calling import Caller
+from prokurist.consumer.call_runner import CallRunner
 from prokurist.events.application_events import (
     Edge,
     ListTopics,
@@ -30,7 +30,7 @@ from prokurist.types import (
 class Lookups:
     """See the module."""
 
-    _caller: Caller
+    _caller: CallRunner
     _config: ConsumerConfig
 
     def committed(

@@ -9,7 +9,7 @@ import threading
 from typing import Final
 from weakref import ref
 
-from prokurist.consumer.counters import Counted
+from prokurist.consumer.consumer_counters import Counted
 
 
 class OpenClients:

@@ -10,9 +10,9 @@ from typing import TypeVar, overload
 
 from prokurist.consumer.arguments import partition_in, timeout_in
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.calling import Caller
-from prokurist.consumer.collecting import Collector
-from prokurist.consumer.commits import Commits
+from prokurist.consumer.call_runner import CallRunner
+from prokurist.consumer.commit_queue import CommitQueue
+from prokurist.consumer.fetch_collector import FetchCollector
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.listeners import Listeners
 from prokurist.consumer.obstacles import Obstacles
@@ -28,7 +28,7 @@ from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.fetch_buffer import FetchBuffer
-from prokurist.events.membership import Presence
+from prokurist.events.member_identity import PollActivity
 from prokurist.events.subscription import Subscription
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.records.reader import PartitionReader
@@ -40,15 +40,15 @@ Result = TypeVar("Result")
 class Polling:
     """See the module."""
 
-    _caller: Caller
-    _commits: Commits
+    _caller: CallRunner
+    _commits: CommitQueue
     _auto: AutoCommitter
     _subscription: Subscription
     _background: BackgroundEvents
     _listeners: Listeners
-    _presence: Presence
+    _poll_activity: PollActivity
     _buffer: FetchBuffer[PartitionReader]
-    _collector: Collector
+    _collector: FetchCollector
     _interceptors: Interceptors
     _obstacles: Obstacles
 
@@ -231,7 +231,7 @@ class Polling:
             self._background.watch(None)
             now = self._caller.now()
             self._buffer.polled(now)
-            self._presence.leave(now)
+            self._poll_activity.leave(now)
             self._caller.counters.polled(call, now)
 
     def _ask_again(self) -> None:
@@ -240,7 +240,7 @@ class Polling:
         After an interrupt: it may have come when something was noted as asked for, and
         before it was.
         """
-        self._presence.ask()
+        self._poll_activity.ask()
         self._subscription.ask_again()
         self._buffer.stir()
         self._collector.read_again()
@@ -256,7 +256,7 @@ class Polling:
         # Watched first: whatever comes after the look at it ends the wait.
         self._background.watch(call)
         self._background.check_open()
-        if self._presence.enter():
+        if self._poll_activity.enter():
             self._caller.post(Polled(call))
         self._listeners.run()
         error = self._background.take(self._subscription.still_wanted)

@@ -14,21 +14,21 @@ from datetime import timedelta
 
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import partitions_in, subscription_in
-from prokurist.consumer.calling import TURN
+from prokurist.consumer.call_runner import TURN
 from prokurist.consumer.listeners import ConsumerRebalanceListener, Listeners, listener_in
-from prokurist.consumer.placing import Placing
+from prokurist.consumer.seeking import Seeking
 from prokurist.errors import IllegalStateException, InvalidGroupIdException, KafkaException
 from prokurist.events.application_events import Leave, Rejoin
 from prokurist.events.background_events import BackgroundEvents, StepKind
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline, as_seconds
-from prokurist.events.membership import Enrolment, Presence
-from prokurist.events.tellings import (
-    ENFORCE_REBALANCE_IDLE,
-    ERROR_UNRAISED,
-    FATAL_FORGIVEN,
-    LEAVE_UNASKED,
+from prokurist.events.log_events import (
+    BACKGROUND_ERROR_DISCARDED,
+    ENFORCE_REBALANCE_IGNORED,
+    FATAL_ERROR_CLEARED,
+    LEAVE_SKIPPED,
 )
+from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.types import (
     ConsumerGroupMetadata,
     GroupMembershipOperation,
@@ -37,14 +37,14 @@ from prokurist.types import (
 )
 
 
-class Subscribing(Placing):
+class Subscribing(Seeking):
     """See the module."""
 
     _config: ConsumerConfig
     _background: BackgroundEvents
     _listeners: Listeners
-    _enrolment: Enrolment
-    _presence: Presence
+    _member_identity: MemberIdentity
+    _poll_activity: PollActivity
     _given_back: frozenset[TopicPartition] | None = None
     """What a leave that has begun, and not ended, gives back; None while there is none."""
 
@@ -90,8 +90,8 @@ class Subscribing(Placing):
                 )
             self._subscription.subscribe(wanted, listens=heard is not None)
             self._listeners.follow(heard)
-            self._enrolment.wants_in()
-            self._presence.ask()
+            self._member_identity.wants_in()
+            self._poll_activity.ask()
 
     def assign(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
         """Read these partitions and no others; those that stay keep their place.
@@ -162,7 +162,7 @@ class Subscribing(Placing):
             if self._subscription.subscribed is None:
                 raise IllegalStateException("enforce_rebalance with nothing subscribed to")
             if self._config.group_protocol == "consumer":
-                self._caller.trace.tell(ENFORCE_REBALANCE_IDLE)
+                self._caller.trace.emit(ENFORCE_REBALANCE_IGNORED)
                 return
             call = self._caller.call("enforce_rebalance", None)
             self._caller.post(Rejoin(call, reason or "enforce_rebalance was called"))
@@ -179,7 +179,7 @@ class Subscribing(Placing):
                 raise InvalidGroupIdException(
                     "group_metadata needs a group: set group.id in the configuration"
                 )
-            identity = self._enrolment.identity
+            identity = self._member_identity.identity
             return ConsumerGroupMetadata(
                 group, identity.epoch, identity.member_id, self._config.group_instance_id
             )
@@ -203,13 +203,13 @@ class Subscribing(Placing):
     def _tell_unraised(self) -> None:
         """Tell of the errors that the next poll would have raised."""
         while error := self._background.take_pending(self._subscription.still_wanted):
-            self._caller.trace.tell(ERROR_UNRAISED, error=error)
+            self._caller.trace.emit(BACKGROUND_ERROR_DISCARDED, error=error)
 
     def _part(self) -> Exception | None:
         """Tell the listener what goes: what it raised. From here on no record is returned."""
         partitions = self._subscription.let_go()
         self._background.call_off()
-        counted = self._enrolment.identity.is_counted
+        counted = self._member_identity.identity.is_counted
         kind = StepKind.REVOKED if counted else StepKind.LOST
         return self._listeners.tell(kind, partitions) if partitions else None
 
@@ -218,7 +218,7 @@ class Subscribing(Placing):
     ) -> None:
         """Leave the group, by the call's deadline; no wake-up ends it."""
         if self._subscription.subscribed is not None:
-            is_counted = self._enrolment.identity.is_counted
+            is_counted = self._member_identity.identity.is_counted
             # Kept until all is done: an interrupt may come before the leave is posted, or
             # written, and another try finds nothing subscribed any more.
             self._given_back = self._subscription.owned() if is_counted else frozenset()
@@ -232,7 +232,7 @@ class Subscribing(Placing):
             self._caller.post(Leave(call, how, given_back))
             self._given_back = frozenset()
         except KafkaException as dead:
-            self._caller.trace.tell(LEAVE_UNASKED, error=dead)
+            self._caller.trace.emit(LEAVE_SKIPPED, error=dead)
         else:
             last = Deadline(max(call.deadline.at, call.began + TURN * call.without_time))
             if not self._caller.wait_for_end(call, last):
@@ -241,5 +241,5 @@ class Subscribing(Placing):
                 )
         fatal = self._background.forgive()
         if fatal is not None:
-            self._caller.trace.tell(FATAL_FORGIVEN, error=fatal)
+            self._caller.trace.emit(FATAL_ERROR_CLEARED, error=fatal)
         self._given_back = None

@@ -2,7 +2,7 @@
 
 import sys
 
-from prokurist.errors.document import document
+from prokurist.errors.errors_page import document
 
 if __name__ == "__main__":
     sys.stdout.write(document())

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from prokurist.events.background_events import Step
 from prokurist.events.call import Call
-from prokurist.events.membership import NOBODY, Identity
+from prokurist.events.member_identity import NOBODY, Identity
 from prokurist.types import GroupMembershipOperation, OffsetAndMetadata, TopicPartition
 
 BY_NAME: Final[Mapping[str, UUID]] = MappingProxyType({})

@@ -17,7 +17,7 @@ NO_POLICY: Final = OffsetReset("none")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PositionRequest:
     """A position that has to be looked up, or confirmed.
 
     Attributes:
@@ -33,7 +33,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class AssignedPartition:
     """A partition for as long as it stays assigned.
 
     Attributes:
@@ -45,7 +45,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SubscribedTopic:
     """A topic for as long as it is subscribed to.
 
     Attributes:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from prokurist.errors import KafkaException
-from prokurist.events.assignment import Asked, Held, Wanted
+from prokurist.events.assignment import AssignedPartition, PositionRequest, SubscribedTopic
 from prokurist.events.call import Call
 from prokurist.types import TopicPartition
 
@@ -67,7 +67,7 @@ class BackgroundError:
     """
 
     error: KafkaException
-    about: frozenset[Wanted | Held | Asked] = frozenset()
+    about: frozenset[PositionRequest | AssignedPartition | SubscribedTopic] = frozenset()
     narrow: Callable[[frozenset[TopicPartition]], KafkaException] | None = None
 
 
@@ -93,7 +93,9 @@ class BackgroundEvents:
         if waiting is not None:
             waiting.finish()
 
-    def post_about(self, error: KafkaException, held: frozenset[Held | Asked]) -> None:
+    def post_about(
+        self, error: KafkaException, held: frozenset[AssignedPartition | SubscribedTopic]
+    ) -> None:
         """The same for an error about what is assigned; if nothing is, nobody hears of it."""
         if held:
             self.post(BackgroundError(error, frozenset(held)))
@@ -172,7 +174,8 @@ class BackgroundEvents:
             return self._steps.pop(0) if self._steps else None
 
     def take(
-        self, still_wanted: Callable[[Wanted | Held | Asked], bool]
+        self,
+        still_wanted: Callable[[PositionRequest | AssignedPartition | SubscribedTopic], bool],
     ) -> KafkaException | None:
         """The next error, if there is one; a fatal one comes again and again."""
         with self._lock:
@@ -180,7 +183,8 @@ class BackgroundEvents:
         return self.take_pending(still_wanted) if fatal is None else fatal.with_traceback(None)
 
     def take_pending(
-        self, still_wanted: Callable[[Wanted | Held | Asked], bool]
+        self,
+        still_wanted: Callable[[PositionRequest | AssignedPartition | SubscribedTopic], bool],
     ) -> KafkaException | None:
         """The next that is not fatal; those that are no longer wanted are dropped.
 
@@ -195,7 +199,9 @@ class BackgroundEvents:
             left = frozenset(filter(still_wanted, event.about))
             if event.narrow is not None and left and left != event.about:
                 return event.narrow(
-                    frozenset(each.partition for each in left if not isinstance(each, Asked))
+                    frozenset(
+                        each.partition for each in left if not isinstance(each, SubscribedTopic)
+                    )
                 )
             if left or not event.about:
                 return event.error

@@ -1,7 +1,7 @@
 """One public call: its deadline, its ledger and its answer, under one lock.
 
 The application thread makes a Call, posts an event that carries it, and waits at
-its gate. The network thread works for it. Three questions are settled here, and
+its waiter. The network thread works for it. Three questions are settled here, and
 each of them once:
 
 - `claim`: may this attempt be written? The network thread asks in the moment in
@@ -24,17 +24,17 @@ from enum import Enum
 from typing import Any, Final
 
 from prokurist.errors import Attempt, TimeoutException, Wait
-from prokurist.events.call_tellings import (
+from prokurist.events.call_log_events import (
     ATTEMPT_BEGAN,
     ATTEMPT_ENDED,
+    CALL_ABANDONED,
     CALL_BEGAN,
     CALL_FINISHED,
-    CALL_LEFT,
-    CALL_WAITS,
+    CALL_WAITING,
 )
 from prokurist.events.clock import Deadline
-from prokurist.events.gate import Gate
-from prokurist.events.trace import Kind, Trace
+from prokurist.events.trace import EventKind, Trace
+from prokurist.events.waiter import Waiter
 from prokurist.types import TopicPartition
 
 UNANSWERED: Final = "unanswered"
@@ -99,13 +99,13 @@ class Call:
         "began",
         "config_key",
         "deadline",
-        "gate",
         "number",
         "operation",
         "partitions",
         "timed_out",
         "topic",
         "trace",
+        "waiter",
     )
 
     def __init__(
@@ -125,7 +125,7 @@ class Call:
         self.partitions: tuple[TopicPartition, ...] = tuple(partitions)
         self.topic: str | None = topic
         self.config_key: str = config_key
-        self.gate: Gate = Gate()
+        self.waiter: Waiter = Waiter()
         self.timed_out: bool = False
         self._lock = threading.Lock()
         self._stand = Stand.OPEN
@@ -216,7 +216,7 @@ class Call:
                 self._close_wait(now)
                 self._wait = (reason, now)
         if self.trace is not None:
-            self._tell(self.trace, CALL_WAITS, reason=reason)
+            self._tell(self.trace, CALL_WAITING, reason=reason)
 
     def wait_ends(self, now: float) -> None:
         """What the call waited for has come."""
@@ -261,18 +261,18 @@ class Call:
 
     # --- the caller ----------------------------------------------------------------
 
-    def watch(self) -> Gate:
-        """A fresh gate for one wait, which opens when the call ends.
+    def watch(self) -> Waiter:
+        """A fresh waiter for one wait, which opens when the call ends.
 
-        Fresh, because a wake-up opens it too, and a gate stays open: a call that
-        is waited for twice must not find the gate of its first wait.
+        Fresh, because a wake-up opens it too, and a waiter stays open: a call that
+        is waited for twice must not find the waiter of its first wait.
         """
         with self._lock:
-            self.gate = Gate()
+            self.waiter = Waiter()
             if self._stand is not Stand.OPEN:
-                # It ended before we came; whoever ended it opened another gate.
-                self.gate.open()
-            return self.gate
+                # It ended before we came; whoever ended it opened another waiter.
+                self.waiter.open()
+            return self.waiter
 
     def leave(self, now: float, why: BaseException | None = None) -> bool:
         """End the call from the caller's side.
@@ -289,8 +289,10 @@ class Call:
                 return False
             self._stand = Stand.LEFT
             self._error = why if why is not None else self._out_of_time(now)
-        # Nobody waits by now, and whoever looks at the gate later shall not.
-        self._end(CALL_LEFT, TimeoutException.__name__ if why is None else type(why).__name__)
+        # Nobody waits by now, and whoever looks at the waiter later shall not.
+        self._end(
+            CALL_ABANDONED, TimeoutException.__name__ if why is None else type(why).__name__
+        )
         return True
 
     def result(self) -> Any:
@@ -343,17 +345,17 @@ class Call:
         """Whether it was given timeout 0: one turn, and no waiting."""
         return self.deadline.at <= self.began
 
-    def _end(self, kind: Kind, outcome: str) -> None:
+    def _end(self, kind: EventKind, outcome: str) -> None:
         """It has ended, and the lock is free. No reader keeps its caller."""
-        self.gate.open()
+        self.waiter.open()
         if self.trace is not None:
             self._tell(self.trace, kind, outcome=outcome)
 
-    def _tell(self, trace: Trace, kind: Kind, **values: object) -> None:
-        trace.tell(kind, call=self.number, operation=self.operation, **values)
+    def _tell(self, trace: Trace, kind: EventKind, **values: object) -> None:
+        trace.emit(kind, call=self.number, operation=self.operation, **values)
 
-    def _tell_of(self, trace: Trace, kind: Kind, attempt: Try, **values: object) -> None:
-        trace.tell(
+    def _tell_of(self, trace: Trace, kind: EventKind, attempt: Try, **values: object) -> None:
+        trace.emit(
             kind,
             call=self.number,
             operation=self.operation,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol
 
-from prokurist.events.gate import Gate
+from prokurist.events.waiter import Waiter
 
 
 class Clock(Protocol):
@@ -32,8 +32,8 @@ class Clock(Protocol):
 class CallersClock(Clock, Protocol):
     """A clock by which an application thread can wait for a call of its own."""
 
-    def wait(self, gate: Gate, until: float) -> bool:
-        """Wait at a gate until it opens or the instant has come: whether it is open.
+    def wait(self, waiter: Waiter, until: float) -> bool:
+        """Wait on a waiter until it opens or the instant has come: whether it is open.
 
         The only place where an application thread waits. Under a virtual clock
         it is where the turns of the network thread are run.
@@ -55,12 +55,12 @@ class MonotonicClock:
         if seconds > 0:
             time.sleep(seconds)
 
-    def wait(self, gate: Gate, until: float) -> bool:
-        """Wait at a gate until it opens or the instant has come: whether it is open."""
-        while not gate.wait(until - time.monotonic()):
+    def wait(self, waiter: Waiter, until: float) -> bool:
+        """Wait on a waiter until it opens or the instant has come: whether it is open."""
+        while not waiter.wait(until - time.monotonic()):
             # A wait is as long as the system allows at most; an endless one goes on.
             if time.monotonic() >= until:
-                return gate.is_open
+                return waiter.is_open
         return True
 
     def __repr__(self) -> str:

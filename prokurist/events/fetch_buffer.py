@@ -28,7 +28,7 @@ from prokurist.types import TopicPartition
 Reader = TypeVar("Reader")
 
 
-class Held:
+class ResponseBytes:
     """The bytes of one answer, until nobody needs them.
 
     Attributes:
@@ -78,7 +78,7 @@ class Chunk(Generic[Reader]):
         offset: int,
         records: memoryview,
         aborted: tuple[tuple[int, int], ...] | None,
-        held: Held,
+        held: ResponseBytes,
         stop: int | None = None,
     ) -> None:
         self.partition: TopicPartition = partition
@@ -86,7 +86,7 @@ class Chunk(Generic[Reader]):
         self.offset: int = offset
         self.records: memoryview = records
         self.aborted: tuple[tuple[int, int], ...] | None = aborted
-        self.held: Held = held
+        self.held: ResponseBytes = held
         self.stop: int | None = stop
         self.reader: Reader | None = None
         self.decoded: int = 0

@@ -14,7 +14,7 @@ from enum import Enum
 
 from prokurist.config import OffsetReset
 from prokurist.events.assignment import Assignment
-from prokurist.events.partition_state import Handed, PartitionState, Position, Standing
+from prokurist.events.partition_state import FetchState, Handed, PartitionState, Position
 from prokurist.types import TopicPartition
 
 
@@ -131,7 +131,7 @@ class Fetching(Assignment):
             state = self._partitions.get(tp)
             if state is None or state.ticket != ticket or state.giving_up:
                 return Use.DROP
-            if state.paused or state.awaiting or state.standing is not Standing.VALID:
+            if state.paused or state.awaiting or state.standing is not FetchState.VALID:
                 return Use.KEEP
             return Use.RETURN
 
@@ -177,7 +177,7 @@ class Fetching(Assignment):
                 state.ticket != ticket
                 or state.paused
                 or state.is_held_back
-                or state.standing is not Standing.VALID
+                or state.standing is not FetchState.VALID
             ):
                 return False
             state.hand_out(record)

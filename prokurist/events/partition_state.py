@@ -18,7 +18,7 @@ from uuid import UUID
 from prokurist.config import OffsetReset
 
 
-class Standing(Enum):
+class FetchState(Enum):
     """What is known of a partition's position."""
 
     NEW = "new"
@@ -31,16 +31,20 @@ class Standing(Enum):
     """There is one, and it can be read from."""
 
 
-MOVES: Final[Mapping[Standing, frozenset[Standing]]] = MappingProxyType(
+MOVES: Final[Mapping[FetchState, frozenset[FetchState]]] = MappingProxyType(
     {
-        Standing.NEW: frozenset({Standing.RESETTING, Standing.VALIDATING, Standing.VALID}),
-        Standing.RESETTING: frozenset(
-            {Standing.RESETTING, Standing.VALIDATING, Standing.VALID}
+        FetchState.NEW: frozenset(
+            {FetchState.RESETTING, FetchState.VALIDATING, FetchState.VALID}
         ),
-        Standing.VALIDATING: frozenset(
-            {Standing.VALIDATING, Standing.VALID, Standing.RESETTING}
+        FetchState.RESETTING: frozenset(
+            {FetchState.RESETTING, FetchState.VALIDATING, FetchState.VALID}
         ),
-        Standing.VALID: frozenset({Standing.VALID, Standing.VALIDATING, Standing.RESETTING}),
+        FetchState.VALIDATING: frozenset(
+            {FetchState.VALIDATING, FetchState.VALID, FetchState.RESETTING}
+        ),
+        FetchState.VALID: frozenset(
+            {FetchState.VALID, FetchState.VALIDATING, FetchState.RESETTING}
+        ),
     }
 )
 
@@ -145,7 +149,7 @@ class PartitionState:
         self.end: int | None = None
         self.start: int | None = None
         self.stop: int | None = None
-        self.standing: Standing = Standing.NEW
+        self.standing: FetchState = FetchState.NEW
         self.position: Position | None = None
         self._returned: Position | None = None
         self._before: Handed | None = None
@@ -192,7 +196,7 @@ class PartitionState:
     @property
     def missing(self) -> bool:
         """Whether a broker has to be asked before it can be read from."""
-        return self.standing is not Standing.VALID
+        return self.standing is not FetchState.VALID
 
     @property
     def done(self) -> Position | None:
@@ -210,7 +214,7 @@ class PartitionState:
     def fetchable(self) -> bool:
         """Whether more of it may be fetched."""
         return (
-            self.standing is Standing.VALID
+            self.standing is FetchState.VALID
             and not self.paused
             and not self.stuck
             and not self.is_held_back
@@ -226,18 +230,18 @@ class PartitionState:
     @property
     def unconfirmed(self) -> Position | None:
         """The position that a leader has to confirm, if there is one."""
-        return self.position if self.standing is Standing.VALIDATING else None
+        return self.position if self.standing is FetchState.VALIDATING else None
 
     def settle(self, position: Position, confirmed_in: int | None = None) -> None:
         """The position is known."""
-        self._move(Standing.VALID)
+        self._move(FetchState.VALID)
         self.position = self.returned = position
         self.confirmed_in = confirmed_in
         self.reset = None
 
     def need_reset(self, reset: OffsetReset) -> None:
         """The position is to be looked up by a policy; the old one counts no more."""
-        self._move(Standing.RESETTING)
+        self._move(FetchState.RESETTING)
         self.position = self.returned = None
         self.reset = reset
 
@@ -247,21 +251,21 @@ class PartitionState:
         Reading goes on after what the user was given, and not after what was fetched:
         that may be of a log that has been cut back since.
         """
-        self._move(Standing.VALIDATING)
+        self._move(FetchState.VALIDATING)
         self.position = self.returned
 
     def fall_back(self, confirmed_in: int | None) -> None:
         """Go on after what the user was given, which there is nothing to compare by."""
-        self._move(Standing.VALID)
+        self._move(FetchState.VALID)
         self.position = self.returned
         self.confirmed_in = confirmed_in
 
     def validated(self, confirmed_in: int | None) -> None:
         """It has."""
-        self._move(Standing.VALID)
+        self._move(FetchState.VALID)
         self.confirmed_in = confirmed_in
 
-    def _move(self, standing: Standing) -> None:
+    def _move(self, standing: FetchState) -> None:
         if standing not in MOVES[self.standing]:
             raise AssertionError(
                 f"a partition does not go from {self.standing.value} to {standing.value}"

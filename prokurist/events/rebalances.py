@@ -3,7 +3,7 @@
 Thread: the network thread writes, any reads.
 """
 
-from prokurist.events.counters import Histogram
+from prokurist.events.counter_types import Histogram
 
 
 class Rebalances:

@@ -15,11 +15,11 @@ from uuid import UUID
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
-from prokurist.events.assignment import Asked, Held, Wanted
-from prokurist.events.confirmation import Confirmation
+from prokurist.events.assignment import AssignedPartition, PositionRequest, SubscribedTopic
 from prokurist.events.fetching import Fetching
 from prokurist.events.group_assignment import GroupAssignment
-from prokurist.events.partition_state import PartitionState, Position, Standing
+from prokurist.events.partition_state import FetchState, PartitionState, Position
+from prokurist.events.position_validation import PositionValidation
 from prokurist.events.topic_ids import TopicIds
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
@@ -74,7 +74,7 @@ class Returned(NamedTuple):
     topics: Mapping[str, UUID]
 
 
-class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
+class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     """See the module.
 
     Args:
@@ -205,7 +205,7 @@ class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
         """
         with self._lock:
             state = self._assigned(tp, "position")
-            if state.done is None or state.standing is not Standing.VALID:
+            if state.done is None or state.standing is not FetchState.VALID:
                 return None
             return state.done.offset
 
@@ -285,26 +285,28 @@ class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
 
     # --- the network thread ----------------------------------------------------------
 
-    def wanted(self) -> list[Wanted]:
+    def wanted(self) -> list[PositionRequest]:
         """Which positions have to be looked up, or confirmed."""
         with self._lock:
             return [
-                Wanted(tp, state.ticket, state.reset, state.unconfirmed)
+                PositionRequest(tp, state.ticket, state.reset, state.unconfirmed)
                 for tp, state in self._partitions.items()
                 if state.missing
             ]
 
-    def still_wanted(self, wanted: Wanted | Held | Asked) -> bool:
+    def still_wanted(
+        self, wanted: PositionRequest | AssignedPartition | SubscribedTopic
+    ) -> bool:
         """Whether an answer would be of use; or whether what is held is held yet."""
         with self._lock:
-            if isinstance(wanted, Asked):
+            if isinstance(wanted, SubscribedTopic):
                 asked = self._subscribed
                 return (
                     asked is not None
                     and asked.term == wanted.term
                     and wanted.topic in asked.topics
                 )
-            if isinstance(wanted, Held):
+            if isinstance(wanted, AssignedPartition):
                 state = self._partitions.get(wanted.partition)
                 return state is not None and state.born == wanted.born
             state = self._current(wanted.partition, wanted.ticket)
@@ -317,20 +319,22 @@ class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
             topics = frozenset(tp.topic for tp in self._partitions)
             return topics if asked is None else topics | asked.topics
 
-    def held(self, topics: Collection[str]) -> frozenset[Held | Asked]:
+    def held(self, topics: Collection[str]) -> frozenset[AssignedPartition | SubscribedTopic]:
         """What is assigned of some topics, and which of them are subscribed to."""
         with self._lock:
             asked = self._subscribed
-            held: set[Held | Asked] = {
-                Held(tp, state.born)
+            held: set[AssignedPartition | SubscribedTopic] = {
+                AssignedPartition(tp, state.born)
                 for tp, state in self._partitions.items()
                 if tp.topic in topics
             }
             if asked is not None:
-                held.update(Asked(each, asked.term) for each in asked.topics & set(topics))
+                held.update(
+                    SubscribedTopic(each, asked.term) for each in asked.topics & set(topics)
+                )
             return frozenset(held)
 
-    def given_up(self, wanted: Iterable[Wanted]) -> bool:
+    def given_up(self, wanted: Iterable[PositionRequest]) -> bool:
         """Nobody looks for these any more: the next `poll` may ask again.
 
         Returns:
@@ -359,7 +363,7 @@ class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
                     state.end = end
 
     def settle(
-        self, wanted: Wanted, position: Position, confirmed_in: int | None = None
+        self, wanted: PositionRequest, position: Position, confirmed_in: int | None = None
     ) -> bool:
         """The leader has said where reading goes on; False when nobody wants it any more.
 
@@ -376,7 +380,7 @@ class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
             self._settled += 1
             return True
 
-    def need_reset(self, wanted: Wanted, reset: OffsetReset) -> bool:
+    def need_reset(self, wanted: PositionRequest, reset: OffsetReset) -> bool:
         """Nothing was found; the policy has to say. False when nobody wants it any more."""
         with self._lock:
             state = self._current(wanted.partition, wanted.ticket)
@@ -439,5 +443,7 @@ class Subscription(Confirmation, Fetching, GroupAssignment, TopicIds):
 
     def __repr__(self) -> str:
         with self._lock:
-            valid = sum(state.standing is Standing.VALID for state in self._partitions.values())
+            valid = sum(
+                state.standing is FetchState.VALID for state in self._partitions.values()
+            )
             return f"Subscription({len(self._partitions)} assigned, {valid} with a position)"

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from prokurist.config import OffsetReset
-from prokurist.events.assignment import Assignment, Wanted
+from prokurist.events.assignment import Assignment, PositionRequest
 from prokurist.events.partition_state import PartitionState
 from prokurist.types import TopicPartition
 
@@ -50,7 +50,7 @@ class Anew(NamedTuple):
     """
 
     begun: tuple[TopicPartition, ...]
-    unplaced: tuple[tuple[Wanted, int], ...]
+    unplaced: tuple[tuple[PositionRequest, int], ...]
     given_up: tuple[TopicPartition, ...]
     absent: tuple[TopicPartition, ...]
 
@@ -82,7 +82,7 @@ class TopicIds(Assignment):
             for name in assigned & ids.keys():
                 self._note(name, ids[name])
             begun, given_up = [], []
-            unplaced: list[tuple[Wanted, int]] = []
+            unplaced: list[tuple[PositionRequest, int]] = []
             for tp, state in tuple(self._partitions.items()):
                 if state.topic is None:
                     known = self._names.get(tp.topic)
@@ -126,7 +126,7 @@ class TopicIds(Assignment):
 
     def _begin_anew(
         self, tp: TopicPartition, state: PartitionState
-    ) -> list[tuple[Wanted, int]]:
+    ) -> list[tuple[PositionRequest, int]]:
         """Put a partition of the new topic in the place of one of the old.
 
         Returns:
@@ -142,6 +142,6 @@ class TopicIds(Assignment):
             anew.need_reset(state.reset)
         elif place is not None:
             if policy.kind == "none":
-                return [(Wanted(tp, anew.ticket, None), place.offset)]
+                return [(PositionRequest(tp, anew.ticket, None), place.offset)]
             anew.need_reset(policy)
         return []

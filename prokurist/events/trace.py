@@ -2,7 +2,7 @@
 
 The core tells; it formats nothing, knows no reader, and asks nobody for leave. The log
 is one reader (`logs`), a recording another (`timeline`). What there is to tell is a
-table (`events/tellings.py` and `call_tellings.py`); nothing is told for a record.
+table (`events/log_events.py` and `call_log_events.py`); nothing is told for a record.
 
 Thread: either tells, outside of every lock. Readers are called on the thread that tells,
 so what they share they guard themselves; the tuple of them is replaced, never changed.
@@ -46,7 +46,7 @@ class Side(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class EventKind:
     """A row of the table: something that can be told.
 
     Attributes:
@@ -76,7 +76,7 @@ class Kind:
     fine: bool = False
     story: str | None = None
     patience: float = 0.0
-    ends: "Kind | None" = None
+    ends: "EventKind | None" = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -88,7 +88,9 @@ class Kind:
 class Reader(Protocol):
     """Somebody who reads."""
 
-    def __call__(self, trace: "Trace", kind: Kind, values: Mapping[str, object], /) -> None:
+    def __call__(
+        self, trace: "Trace", kind: EventKind, values: Mapping[str, object], /
+    ) -> None:
         """Something has happened; it must neither raise nor wait."""
 
 
@@ -126,7 +128,7 @@ class Trace:
         """The number of the next call that is told of."""
         return next(self._numbers)
 
-    def tell(self, kind: Kind, /, **values: object) -> None:
+    def emit(self, kind: EventKind, /, **values: object) -> None:
         """Say what has happened; of what is fine, those hear who read all there is."""
         for read in self._fine_readers if kind.fine else self._readers:
             read(self, kind, values)

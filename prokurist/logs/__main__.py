@@ -2,7 +2,7 @@
 
 import sys
 
-from prokurist.logs.document import document
+from prokurist.logs.logging_page import document
 
 if __name__ == "__main__":
     sys.stdout.write(document())

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-from prokurist.events.trace import Kind, Level, Trace
+from prokurist.events.trace import EventKind, Level, Trace
 from prokurist.logs.storms import Storms
 
 ROOT: Final = logging.getLogger("prokurist")
@@ -40,7 +40,7 @@ class Log:
     def __init__(self) -> None:
         self._storms = Storms()
 
-    def __call__(self, trace: Trace, kind: Kind, values: Mapping[str, object], /) -> None:
+    def __call__(self, trace: Trace, kind: EventKind, values: Mapping[str, object], /) -> None:
         """Write a line, if it is worth one and somebody wants it."""
         if kind.story is not None:
             seconds = self._storms.lasted(kind, values, trace.now())
@@ -65,7 +65,7 @@ def wants_calls() -> bool:
     return ROOT.isEnabledFor(Level.DEBUG)
 
 
-def logger_of(kind: Kind) -> logging.Logger:
+def logger_of(kind: EventKind) -> logging.Logger:
     """Where a kind goes, in an application that uses logging."""
     logger = _LOGGERS.get(kind.area)
     if logger is None:
@@ -74,7 +74,7 @@ def logger_of(kind: Kind) -> logging.Logger:
 
 
 def _to_logging(
-    logger: logging.Logger, trace: Trace, kind: Kind, values: Mapping[str, object]
+    logger: logging.Logger, trace: Trace, kind: EventKind, values: Mapping[str, object]
 ) -> None:
     keys = {"event": kind.name, **_whose(trace), **_plain(values)}
     whose = " ".join(f"{key}={value}" for key, value in _whose(trace).items())
@@ -90,7 +90,7 @@ def _to_logging(
 
 
 def _to_structlog(
-    structlog: Any, trace: Trace, kind: Kind, values: Mapping[str, object]
+    structlog: Any, trace: Trace, kind: EventKind, values: Mapping[str, object]
 ) -> None:
     keys = {**_whose(trace), **_plain(values)}
     if (error := _traceback(kind, values)) is not None:
@@ -103,7 +103,7 @@ def _to_structlog(
         ROOT.error("structlog raised %r: %s", broken, sentence(kind, values))
 
 
-def sentence(kind: Kind, values: Mapping[str, object]) -> str:
+def sentence(kind: EventKind, values: Mapping[str, object]) -> str:
     """The line for people: one line, whatever a broker has put into its message."""
     text = kind.text.format_map({key: _shown(value) for key, value in values.items()})
     if text.isprintable():
@@ -118,7 +118,7 @@ def _whose(trace: Trace) -> dict[str, object]:
     return whose
 
 
-def _traceback(kind: Kind, values: Mapping[str, object]) -> BaseException | None:
+def _traceback(kind: EventKind, values: Mapping[str, object]) -> BaseException | None:
     error = values.get("error") if kind.traceback else None
     return error if isinstance(error, BaseException) else None
 

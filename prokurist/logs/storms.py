@@ -10,8 +10,8 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from prokurist.events.tellings import EVERY
-from prokurist.events.trace import Kind
+from prokurist.events.log_events import EVERY
+from prokurist.events.trace import EventKind
 
 
 @dataclass(slots=True)
@@ -30,9 +30,9 @@ class Storms:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._stories: dict[tuple[Kind, str], Story] = {}
+        self._stories: dict[tuple[EventKind, str], Story] = {}
 
-    def lasted(self, kind: Kind, values: Mapping[str, object], now: float) -> float | None:
+    def lasted(self, kind: EventKind, values: Mapping[str, object], now: float) -> float | None:
         """Whether a telling is worth a line.
 
         Returns:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from prokurist.metrics.document import document
+from prokurist.metrics.metrics_page import document
 
 _PAGES = {"docs": document}
 

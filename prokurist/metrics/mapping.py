@@ -3,7 +3,7 @@
 Thread: any.
 """
 
-from prokurist.consumer.counters import Counted
+from prokurist.consumer.consumer_counters import Counted
 from prokurist.metrics.catalogue import CATALOGUE
 from prokurist.metrics.metric import samples
 from prokurist.metrics.reading import Reading

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeAlias, TypeVar
 
-from prokurist.events.counters import Histogram
+from prokurist.events.counter_types import Histogram
 
 Read = TypeVar("Read")
 """What a row is read off: one client or one query, at one moment."""
@@ -23,7 +23,7 @@ Sample: TypeAlias = tuple[str, tuple[tuple[str, str], ...], float]
 """One line of the exposition: a name, labels and a number."""
 
 
-class Kind(Enum):
+class MetricKind(Enum):
     """How a metric's numbers are to be read."""
 
     COUNTER = "counter"
@@ -46,7 +46,7 @@ class Metric(Generic[Read]):
     """
 
     name: str
-    kind: Kind
+    kind: MetricKind
     help: str
     read: Callable[[Read], Iterable[Value]]
     labels: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ def counter(
     *labels: str,
 ) -> Metric[Read]:
     """A row for something that only grows."""
-    return Metric(name, Kind.COUNTER, text, read, labels)
+    return Metric(name, MetricKind.COUNTER, text, read, labels)
 
 
 def gauge(
@@ -69,7 +69,7 @@ def gauge(
     *labels: str,
 ) -> Metric[Read]:
     """A row for something that is what it is."""
-    return Metric(name, Kind.GAUGE, text, read, labels)
+    return Metric(name, MetricKind.GAUGE, text, read, labels)
 
 
 def histogram(
@@ -79,7 +79,7 @@ def histogram(
     *labels: str,
 ) -> Metric[Read]:
     """A row for spans or sizes."""
-    return Metric(name, Kind.HISTOGRAM, text, read, labels)
+    return Metric(name, MetricKind.HISTOGRAM, text, read, labels)
 
 
 def one(value: float | Histogram | None) -> Iterator[Value]:

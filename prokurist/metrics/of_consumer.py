@@ -41,14 +41,14 @@ def heartbeat_age(at: Reading) -> Iterator[Value]:
     apis = machinery.client.counters.apis.children
     sent = [apis[name].sent_at for name in HEARTBEATS if name in apis]
     known = [moment for moment in sent if moment is not None]
-    if known and machinery.enrolment.identity.is_counted:
+    if known and machinery.member_identity.identity.is_counted:
         yield (), max(0.0, at.now - max(known))
 
 
 def is_member(at: Reading) -> Iterator[Value]:
     """Only of a client with a group."""
     if at.client.config.group_id is not None:
-        yield (), at.client.machinery.enrolment.identity.is_counted
+        yield (), at.client.machinery.member_identity.identity.is_counted
 
 
 def started(at: Reading) -> Iterator[Value]:
@@ -138,17 +138,17 @@ ROWS: tuple[Metric[Reading], ...] = (
     histogram(
         "prokurist_consumer_rebalance_seconds",
         "How long rebalances of this member took that were finished.",
-        lambda at: one(at.client.machinery.enrolment.rebalances.seconds),
+        lambda at: one(at.client.machinery.member_identity.rebalances.seconds),
     ),
     counter(
         "prokurist_consumer_rebalances_failed_total",
         "Rebalances that came to nothing: an error, a fence or a departure came first.",
-        lambda at: one(at.client.machinery.enrolment.rebalances.failed),
+        lambda at: one(at.client.machinery.member_identity.rebalances.failed),
     ),
     gauge(
         "prokurist_consumer_rebalance_age_seconds",
         "Since the last rebalance was finished.",
-        lambda at: one(at.since(at.client.machinery.enrolment.rebalances.ended_at)),
+        lambda at: one(at.since(at.client.machinery.member_identity.rebalances.ended_at)),
     ),
     gauge(
         "prokurist_consumer_heartbeat_age_seconds",

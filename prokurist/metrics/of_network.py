@@ -5,7 +5,7 @@ Thread: any.
 
 from collections.abc import Callable, Iterator
 
-from prokurist.events.counters import Histogram
+from prokurist.events.counter_types import Histogram
 from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, one
 from prokurist.metrics.reading import Reading
 from prokurist.network_thread.counters import ApiCounters, NodeCounters

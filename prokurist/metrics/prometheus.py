@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from prokurist.consumer.counters import CLOSED, Counted
+from prokurist.consumer.consumer_counters import CLOSED, Counted
 from prokurist.consumer.open_clients import OPEN
-from prokurist.events.counters import Histogram
+from prokurist.events.counter_types import Histogram
 from prokurist.metrics.catalogue import CATALOGUE, OF_QUERIES, every_metric
-from prokurist.metrics.metric import Kind, Metric, Value, samples
+from prokurist.metrics.metric import Metric, MetricKind, Value, samples
 from prokurist.metrics.of_calls import CLOSE_PHASES
 from prokurist.metrics.of_spark import LABELS
 from prokurist.metrics.queries import QUERIES, OpenQueries
@@ -166,7 +166,9 @@ def empty(metric: Metric[Any]) -> "Family":
     from prometheus_client import Metric as Family  # noqa: PLC0415 - see the module
 
     # A counter's family goes by the name without its suffix.
-    name = metric.name.removesuffix("_total") if metric.kind is Kind.COUNTER else metric.name
+    name = (
+        metric.name.removesuffix("_total") if metric.kind is MetricKind.COUNTER else metric.name
+    )
     return Family(name, metric.help, metric.kind.value)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from prokurist.events.counters import MOST_LABELS, Histogram
+from prokurist.events.counter_types import MOST_LABELS, Histogram
 from prokurist.types import TopicPartition
 
 LOG: Final = logging.getLogger("prokurist.metrics")

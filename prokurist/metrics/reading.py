@@ -11,7 +11,7 @@ a metric itself.
 from dataclasses import dataclass, field
 from itertools import islice
 
-from prokurist.consumer.counters import Counted
+from prokurist.consumer.consumer_counters import Counted
 from prokurist.events.subscription import Place
 
 AT_A_TIME = 250

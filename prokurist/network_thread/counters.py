@@ -3,7 +3,7 @@
 Thread: the network thread writes, any reads; see `events.counters`.
 """
 
-from prokurist.events.counters import BYTES, Family, Histogram
+from prokurist.events.counter_types import BYTES, Family, Histogram
 
 
 class LoopCounters:

@@ -30,12 +30,12 @@ from prokurist.events.application_events import (
     StepDone,
     Withdraw,
 )
-from prokurist.network_thread.calls import Calls
+from prokurist.network_thread.cluster.topic_manager import TopicManager
 from prokurist.network_thread.fetch.manager import FetchManager
-from prokurist.network_thread.lag_manager import LagManager
-from prokurist.network_thread.offsets_manager import OffsetsManager
-from prokurist.network_thread.positions_manager import PositionsManager
-from prokurist.network_thread.topic_manager import TopicManager
+from prokurist.network_thread.offsets.lag_manager import LagManager
+from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
+from prokurist.network_thread.offsets.positions_manager import PositionsManager
+from prokurist.network_thread.operations.calls import Calls
 
 
 def dispatch(

@@ -21,23 +21,23 @@ from prokurist.events.application_events import (
 )
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
-from prokurist.events.membership import Enrolment, Presence
+from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
-from prokurist.network_thread.auto_commit import AutoCommits
-from prokurist.network_thread.calls import Calls
-from prokurist.network_thread.client import NetworkClient
-from prokurist.network_thread.commit_manager import CommitManager
-from prokurist.network_thread.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.connections.requests import Lane
+from prokurist.network_thread.membership.application_steps import ApplicationSteps
 from prokurist.network_thread.membership.classic_member import ClassicMember
 from prokurist.network_thread.membership.consumer_member import ConsumerMember
-from prokurist.network_thread.membership.ground import Ground
-from prokurist.network_thread.membership.handover import Handover
+from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.membership.membership import Membership
-from prokurist.network_thread.membership.steps import Steps
-from prokurist.network_thread.metadata_manager import MetadataManager
-from prokurist.network_thread.requests import Lane
-from prokurist.network_thread.stamps import Stamps
-from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.membership.partition_transitions import PartitionTransitions
+from prokurist.network_thread.offsets.background_commit import BackgroundCommits
+from prokurist.network_thread.offsets.commit_identity import CommitIdentities
+from prokurist.network_thread.offsets.commit_manager import CommitManager
+from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.types import Node
 
 
@@ -67,8 +67,8 @@ class Group:
         timer: Timer,
         backoff: Backoff,
         subscription: Subscription,
-        enrolment: Enrolment,
-        presence: Presence,
+        member_identity: MemberIdentity,
+        poll_activity: PollActivity,
         background: BackgroundEvents,
         changed: Callable[[], None],
     ) -> None:
@@ -83,17 +83,19 @@ class Group:
             metadata,
             timer,
             backoff,
-            Stamps(enrolment, subscription.owned),
+            CommitIdentities(member_identity, subscription.owned),
         )
-        self.auto: AutoCommits = AutoCommits(self.commits)
+        self.auto: BackgroundCommits = BackgroundCommits(self.commits)
         interval = config.max_poll_interval_ms / 1000
-        steps = Steps(background, subscription, presence, auto_commit=config.enable_auto_commit)
-        self._handover = Handover(
+        steps = ApplicationSteps(
+            background, subscription, poll_activity, auto_commit=config.enable_auto_commit
+        )
+        self._transitions = PartitionTransitions(
             subscription, steps, self.auto, timer, interval, changed, client.trace
         )
         self.membership: Membership = membership_of(
             config,
-            Ground(
+            MembershipContext(
                 group_id,
                 config.group_instance_id,
                 config.client_rack or None,
@@ -106,11 +108,11 @@ class Group:
                 timer,
                 backoff,
                 subscription,
-                enrolment,
-                presence,
+                member_identity,
+                poll_activity,
                 background,
                 steps,
-                self._handover,
+                self._transitions,
             ),
         )
 
@@ -137,7 +139,7 @@ class Group:
             case Rejoin(_, reason):
                 self.membership.rejoin(reason)
             case Leave(call, how, partitions):
-                self._handover.tell_given_back(partitions)
+                self._transitions.tell_given_back(partitions)
                 self._calls.start(call, self.membership.leave(call, how))
             case CloseBegins(call):
                 self.coordinator.end_by(call.deadline)
@@ -157,13 +159,13 @@ class Group:
         return f"Group({self.membership})"
 
 
-def membership_of(config: ConsumerConfig, ground: Ground) -> Membership:
+def membership_of(config: ConsumerConfig, context: MembershipContext) -> Membership:
     """A member of the group by the protocol that is configured."""
     internal = not config.exclude_internal_topics
     if config.group_protocol == "consumer":
-        return ConsumerMember(ground, assignor=config.group_remote_assignor, internal=internal)
+        return ConsumerMember(context, assignor=config.group_remote_assignor, internal=internal)
     return ClassicMember(
-        ground,
+        context,
         config.partition_assignment_strategy,
         session=config.session_timeout_ms / 1000,
         interval=config.heartbeat_interval_ms / 1000,

@@ -19,16 +19,16 @@ from prokurist.errors import IllegalStateException, KafkaException, NetworkThrea
 from prokurist.events.application_events import ApplicationEvent, Close
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
-from prokurist.events.call_tellings import CALL_TAKEN, LOOP_WOKE
+from prokurist.events.call_log_events import CALL_RECEIVED, LOOP_WOKE
 from prokurist.events.clock import Clock, Deadline
+from prokurist.events.log_events import THREAD_CLEANUP_FAILED, THREAD_DIED
 from prokurist.events.mailbox import Mailbox
-from prokurist.events.tellings import THREAD_DIED, THREAD_DIED_AGAIN
 from prokurist.events.trace import UNREAD, Trace
-from prokurist.network_thread.calls import Calls
-from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.counters import LoopCounters
 from prokurist.network_thread.io.network import Happening, Network
-from prokurist.network_thread.timer import Due, Timer
+from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.timer import Due, Timer
 
 
 class Life(Enum):
@@ -189,7 +189,7 @@ class NetworkThread:
             else:
                 if self._trace.fine:
                     posted = type(event).__name__
-                    self._trace.tell(CALL_TAKEN, call=event.call.number, posted=posted)
+                    self._trace.emit(CALL_RECEIVED, call=event.call.number, posted=posted)
                 self._take(event)
             self._taken.popleft()
         if self._closing:
@@ -222,7 +222,7 @@ class NetworkThread:
             reason = ", ".join({type(each).__name__.lower(): None for each in happenings})
         elif due is not None and self._timer.now >= due.at:
             reason = due.reason
-        self._trace.tell(LOOP_WOKE, slept=self._timer.now - since, reason=reason)
+        self._trace.emit(LOOP_WOKE, slept=self._timer.now - since, reason=reason)
 
     def _end(self) -> None:
         closed = IllegalStateException("the client is closed")
@@ -237,7 +237,7 @@ class NetworkThread:
     def _die(self, error: BaseException) -> None:
         self.died_of = error
         self._move(Life.DEAD)
-        self._trace.tell(THREAD_DIED, error=error)
+        self._trace.emit(THREAD_DIED, error=error)
 
         def died() -> NetworkThreadDiedException:
             death = NetworkThreadDiedException(
@@ -248,7 +248,7 @@ class NetworkThread:
             return death
 
         if (second := self._shut_down(died(), died)) is not None:
-            self._trace.tell(THREAD_DIED_AGAIN, error=second)
+            self._trace.emit(THREAD_CLEANUP_FAILED, error=second)
             # The clean-up goes on behind it; what it meets then is known already.
             self._shut_down(died(), died)
         for event in self._closing:

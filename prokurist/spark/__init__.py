@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prokurist.spark.checkpoint import Checkpoint as Checkpoint
-    from prokurist.spark.failures import CheckpointException as CheckpointException
-    from prokurist.spark.failures import CommitBackwardsException as CommitBackwardsException
-    from prokurist.spark.failures import DataLossException as DataLossException
-    from prokurist.spark.failures import GroupInUseException as GroupInUseException
-    from prokurist.spark.failures import Loss as Loss
-    from prokurist.spark.listener import CommitListener as CommitListener
-    from prokurist.spark.listener import watch as watch
-    from prokurist.spark.manager import Lag as Lag
-    from prokurist.spark.manager import OffsetManager as OffsetManager
-    from prokurist.spark.plan import OffsetPlan as OffsetPlan
-    from prokurist.spark.progress import Query as Query
-    from prokurist.spark.ranges import OffsetRange as OffsetRange
-    from prokurist.spark.registering import register as register
+    from prokurist.spark.errors import CheckpointException as CheckpointException
+    from prokurist.spark.errors import CommitBackwardsException as CommitBackwardsException
+    from prokurist.spark.errors import DataLossException as DataLossException
+    from prokurist.spark.errors import GroupInUseException as GroupInUseException
+    from prokurist.spark.errors import Loss as Loss
+    from prokurist.spark.offset_manager.manager import Lag as Lag
+    from prokurist.spark.offset_manager.manager import OffsetManager as OffsetManager
+    from prokurist.spark.offset_manager.plan import OffsetPlan as OffsetPlan
+    from prokurist.spark.offset_ranges import OffsetRange as OffsetRange
+    from prokurist.spark.source.register import register as register
+    from prokurist.spark.watcher.listener import CommitListener as CommitListener
+    from prokurist.spark.watcher.listener import watch as watch
+    from prokurist.spark.watcher.progress import Query as Query
 
 __all__ = [
     "Checkpoint",
@@ -49,19 +49,19 @@ __all__ = [
 
 _HOMES = {
     "Checkpoint": "prokurist.spark.checkpoint",
-    "CheckpointException": "prokurist.spark.failures",
-    "CommitBackwardsException": "prokurist.spark.failures",
-    "CommitListener": "prokurist.spark.listener",
-    "DataLossException": "prokurist.spark.failures",
-    "GroupInUseException": "prokurist.spark.failures",
-    "Lag": "prokurist.spark.manager",
-    "Loss": "prokurist.spark.failures",
-    "OffsetManager": "prokurist.spark.manager",
-    "OffsetPlan": "prokurist.spark.plan",
-    "OffsetRange": "prokurist.spark.ranges",
-    "Query": "prokurist.spark.progress",
-    "register": "prokurist.spark.registering",
-    "watch": "prokurist.spark.listener",
+    "CheckpointException": "prokurist.spark.errors",
+    "CommitBackwardsException": "prokurist.spark.errors",
+    "CommitListener": "prokurist.spark.watcher.listener",
+    "DataLossException": "prokurist.spark.errors",
+    "GroupInUseException": "prokurist.spark.errors",
+    "Lag": "prokurist.spark.offset_manager.manager",
+    "Loss": "prokurist.spark.errors",
+    "OffsetManager": "prokurist.spark.offset_manager.manager",
+    "OffsetPlan": "prokurist.spark.offset_manager.plan",
+    "OffsetRange": "prokurist.spark.offset_ranges",
+    "Query": "prokurist.spark.watcher.progress",
+    "register": "prokurist.spark.source.register",
+    "watch": "prokurist.spark.watcher.listener",
 }
 """Where each name lives; `test_spark_exports` keeps it equal to what type checkers see."""
 

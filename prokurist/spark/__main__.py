@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from prokurist.spark.document import document
+from prokurist.spark.options_page import document
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from prokurist.errors import ConfigException
-from prokurist.spark.failures import CheckpointException
-from prokurist.spark.offsets import SourceOffset
+from prokurist.spark.errors import CheckpointException
+from prokurist.spark.offset_json import SourceOffset
 from prokurist.types import TopicPartition, named
 
 

@@ -6,7 +6,7 @@ Thread: the one that uses the session. What Spark does here is bounded by Spark 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from prokurist.spark.failures import CheckpointException
+from prokurist.spark.errors import CheckpointException
 
 
 class SessionFiles:

@@ -17,7 +17,7 @@ READ_SIZE: Final = 256 * 1024
 RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 
 
-class Connection:
+class ClientConnection:
     """The connection.
 
     Attributes:

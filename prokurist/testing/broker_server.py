@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from prokurist.events.clock import Clock
-from prokurist.testing.broker_connection import Connection, reset
+from prokurist.testing.broker_connection import ClientConnection, reset
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.group_settings import GroupSettings
@@ -102,7 +102,7 @@ class Server:
         self._doors = doors
         self._clock = clock
         self._selector = selectors.DefaultSelector()
-        self._connections: dict[Session, Connection] = {}
+        self._connections: dict[Session, ClientConnection] = {}
         self._waker, self._woken = socket.socketpair()
         self._waker.setblocking(False)
         self._woken.setblocking(False)
@@ -238,13 +238,13 @@ class Server:
             # Killed since the selector spoke: the door is about to be shut.
             reset(accepted)
             return
-        connection = Connection(accepted, session)
+        connection = ClientConnection(accepted, session)
         self._connections[session] = connection
         self._selector.register(
             connection, selectors.EVENT_READ, lambda: self._serve(connection)
         )
 
-    def _serve(self, connection: Connection) -> None:
+    def _serve(self, connection: ClientConnection) -> None:
         """Whatever the selector says about a connection: write, then read."""
         connection.write()
         if connection.open:
@@ -253,7 +253,7 @@ class Server:
                     connection.session.receive(frame, self._clock.now())
         self._look_after(connection)
 
-    def _look_after(self, connection: Connection) -> None:
+    def _look_after(self, connection: ClientConnection) -> None:
         """Wait for what a connection needs next, or forget it."""
         if connection.open:
             wanted = selectors.EVENT_READ

@@ -125,7 +125,7 @@ def _step(seconds: float) -> float:
 
 def _call(story: Story, scale: Scale, y: float) -> Iterator[str]:
     waited = sum(span.end - span.start for span in story.held)
-    told = f"waits {waited:.3f} s of it at its gate" if story.held else ""
+    told = f"waits {waited:.3f} s of it for the network thread" if story.held else ""
     yield from _bar(Span(story.name, story.start, story.end), scale, y, "call", told)
 
 

@@ -16,7 +16,7 @@ from typing import Final, Self
 
 from prokurist.consumer.consumer import KafkaConsumer, trace_of
 from prokurist.errors import IllegalStateException
-from prokurist.events.trace import Kind, Trace
+from prokurist.events.trace import EventKind, Trace
 from prokurist.logs.log import sentence
 from prokurist.timeline import chrome, picture, spans
 from prokurist.types import require_int
@@ -55,10 +55,10 @@ class Recording:
         self._trace = trace
         self._now = trace.now
         self._began = trace.now()
-        self._kept: deque[tuple[float, Kind, Mapping[str, object]]] = deque(maxlen=entries)
+        self._kept: deque[tuple[float, EventKind, Mapping[str, object]]] = deque(maxlen=entries)
         trace.read_by(self._keep, fine=True)
 
-    def _keep(self, _trace: Trace, kind: Kind, values: Mapping[str, object], /) -> None:
+    def _keep(self, _trace: Trace, kind: EventKind, values: Mapping[str, object], /) -> None:
         if "error" in values:
             # An error would keep the frames alive that it came through.
             values = {**values, "error": str(values["error"])}
@@ -73,7 +73,7 @@ class Recording:
         """What happened, in its order; of a long recording, the last of it."""
         return tuple(self._entry(*kept) for kept in tuple(self._kept))
 
-    def _entry(self, at: float, kind: Kind, values: Mapping[str, object]) -> Entry:
+    def _entry(self, at: float, kind: EventKind, values: Mapping[str, object]) -> Entry:
         number = values.get("call")
         call = number if isinstance(number, int) and number else None
         if kind.story is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from prokurist.timeline.recording import Entry
 
-ENDS: Final = frozenset({"call_finished", "call_left"})
+ENDS: Final = frozenset({"call_finished", "call_abandoned"})
 
 
 @dataclass(slots=True)
@@ -100,10 +100,12 @@ def _story(call: int, own: Sequence["Entry"]) -> Story:
             story.outcome = str(entry.keys["outcome"])
             story.ended_by = entry.thread
     story.attempts = _attempts(own, end)
-    story.waits = list(_between(own, "call_waits", ENDS | {"attempt_began", "call_waits"}, end))
-    story.held = list(_between(own, "caller_waits", frozenset({"caller_woke"}), end))
+    story.waits = list(
+        _between(own, "call_waiting", ENDS | {"attempt_began", "call_waiting"}, end)
+    )
+    story.held = list(_between(own, "caller_waiting", frozenset({"caller_woke"}), end))
     posted = [each.at for each in own if each.event == "call_posted"]
-    taken = [each.at for each in own if each.event == "call_taken"]
+    taken = [each.at for each in own if each.event == "call_received"]
     story.handed = list(zip(posted, taken, strict=False))
     return story
 

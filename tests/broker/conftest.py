@@ -11,7 +11,7 @@ import confluent_kafka
 import pytest
 
 from prokurist import KafkaConsumer
-from prokurist.consumer.counters import Counted
+from prokurist.consumer.consumer_counters import Counted
 from prokurist.consumer.open_clients import OpenClients
 from prokurist.events.clock import Clock, Deadline, MonotonicClock
 from prokurist.testing.kafka import (

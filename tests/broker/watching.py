@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Final
 
-from prokurist.events.gate import Gate
+from prokurist.events.waiter import Waiter
 from tests.processes_watch import ProcessesWatch
 from tests.stopwatch import Stopwatch
 
@@ -112,4 +112,4 @@ def interrupt() -> None:
 def waiting() -> bool:
     """Whether a call of the main thread's waits, as another thread sees it."""
     main = threading.main_thread().ident
-    return sys._current_frames()[main or 0].f_code is Gate.wait.__code__
+    return sys._current_frames()[main or 0].f_code is Waiter.wait.__code__

@@ -20,8 +20,8 @@ from prokurist.testing.kafka import RealKafka
 from tests.chaos.judge import Judge
 from tests.chaos.member import HEARTBEAT
 from tests.chaos.nursery import Nursery
+from tests.chaos.process_group import TICK, ProcessGroup
 from tests.chaos.schedule import SESSION, disasters
-from tests.chaos.squad import TICK, Squad
 from tests.chaos.verdict import Span, Verdict
 from tests.soak.lateness import Lateness
 from tests.soak.schedule import NODES
@@ -49,7 +49,7 @@ PROPERTIES: Final = {
 
 
 @dataclass
-class Outcome:
+class ChaosResult:
     """What came of a run.
 
     Attributes:
@@ -120,7 +120,7 @@ def run(
     seconds: float,
     flavours: Sequence[str],
     say: Callable[[str], object] = print,
-) -> Outcome:
+) -> ChaosResult:
     """Trouble groups for so long, and judge what they did.
 
     Args:
@@ -130,7 +130,7 @@ def run(
         flavours: Which groups there are; keys of `FLAVOURS`.
         say: Is told of each trouble of the cluster.
     """
-    outcome = Outcome(seed)
+    outcome = ChaosResult(seed)
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="prokurist-chaos-"))
     topic = kafka.unique_topic(
@@ -139,41 +139,42 @@ def run(
     with ExitStack() as stack:
         nursery = Nursery()
         stack.callback(nursery.close)
-        squads = [
-            Squad(nursery, kafka.bootstrap, topic, each, seed, folder) for each in flavours
+        process_groups = [
+            ProcessGroup(nursery, kafka.bootstrap, topic, each, seed, folder)
+            for each in flavours
         ]
-        for squad in squads:
-            stack.callback(squad.close)
+        for process_group in process_groups:
+            stack.callback(process_group.close)
         stop_measuring = measure(outcome.machine)
         stack.callback(stop_measuring)
         writer = Writer(kafka.bootstrap, topic, PARTITIONS, seed)
         writer.start()
-        stop_striking = strike(squads)
+        stop_striking = strike(process_groups)
         stack.callback(stop_striking)
         troubled = trouble_the_cluster(kafka, topic, outcome, began + seconds, say)
         stop_striking()
-        for squad in squads:
-            squad.calm()
+        for process_group in process_groups:
+            process_group.calm()
         time.sleep(QUIET)
         writer.stop(WRITER_ENDS_WITHIN)
         outcome.wrongs += writer.failures
         ends = writer.acknowledged
         until = time.monotonic() + SETTLES_WITHIN
         while time.monotonic() < until:
-            if all(squad.is_settled(ends) for squad in squads):
+            if all(process_group.is_settled(ends) for process_group in process_groups):
                 break
             time.sleep(0.25)
         settled = time.monotonic()
         stop_measuring()
-        for squad in squads:
-            squad.leave()
+        for process_group in process_groups:
+            process_group.leave()
     outcome.written = sum(ends.values())
     asleep = outcome.machine.table().get("sleep", {}).get("max", 0.0)
-    for squad in squads:
-        verdict = Judge(squad.lives, troubled, asleep).judge(ends, settled)
-        outcome.verdicts[squad.group] = verdict
-        outcome.struck[squad.group] = squad.struck
-        outcome.wrongs += squad.wrongs + verdict.wrongs
+    for process_group in process_groups:
+        verdict = Judge(process_group.lives, troubled, asleep).judge(ends, settled)
+        outcome.verdicts[process_group.group] = verdict
+        outcome.struck[process_group.group] = process_group.struck
+        outcome.wrongs += process_group.wrongs + verdict.wrongs
     outcome.seconds = time.monotonic() - began
     if outcome.wrongs:
         outcome.folder = str(folder)
@@ -185,7 +186,7 @@ def run(
 def trouble_the_cluster(
     kafka: RealKafka,
     topic: str,
-    outcome: Outcome,
+    outcome: ChaosResult,
     until: float,
     say: Callable[[str], object],
 ) -> list[Span]:
@@ -211,7 +212,7 @@ def trouble_the_cluster(
     return spans
 
 
-def strike(squads: Sequence[Squad]) -> Callable[[], None]:
+def strike(process_groups: Sequence[ProcessGroup]) -> Callable[[], None]:
     """Have members join, and a thread trouble them.
 
     Returns:
@@ -220,11 +221,11 @@ def strike(squads: Sequence[Squad]) -> Callable[[], None]:
     stopped = threading.Event()
 
     def go() -> None:
-        for squad in squads:
-            squad.start()
+        for process_group in process_groups:
+            process_group.start()
         while not stopped.wait(TICK):
-            for squad in squads:
-                squad.step()
+            for process_group in process_groups:
+                process_group.step()
 
     thread = threading.Thread(target=go, name="chaos-blows", daemon=True)
 

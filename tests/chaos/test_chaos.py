@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from prokurist.testing.kafka import RealKafka
-from tests.chaos.chaos import PROPERTIES, Outcome, run
+from tests.chaos.chaos import PROPERTIES, ChaosResult, run
 from tests.chaos.journal import KINDS, Event, Journal, Reading
 from tests.chaos.judge import GRACE, Judge
 from tests.chaos.schedule import LENGTHS, SLOTS, WEIGHTS, blows
@@ -309,7 +309,7 @@ def test_no_call_is_later_than_a_plain_sleep() -> None:
 
 def test_a_summary_names_what_was_wrong() -> None:
     """And the seed, and where to look."""
-    outcome = Outcome(3, verdicts={"eager": Run().judged()}, wrongs=["this"], folder="here")
+    outcome = ChaosResult(3, verdicts={"eager": Run().judged()}, wrongs=["this"], folder="here")
     lines = outcome.summary().splitlines()
     assert lines[-2:] == ["WRONG: this", "seed 3; the journals are in here"]
     assert (

@@ -254,7 +254,7 @@ def test_it_can_be_played_with_and_ends_without_a_traceback() -> None:
     """It prints where it listens; Ctrl-C is the end."""
     command = [sys.executable, "-m", "prokurist.testing.broker"]
     with subprocess.Popen(
-        [*command, "--nodes", "2", "--topic", "orders:3", "--topic", "lonely"],
+        [*command, "--nodes", "2", "--topic", "orders:3", "--topic", "detached"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -14,17 +14,17 @@ from prokurist.errors import (
     TimeoutException,
     UnknownTopicOrPartitionException,
 )
-from prokurist.spark.batch import planned
-from prokurist.spark.brokers import Brokers
-from prokurist.spark.failures import DataLossException
-from prokurist.spark.java_patterns import java_pattern
-from prokurist.spark.options import Settings
-from prokurist.spark.ranges import OffsetRange
-from prokurist.spark.reading import Piece, read
-from prokurist.spark.schema import COLUMNS
-from prokurist.spark.selecting import Matching, Partitions, Topics
-from prokurist.spark.where import Where
-from prokurist.spark.worker_clients import CLIENTS, MOST_CLIENTS
+from prokurist.spark.errors import DataLossException
+from prokurist.spark.offset_ranges import OffsetRange
+from prokurist.spark.source.batch_planning import planned
+from prokurist.spark.source.driver_queries import DriverQueries
+from prokurist.spark.source.filter_ranges import FilterRanges
+from prokurist.spark.source.java_patterns import java_pattern
+from prokurist.spark.source.options import Settings
+from prokurist.spark.source.partition_selection import Matching, Partitions, Topics
+from prokurist.spark.source.schema import COLUMNS
+from prokurist.spark.source.task import Piece, read
+from prokurist.spark.source.worker_consumers import CLIENTS, MOST_CLIENTS
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.stopwatch import Stopwatch
@@ -224,7 +224,7 @@ def test_only_that_is_planned_where_wanted_records_can_be(
     """Brokers are asked where a time begins; there is no task where no record is as young."""
     for nth in range(10):
         broker.append(TP, b"v", timestamp=1_700_000_000_000 + nth)
-    since = Where(since=1_700_000_000_000 + late)
+    since = FilterRanges(since=1_700_000_000_000 + late)
     tasks = planned(settings(broker, driverDeadlineMs="20000"), ("offset",), since)
     assert [each.range for each in tasks] == ([] if left is None else [OffsetRange(TP, *left)])
 
@@ -255,7 +255,7 @@ def test_a_plan_ends_by_its_deadline(filled: EmbeddedBroker) -> None:
 
 def test_what_is_selected(filled: EmbeddedBroker) -> None:
     """By name, by pattern, or one by one; nothing is made by asking for it."""
-    brokers = Brokers(settings(filled).client)
+    brokers = DriverQueries(settings(filled).client)
     orders = [TopicPartition("orders", number) for number in range(3)]
     try:
         with brokers.within(20.0):
@@ -279,7 +279,7 @@ def test_a_group_is_asked_and_not_joined(filled: EmbeddedBroker) -> None:
     with KafkaConsumer(bootstrap_servers=filled.bootstrap, group_id="g") as consumer:
         consumer.commit_sync({TP: OffsetAndMetadata(4)})
     other = TopicPartition("orders", 1)
-    brokers = Brokers(settings(filled).client, "g")
+    brokers = DriverQueries(settings(filled).client, "g")
     try:
         with brokers.within(20.0):
             assert brokers.committed(None, [TP, other]) == {TP: 4, other: None}
@@ -294,7 +294,7 @@ def test_a_group_is_asked_and_not_joined(filled: EmbeddedBroker) -> None:
 
 def test_it_travels_with_a_client_that_is_open(filled: EmbeddedBroker) -> None:
     """And makes its own where it comes to; closed, it can be asked again."""
-    brokers = Brokers(settings(filled).client)
+    brokers = DriverQueries(settings(filled).client)
     copy = None
     try:
         assert brokers.ends([TP]) == {TP: 10}

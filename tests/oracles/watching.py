@@ -9,7 +9,7 @@ Thread: the one that opens and closes the clients.
 import time
 from typing import Final
 
-from prokurist.consumer.counters import Counted
+from prokurist.consumer.consumer_counters import Counted
 from tests.oracles.bounds import Settings
 from tests.oracles.thrift import Thrift
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from prokurist.errors import KafkaException
 from prokurist.events.call import Call
-from prokurist.network_thread.connection import Connection
-from prokurist.network_thread.connection_state import ConnectionState
-from prokurist.network_thread.operation import Operation, Withdrawn
-from prokurist.network_thread.requests import Answer, Lane
+from prokurist.network_thread.connections.connection import Connection
+from prokurist.network_thread.connections.connection_state import ConnectionState
+from prokurist.network_thread.connections.requests import Answer, Lane
+from prokurist.network_thread.operations.operation import Operation, Withdrawn
 from prokurist.network_thread.wire.metadata import CoordinatorOf, FindCoordinator
 from prokurist.network_thread.wire.request import Request
 from prokurist.types import Node

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 from prokurist.events.application_events import AutoCommit, Commit, LookUpCommitted, Withdraw
 from prokurist.events.call import Call
-from tests.simulation.calls_by_lot import User
-from tests.simulation.faults_by_lot import LOGS, Faults
-from tests.simulation.rest import check_at_rest
+from tests.simulation.quiescence import check_at_rest
+from tests.simulation.random_calls import User
+from tests.simulation.random_faults import LOGS, Faults
 from tests.simulation.slow_brokers import let_brokers_lag
 from tests.simulation.witness import MARK, SHARED, Watched, Witness
 from tests.simulation.world import Member, World
@@ -136,7 +136,7 @@ class ByLot:
         member.thread.mailbox.post(event)
         self._plan_end(member, call, timeout)
         if self.lot.random() < 0.5:
-            self.world.clock.wait(call.gate, call.deadline.at)
+            self.world.clock.wait(call.waiter, call.deadline.at)
 
     def _plan_end(self, member: Member, call: Call, timeout: float) -> None:
         clock = self.world.clock

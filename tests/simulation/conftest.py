@@ -8,7 +8,7 @@ import pytest
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.network_thread.wire.versions import Versions
 from tests.simulation.classic_members import part
-from tests.simulation.rest import check_at_rest
+from tests.simulation.quiescence import check_at_rest
 from tests.simulation.world import BUILT, World
 
 

@@ -202,7 +202,8 @@ class Many:
         return [
             each
             for each in self.members
-            if (place := counted.get(each.consumer._enrolment.identity.member_id)) is not None
+            if (place := counted.get(each.consumer._member_identity.identity.member_id))
+            is not None
             and place.deadline > self.world.clock.time
         ]
 

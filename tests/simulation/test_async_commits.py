@@ -3,7 +3,7 @@
 import pytest
 
 from prokurist import errors
-from prokurist.consumer.commits import MOST_PENDING
+from prokurist.consumer.commit_queue import MOST_PENDING
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.world import World

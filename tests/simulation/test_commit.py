@@ -244,7 +244,7 @@ def test_several_calls_end_each_at_its_own_deadline() -> None:
         member.thread.mailbox.post(LookUpCommitted(call, (TP,)))
     ends = {}
     for call in sorted(calls, key=lambda each: each.deadline):
-        world.clock.wait(call.gate, math.inf)
+        world.clock.wait(call.waiter, math.inf)
         ends[call.deadline.at] = world.clock.time
     assert [round(end - began, 6) for end in ends.values()] == [0.3, 0.6, 0.9]
 

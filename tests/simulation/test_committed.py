@@ -32,7 +32,7 @@ def commit(world: World, member: Member, offset: int, *, once: bool = False) -> 
 
 def result(world: World, call: Call) -> object:
     """What a call comes to."""
-    if not world.clock.wait(call.gate, call.deadline.at):
+    if not world.clock.wait(call.waiter, call.deadline.at):
         call.leave(world.clock.time)
     return call.result()
 

@@ -7,9 +7,9 @@ import pytest
 
 from prokurist.errors import DisconnectException, NetworkException
 from prokurist.events.backoff import Backoff
-from prokurist.network_thread.connection_state import ConnectionState
+from prokurist.network_thread.connections.connection_state import ConnectionState
+from prokurist.network_thread.connections.requests import Lane
 from prokurist.network_thread.io.network import SocketAddress
-from prokurist.network_thread.requests import Lane
 from prokurist.types import Node
 from tests.simulation.asking import Asked, down, general, node, ready, warm
 from tests.simulation.world import LATENCY, Member, World

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from prokurist.network_thread.fetch.answers import Judge as FetchResponses
+from prokurist.network_thread.fetch.response_handler import (
+    FetchResponseHandler as FetchResponses,
+)
 from prokurist.network_thread.wire.fetch import FetchAnswer
 from prokurist.types import Node, OffsetAndMetadata, TopicPartition
 from tests.simulation.reading import A, drained, fetches, offsets, reader, written

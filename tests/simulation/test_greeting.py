@@ -3,7 +3,7 @@
 import pytest
 
 from prokurist.errors import DisconnectException
-from prokurist.network_thread.requests import Lane
+from prokurist.network_thread.connections.requests import Lane
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.types import Node
 from tests.simulation.asking import Asked, node, warm

@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from prokurist.consumer.collecting import LEEWAY
+from prokurist.consumer.fetch_collector import LEEWAY
 from prokurist.errors import TimeoutException
 from prokurist.records.columns import Columns
 from prokurist.records.headers import BatchHeader

@@ -12,8 +12,8 @@ import pytest
 
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import DisconnectException
-from prokurist.network_thread.connection import Connection
-from prokurist.network_thread.requests import Lane
+from prokurist.network_thread.connections.connection import Connection
+from prokurist.network_thread.connections.requests import Lane
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.asking import Asked, down, node, ready
 from tests.simulation.world import LATENCY, Member, World

@@ -6,8 +6,8 @@ import pytest
 
 from prokurist.errors import TimeoutException
 from prokurist.events.application_events import Commit, LookUpCommitted
-from prokurist.network_thread.coordinator_manager import CoordinatorManager
-from prokurist.network_thread.requests import Lane
+from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.connections.requests import Lane
 from prokurist.types import Node, OffsetAndMetadata, TopicPartition
 from tests.simulation.asking import Asked, general, node, warm
 from tests.simulation.world import Member, World
@@ -166,7 +166,7 @@ def test_a_held_coordinator_request_does_not_delay_a_general_one() -> None:
     assert asked.at is not None
     assert asked.at - began < 0.1
     held.undo()
-    assert world.clock.wait(call.gate, math.inf)
+    assert world.clock.wait(call.waiter, math.inf)
     lanes = {lane for _, lane in member.machinery.client._connections}
     assert lanes == {Lane.GENERAL, Lane.COORDINATOR}
 

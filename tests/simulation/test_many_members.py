@@ -8,9 +8,9 @@ import pytest
 
 from prokurist.events.background_events import Step, StepKind
 from prokurist.events.group_assignment import GroupAssignment
-from prokurist.network_thread.membership.alarm import REASON as HEARTBEAT
-from prokurist.network_thread.membership.steps import Steps
-from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.membership.application_steps import ApplicationSteps
+from prokurist.network_thread.membership.heartbeat_timer import REASON as HEARTBEAT
+from prokurist.network_thread.operations.timer import Timer
 from tests.simulation.many import Many
 from tests.simulation.world import BUILT
 
@@ -69,7 +69,7 @@ def test_groups_by_lot(some: Sequence[int], protocol: str) -> None:
 # --- bugs that have to be found -----------------------------------------------------------
 
 
-async def tell_and_go_on(self: Steps, kind: StepKind, partitions: Any) -> bool:
+async def tell_and_go_on(self: ApplicationSteps, kind: StepKind, partitions: Any) -> bool:
     """Revoked is told some day; nobody waits for it."""
     if kind is not StepKind.REVOKED:
         return await TELL(self, kind, partitions)
@@ -78,10 +78,10 @@ async def tell_and_go_on(self: Steps, kind: StepKind, partitions: Any) -> bool:
     return True
 
 
-TELL = Steps.tell
+TELL = ApplicationSteps.tell
 
 
-async def no_last_commit(_self: Steps, _partitions: Any) -> None:
+async def no_last_commit(_self: ApplicationSteps, _partitions: Any) -> None:
     """Nothing is committed before it is given up."""
 
 
@@ -104,7 +104,7 @@ LIKELY = (9, 2, 12, 17, 22)
 
 PLANTED: dict[str, tuple[type, dict[str, Any], str]] = {
     "the revocation waits for nobody": (
-        Steps,
+        ApplicationSteps,
         {"tell": tell_and_go_on},
         "was not told before",
     ),
@@ -114,7 +114,7 @@ PLANTED: dict[str, tuple[type, dict[str, Any], str]] = {
         "of which it was told nothing|'s and ",
     ),
     "no commit before the revocation": (
-        Steps,
+        ApplicationSteps,
         {"last_commit": no_last_commit},
         "not committed",
     ),

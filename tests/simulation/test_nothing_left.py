@@ -16,7 +16,7 @@ from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException, TimeoutException, WakeupException
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import OffsetAndMetadata, TopicPartition
-from tests.simulation.rest import LONG
+from tests.simulation.quiescence import LONG
 from tests.simulation.world import World
 
 TP = TopicPartition("orders", 0)

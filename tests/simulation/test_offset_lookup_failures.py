@@ -222,7 +222,7 @@ def test_a_broker_that_dies_with_its_answer() -> None:
     member.thread.mailbox.post(LookUpOffsets(call, {TP: END}))
     world.clock.sleep(0.1)
     world.control.kill(1)
-    world.clock.wait(call.gate, call.deadline.at)
+    world.clock.wait(call.waiter, call.deadline.at)
     assert call.result() == {TP: 5}
     assert asked(world)[-1][0] != 1
 
@@ -254,7 +254,7 @@ def test_a_name_that_cannot_be_written_spoils_nothing_for_others() -> None:
     with pytest.raises(errors.InvalidTopicException) as caught:
         look_up(world, member, {TopicPartition("\ud800", 0): END}, timeout=5.0)
     assert caught.value.topics == ("\ud800",)
-    world.clock.wait(call.gate, call.deadline.at)
+    world.clock.wait(call.waiter, call.deadline.at)
     assert call.result() == {TP: 0}
 
 

@@ -185,7 +185,7 @@ def test_a_leader_that_is_not_known_is_waited_for() -> None:
     world.clock.sleep(2.0)
     world.control.restart(1)
     began = world.clock.time
-    assert world.clock.wait(call.gate, call.deadline.at)
+    assert world.clock.wait(call.waiter, call.deadline.at)
     assert call.result() == {TP: 0}
     assert world.clock.time - began < 1.5
     assert [node for node, _ in asked(world)] == [1]
@@ -216,7 +216,7 @@ def test_a_topic_that_comes_into_being_meanwhile() -> None:
     member.thread.mailbox.post(LookUpOffsets(call, {TP: END}))
     world.clock.sleep(2.0)
     world.control.create_topic("orders")
-    assert world.clock.wait(call.gate, call.deadline.at)
+    assert world.clock.wait(call.waiter, call.deadline.at)
     assert call.result() == {TP: 0}
 
 
@@ -231,7 +231,7 @@ def test_several_share_the_wait_for_metadata() -> None:
         member.thread.mailbox.post(LookUpOffsets(call, {TP: END}))
     ends = []
     for call in sorted(calls, key=lambda each: each.deadline):
-        world.clock.wait(call.gate, call.deadline.at + 1)
+        world.clock.wait(call.waiter, call.deadline.at + 1)
         ends.append(round(world.clock.time - began, 6))
     assert ends == [0.3, 0.6, 0.9]
     assert asked_metadata(world) == 1

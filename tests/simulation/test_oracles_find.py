@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 
 from prokurist.network_thread.fetch import manager, plan, sources
-from prokurist.network_thread.fetch.answers import Judge, Outcome
-from prokurist.network_thread.position_outcomes import Outcomes
+from prokurist.network_thread.fetch.response_handler import FetchOutcome, FetchResponseHandler
+from prokurist.network_thread.offsets.position_outcomes import Outcomes
 from prokurist.network_thread.wire import fetch
 from tests.simulation.test_workloads import live
 
@@ -73,19 +73,19 @@ def says_the_last_epoch(patch: pytest.MonkeyPatch) -> None:
 def asks_again_at_once(patch: pytest.MonkeyPatch) -> None:
     """And an answer without records, such as a diverging epoch, is followed by the next."""
     says_the_last_epoch(patch)
-    judge = Judge.judge
+    judge = FetchResponseHandler.judge
 
-    def moved(self: Judge, *given: Any) -> Outcome:
+    def moved(self: FetchResponseHandler, *given: Any) -> FetchOutcome:
         outcome = judge(self, *given)
         outcome.moved = True
         return outcome
 
-    patch.setattr(Judge, "judge", moved)
+    patch.setattr(FetchResponseHandler, "judge", moved)
 
 
 def redirects_without_a_pause(patch: pytest.MonkeyPatch) -> None:
     """A replica that is named is asked, or the leader again, whatever came of it before."""
-    patch.setattr(sources.Troubles, "pass_on", lambda *_: None)
+    patch.setattr(sources.PartitionBackoff, "pass_on", lambda *_: None)
     patch.setattr(manager.FetchManager, "_redirected", lambda *_: None)
 
 

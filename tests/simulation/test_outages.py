@@ -112,7 +112,7 @@ def test_brokers_that_go_and_come_back_are_told_of(caplog: pytest.LogCaptureFixt
         consumer.wait_until_ready(30.0)
         assert consumer.health().unreachable_for is None
         assert consumer.health().last_error is not None
-        assert "cluster_reached" in seen(caplog)
+        assert "cluster_reachable" in seen(caplog)
 
 
 def test_one_broker_of_two_is_no_outage(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,7 +11,7 @@ from prokurist.errors import (
     UnsupportedVersionException,
 )
 from prokurist.events.application_events import Commit, LookUpCommitted
-from prokurist.network_thread.pipeline import LARGEST_INT32
+from prokurist.network_thread.connections.pipeline import LARGEST_INT32
 from prokurist.network_thread.wire.committed_offsets import OffsetFetch
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.asking import Asked, down, node, ready, warm

@@ -37,14 +37,16 @@ def test_both_threads_tell_what_they_do_for_a_call(frozen: timeline.Recording) -
     assert steps[:4] == [
         ("application", "call_began"),
         ("application", "call_posted"),
-        ("application", "caller_waits"),
-        ("network", "call_taken"),
+        ("application", "caller_waiting"),
+        ("network", "call_received"),
     ]
     assert ("network", "attempt_began") in steps
     assert ("network", "attempt_ended") in steps
-    waits = [each.keys["reason"] for each in frozen.entries if each.event == "call_waits"]
+    waits = [each.keys["reason"] for each in frozen.entries if each.event == "call_waiting"]
     assert waits[-2:] == ["retry backoff", "the group's coordinator"]
-    (end,) = [each for each in frozen.entries if each.event in ("call_left", "call_finished")]
+    (end,) = [
+        each for each in frozen.entries if each.event in ("call_abandoned", "call_finished")
+    ]
     assert end.keys["outcome"] == "TimeoutException"
     assert end.at == pytest.approx(2.0)
 

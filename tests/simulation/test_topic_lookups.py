@@ -274,7 +274,7 @@ def test_an_answer_that_names_no_broker_is_none() -> None:
     world.clock.sleep(1.0)
     assert call.is_open
     world.cluster.state.broker(1).registered = True
-    world.clock.wait(call.gate, call.deadline.at)
+    world.clock.wait(call.waiter, call.deadline.at)
     assert len(call.result()) == 3
 
 

@@ -77,15 +77,15 @@ def test_wakeup_in_any_state_is_harmless() -> None:
 
 
 def test_a_wakeup_that_opens_a_later_gate_ends_nothing() -> None:
-    """B3, B171: its flag has been seen by an earlier call, and only now it opens the gate."""
+    """B3, B171: its flag has been seen by an earlier call, and only now it opens the waiter."""
     world = World()
     with world.consumer() as consumer:
         world.control.freeze()
 
         def open_gate() -> None:
-            gate = consumer._caller._waiting_at
-            assert gate is not None
-            gate.open()
+            waiter = consumer._caller._waiting_at
+            assert waiter is not None
+            waiter.open()
 
         began = world.clock.time
         world.at(began + 0.5, open_gate)

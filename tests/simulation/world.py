@@ -161,6 +161,6 @@ class World(virtual_time.World[SimulatedNetwork]):
         """Post an event and wait for its call, as a public call does."""
         call: Call = event.call
         member.thread.mailbox.post(event)
-        if not self.clock.wait(call.gate, call.deadline.at):
+        if not self.clock.wait(call.waiter, call.deadline.at):
             call.leave(self.clock.time)
         return call.result()

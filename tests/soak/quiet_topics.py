@@ -28,7 +28,7 @@ from prokurist.testing.kafka import RealKafka
 from tests.oracles.bounds import Settings, returned_within
 from tests.oracles.thrift import Thrift
 from tests.oracles.watching import requests_of
-from tests.soak.comparison import Outcome, Place
+from tests.soak.comparison import Place, QuietTopicsResult
 from tests.soak.moving import move_leaders
 
 PARTITIONS: Final = 3
@@ -83,7 +83,7 @@ class Run:
         self.created = 0
         self.lot = random.Random(f"{seed} quiet")  # noqa: S311 - a lot to be drawn again
         self.upgrade = upgrade
-        self.outcome = Outcome(seed)
+        self.outcome = QuietTopicsResult(seed)
         self.tag = tag = secrets.token_hex(3)
         self.topics = {name: f"{name}-{tag}" for name in ("rare", "idle", "growing", "again")}
         self.counts = dict.fromkeys(self.topics.values(), PARTITIONS)
@@ -268,7 +268,7 @@ class Run:
         self.lot.shuffle(events)
         return events
 
-    def run(self, seconds: float) -> Outcome:
+    def run(self, seconds: float) -> QuietTopicsResult:
         """One short round of changes, or rounds of changes and faults for so many seconds."""
         with ExitStack() as stack:
             self.start_readers(stack)
@@ -355,7 +355,7 @@ def run(
     *,
     seconds: float = 0.0,
     tell: Callable[[str], object] = lambda _: None,
-) -> Outcome:
+) -> QuietTopicsResult:
     """Have quiet topics read while their cluster changes, and judge it.
 
     Args:

@@ -41,7 +41,7 @@ GROWTH: Final = 24 << 20
 
 
 @dataclass
-class Outcome:
+class SoakResult:
     """What came of a soak.
 
     Attributes:
@@ -120,7 +120,7 @@ class ReaderProcess:
         read: How far it has read each partition.
     """
 
-    def __init__(self, kafka: RealKafka, topic: str, outcome: Outcome) -> None:
+    def __init__(self, kafka: RealKafka, topic: str, outcome: SoakResult) -> None:
         self.read: dict[int, int] = {}
         self._outcome = outcome
         self._heard = time.monotonic()
@@ -173,7 +173,7 @@ class ReaderProcess:
 
 def run(
     kafka: RealKafka, seed: int, seconds: float, say: Callable[[str], object] = print
-) -> Outcome:
+) -> SoakResult:
     """Soak for so long.
 
     Args:
@@ -182,7 +182,7 @@ def run(
         seconds: For how long troubles are made; catching up comes after it.
         say: Is told of each trouble.
     """
-    outcome = Outcome(seed)
+    outcome = SoakResult(seed)
     began = time.monotonic()
     topic = kafka.unique_topic(
         "soak", PARTITIONS, replication_factor=NODES, configs={"min.insync.replicas": 2}

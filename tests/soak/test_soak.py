@@ -9,7 +9,7 @@ from prokurist.testing.kafka import RealKafka
 from tests.soak.lateness import Lateness
 from tests.soak.numbering import Places, value_of
 from tests.soak.schedule import WEIGHTS, troubles
-from tests.soak.soak import Outcome, run
+from tests.soak.soak import SoakResult, run
 
 
 @pytest.mark.kafka
@@ -95,7 +95,7 @@ def test_the_check_of_deadlines_can_fail() -> None:
     late.ended("committed", 0.3, 0.1, gave_up=True)
     late.ended("poll", 0.2, 1.3, gave_up=False)
     assert late.early == ["committed(0.3) gave up after 0.1000 s"]
-    outcome = Outcome(1, found={"wrongs": late.early, "lateness": late.table()})
+    outcome = SoakResult(1, found={"wrongs": late.early, "lateness": late.table()})
     outcome.judge()
     assert outcome.wrongs == [*late.early, "poll was 1100 ms late"]
 
@@ -103,15 +103,15 @@ def test_the_check_of_deadlines_can_fail() -> None:
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
-        (Outcome(1), "has said nothing"),
-        (Outcome(1, found={"wrongs": []}, longest=(60.0, "in partition 1")), "lay there"),
+        (SoakResult(1), "has said nothing"),
+        (SoakResult(1, found={"wrongs": []}, longest=(60.0, "in partition 1")), "lay there"),
         (
-            Outcome(1, found={"wrongs": []}, resident=[each << 17 for each in range(900)]),
+            SoakResult(1, found={"wrongs": []}, resident=[each << 17 for each in range(900)]),
             "has grown by 56 MiB",
         ),
     ],
 )
-def test_the_other_checks_can_fail(outcome: Outcome, words: str) -> None:
+def test_the_other_checks_can_fail(outcome: SoakResult, words: str) -> None:
     """The reader that is silent, the record that nobody reads, the memory that grows."""
     outcome.judge()
     assert len(outcome.wrongs) == 1

@@ -317,10 +317,10 @@ def test_readers_travel(prokurist_kafka: RealKafka) -> None:
     """A source and its readers are pickled, also when a client of theirs is open."""
     from pyspark.sql.types import StructType
 
-    from prokurist.spark.source import Source
+    from prokurist.spark.source.data_source import KafkaDataSource
 
     name = prokurist_kafka.unique_topic("pickles")
-    source = Source(options(prokurist_kafka, name))
+    source = KafkaDataSource(options(prokurist_kafka, name))
     schema = StructType().add("value", "binary")
     for reader in (source.reader(schema), source.streamReader(schema)):
         assert pickle.loads(pickle.dumps(reader))

@@ -17,7 +17,7 @@ from prokurist.testing.broker import EmbeddedBroker
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
 from prokurist.spark.doctor import examine, interpreter, java, last_line
-from prokurist.spark.pitfalls import Verdict, to_name
+from prokurist.spark.doctor.checks import CheckResult, to_name
 from tests.spark.interpreter import environment
 from tests.spark.jobs import until
 
@@ -117,9 +117,9 @@ def test_a_session_that_there_is_can_be_examined(spark: "SparkSession") -> None:
     """From a notebook: its workers tell of themselves, and of brokers out of reach."""
     found = list(examine(spark, "127.0.0.1:1"))
     by_name = {each.name: each for each in found}
-    assert by_name["Attempts"].verdict is Verdict.OK
-    assert by_name["Worker"].verdict is Verdict.OK
-    assert by_name["Brokers"].verdict is Verdict.FAILED
+    assert by_name["Attempts"].verdict is CheckResult.OK
+    assert by_name["Worker"].verdict is CheckResult.OK
+    assert by_name["Brokers"].verdict is CheckResult.FAILED
     assert "127.0.0.1:1" in by_name["Brokers"].text
 
 

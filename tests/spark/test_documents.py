@@ -12,7 +12,7 @@ from tests.documents import Block, blocks
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
-from prokurist.spark.listener import OPEN
+from prokurist.spark.watcher.listener import OPEN
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed")
 
 from prokurist.spark import register
 from prokurist.spark.doctor import java
-from prokurist.spark.pitfalls import to_name
+from prokurist.spark.doctor.checks import to_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

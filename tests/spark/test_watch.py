@@ -12,8 +12,8 @@ from prokurist import ConfigException
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
 from prokurist.spark import CommitListener, Query
-from prokurist.spark.clients import Clients
-from prokurist.spark.listener import OPEN, group_of
+from prokurist.spark.watcher.group_consumers import GroupConsumers
+from prokurist.spark.watcher.listener import OPEN, group_of
 
 NOBODY = "127.0.0.1:1"
 QUERY = Query("id-1", "run-1", "bills")
@@ -74,7 +74,7 @@ def test_groups_are_named_by_the_query() -> None:
 
 def test_queries_have_keys_of_their_own_and_others_are_left_alone() -> None:
     """By name or id; each client is in its query's group and commits nothing by itself."""
-    clients = Clients(
+    clients = GroupConsumers(
         {"bootstrap.servers": NOBODY, "request_timeout_ms": 5000},
         {"bills": {"bootstrap.servers": "127.0.0.1:2"}, "id-2": {}},
     )

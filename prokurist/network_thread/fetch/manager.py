@@ -29,20 +29,25 @@ from prokurist.events.cluster import Cluster
 from prokurist.events.fetch_buffer import Chunk, Failure, FetchBuffer
 from prokurist.events.fetching import Use, Wish
 from prokurist.events.subscription import Subscription
-from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.overdue_responses import OverdueResponse
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.connections.requests import Lane
 from prokurist.network_thread.counters import FetchCounters
-from prokurist.network_thread.fetch.answers import Judge, Outcome
-from prokurist.network_thread.fetch.attending import Attending
+from prokurist.network_thread.error_actions import FETCH, Action
+from prokurist.network_thread.fetch.fetch_progress import FetchProgress
 from prokurist.network_thread.fetch.out_of_range import OutOfRangeCheck
 from prokurist.network_thread.fetch.plan import FetchPlan, Part
-from prokurist.network_thread.fetch.session import Asked, Terms
-from prokurist.network_thread.fetch.sources import Replicas, Source, Troubles, leadership
-from prokurist.network_thread.metadata_manager import MetadataManager
-from prokurist.network_thread.operation import Operation, Withdrawn
-from prokurist.network_thread.overdue import OverdueAnswer
-from prokurist.network_thread.requests import Lane
-from prokurist.network_thread.timer import Timer
-from prokurist.network_thread.verdicts import FETCH, Verdict
+from prokurist.network_thread.fetch.response_handler import FetchOutcome, FetchResponseHandler
+from prokurist.network_thread.fetch.session import SessionPartition, Terms
+from prokurist.network_thread.fetch.sources import (
+    FetchSource,
+    PartitionBackoff,
+    Replicas,
+    leadership,
+)
+from prokurist.network_thread.operations.operation import Operation, Withdrawn
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.fetch import Fetch, FetchAnswer, FetchQuestion
 from prokurist.types import Node, TopicPartition
 
@@ -117,8 +122,8 @@ class FetchManager:
         self._backoff = backoff
         self._limits = limits
         self._replicas = Replicas(timer, replica_lifetime)
-        self._troubles = Troubles(timer, backoff, self.stir)
-        self._judge = Judge(
+        self._backoffs = PartitionBackoff(timer, backoff, self.stir)
+        self._response_handler = FetchResponseHandler(
             subscription,
             self._replicas,
             read_committed=limits.terms.read_committed,
@@ -126,12 +131,12 @@ class FetchManager:
         self._out_of_range = OutOfRangeCheck(
             metadata, subscription, timer, client.trace, self._confirmed_out_of_range
         )
-        self._plan = FetchPlan(metadata, subscription, self._replicas, self._troubles)
+        self._plan = FetchPlan(metadata, subscription, self._replicas, self._backoffs)
         self._generation = -1
-        self._sources: dict[int, Source] = {}
+        self._sources: dict[int, FetchSource] = {}
         self._served: dict[TopicPartition, int] = {}
         self.counters: FetchCounters = FetchCounters()
-        self.attending: Attending = Attending(metadata, background, timer, self._asked)
+        self.attending: FetchProgress = FetchProgress(metadata, background, timer, self._asked)
         self._answers = 0
         self._seen = (-1, -1)
         self._stirred = False
@@ -158,7 +163,7 @@ class FetchManager:
             self._generation = generation
             assigned = self._subscription.assigned()
             self._replicas.keep(assigned)
-            self._troubles.keep(assigned)
+            self._backoffs.keep(assigned)
             self._out_of_range.keep(assigned)
             self._served = {tp: at for tp, at in self._served.items() if tp in assigned}
         self._buffer.purge(lambda tp, ticket: self._subscription.use_of(tp, ticket) is Use.DROP)
@@ -173,7 +178,7 @@ class FetchManager:
         for part in parts:
             source = self._sources.get(part.node.id)
             if source is None:
-                source = self._sources[part.node.id] = Source(part.node)
+                source = self._sources[part.node.id] = FetchSource(part.node)
             source.node = part.node
             if source.operation is None and not self._begin(source, part, len(parts)):
                 full = True
@@ -192,7 +197,7 @@ class FetchManager:
     def _low_water(self) -> int:
         return self._limits.buffer // 4
 
-    def _begin(self, source: Source, part: Part, brokers: int) -> bool:
+    def _begin(self, source: FetchSource, part: Part, brokers: int) -> bool:
         """Send a fetch of what there is room for: whether that is everything."""
         terms, wishes = self._limits.terms, part.wishes
         room = self._limits.buffer // 2
@@ -216,23 +221,25 @@ class FetchManager:
             part.taken()
         return not is_full
 
-    def _changes(self, source: Source, part: Part, terms: Terms, most: int) -> Fetch:
+    def _changes(self, source: FetchSource, part: Part, terms: Terms, most: int) -> Fetch:
         """A fetch of what was asked for last, but for some positions that have moved on."""
         wishes = [part.wishes[place] for place in sorted(part.changed or ())]
         if wishes:
             self._subscription.fetched_as(self._ids(wish.partition.topic for wish in wishes))
-        changed = [Asked(wish, self._question(wish)) for wish in wishes]
+        changed = [SessionPartition(wish, self._question(wish)) for wish in wishes]
         return source.session.request_changes(changed, terms, most)
 
-    def _everything(self, source: Source, wishes: list[Wish], terms: Terms, most: int) -> Fetch:
+    def _everything(
+        self, source: FetchSource, wishes: list[Wish], terms: Terms, most: int
+    ) -> Fetch:
         """A fetch of these partitions and no others, the longest unserved first."""
         ids = self._ids(wish.partition.topic for wish in wishes)
         self._subscription.fetched_as(ids)
         wishes = sorted(wishes, key=lambda wish: self._served.get(wish.partition, 0))
-        asked = [Asked(wish, self._question(wish)) for wish in wishes]
+        asked = [SessionPartition(wish, self._question(wish)) for wish in wishes]
         return source.session.request(asked, ids, terms, most)
 
-    def _send(self, source: Source, request: Fetch) -> None:
+    def _send(self, source: FetchSource, request: Fetch) -> None:
 
         def ended(_nothing: None, error: KafkaException | None) -> None:
             source.operation = None
@@ -260,10 +267,10 @@ class FetchManager:
 
     # --- one fetch -------------------------------------------------------------------
 
-    async def _fetch(self, source: Source, request: Fetch) -> None:
+    async def _fetch(self, source: FetchSource, request: Fetch) -> None:
         began = self._timer.now
         self.attending.sent(source.node, connected=self._is_connected(source))
-        overdue = OverdueAnswer(
+        overdue = OverdueResponse(
             self._metadata,
             self._timer,
             source.node,
@@ -309,10 +316,10 @@ class FetchManager:
             if source.operation is not None
         ]
 
-    def _is_connected(self, source: Source) -> bool:
+    def _is_connected(self, source: FetchSource) -> bool:
         return self._client.is_ready(source.node, Lane.FETCH)
 
-    def _lost(self, source: Source, error: KafkaException) -> bool:
+    def _lost(self, source: FetchSource, error: KafkaException) -> bool:
         """No answer has come: the broker is asked again after a pause."""
         source.failures += 1
         for tp in source.session.asked:
@@ -322,7 +329,7 @@ class FetchManager:
             self._background.post(BackgroundError(error))
         return False
 
-    def _take(self, source: Source, answer: FetchAnswer, *, is_slow: bool) -> bool:
+    def _take(self, source: FetchSource, answer: FetchAnswer, *, is_slow: bool) -> bool:
         """Take an answer in: whether the broker may be asked again at once.
 
         Args:
@@ -332,7 +339,7 @@ class FetchManager:
         """
         if answer.error:
             return self._refused(source, answer.error)
-        outcome = self._judge.judge(answer, source.session.asked, source.node)
+        outcome = self._response_handler.judge(answer, source.session.asked, source.node)
         source.session.answered(answer.session_id)
         source.failures = 0
         self._settle(outcome, answer)
@@ -344,18 +351,18 @@ class FetchManager:
         is_new = outcome.moved or bool(outcome.troubled or outcome.out_of_range)
         return is_new or is_slow
 
-    def _refused(self, source: Source, code: int) -> bool:
+    def _refused(self, source: FetchSource, code: int) -> bool:
         """The same, where the request as a whole was refused."""
         source.failures += 1
-        verdict = FETCH.of(code)
-        source.session.lost(unknown=verdict is Verdict.NEW_SESSION)
-        if verdict is Verdict.REFRESH:
+        action = FETCH.of(code)
+        source.session.lost(unknown=action is Action.NEW_SESSION)
+        if action is Action.REFRESH:
             self._metadata.request_update()
-        elif verdict is Verdict.FATAL:
+        elif action is Action.FATAL:
             self._background.post(BackgroundError(FETCH.error(code)))
-        return verdict is Verdict.NEW_SESSION and source.failures == 1
+        return action is Action.NEW_SESSION and source.failures == 1
 
-    def _settle(self, outcome: Outcome, answer: FetchAnswer) -> None:
+    def _settle(self, outcome: FetchOutcome, answer: FetchAnswer) -> None:
         cluster = self._metadata.cluster
         self._answers += 1
         for entry in outcome.entries:
@@ -364,16 +371,16 @@ class FetchManager:
             sum(len(each.records) for each in outcome.entries if isinstance(each, Chunk))
         )
         for tp in outcome.well:
-            self._troubles.end(tp)
+            self._backoffs.end(tp)
         if outcome.leaders:
             self._metadata.hint(outcome.leaders, answer.nodes)
         for tp in outcome.troubled:
             # Another leader than the one that failed is asked at once, but if that one was
             # named in an answer that was no good either.
             led, hinted = (leadership(each, tp) for each in (cluster, self._metadata.cluster))
-            self._troubles.meet(tp, *((hinted, led) if self._troubles.has(tp) else (led,)))
+            self._backoffs.meet(tp, *((hinted, led) if self._backoffs.has(tp) else (led,)))
         for tp in outcome.behind:
-            self._troubles.pass_on(tp, leadership(cluster, tp))
+            self._backoffs.pass_on(tp, leadership(cluster, tp))
         for tp in outcome.redirected:
             self._redirected(tp, cluster)
         if outcome.stale:
@@ -395,11 +402,11 @@ class FetchManager:
         led = leadership(cluster, tp)
         if self._replicas.preferred(tp) not in cluster.nodes:
             self._metadata.request_update()
-            self._troubles.meet(tp, led)
-        elif self._troubles.has(tp):
-            self._troubles.meet(tp, led)
+            self._backoffs.meet(tp, led)
+        elif self._backoffs.has(tp):
+            self._backoffs.meet(tp, led)
         else:
-            self._troubles.pass_on(tp, led)
+            self._backoffs.pass_on(tp, led)
 
     # --- the end ---------------------------------------------------------------------
 
@@ -410,7 +417,7 @@ class FetchManager:
         over the one for everything else, where that stands.
         """
         self._closed = True
-        self._troubles.close()
+        self._backoffs.close()
         self._out_of_range.close()
         for source in self._sources.values():
             end = source.session.end()

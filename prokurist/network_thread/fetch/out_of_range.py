@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 from prokurist.events.fetch_buffer import Failure
 from prokurist.events.fetching import Wish
+from prokurist.events.log_events import OFFSET_OUT_OF_RANGE
 from prokurist.events.subscription import Subscription
-from prokurist.events.tellings import OFFSET_OUT_OF_RANGE
 from prokurist.events.trace import Trace
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.overdue_responses import OVERDUE
 from prokurist.network_thread.fetch.sources import Leadership, leadership
-from prokurist.network_thread.metadata_manager import MetadataManager
-from prokurist.network_thread.operation import Promise
-from prokurist.network_thread.overdue import OVERDUE
-from prokurist.network_thread.timer import Due, Timer
+from prokurist.network_thread.operations.operation import Promise
+from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.types import Node, TopicPartition
 
 
@@ -112,7 +112,7 @@ class OutOfRangeCheck:
                 self._subscription.unstick(tp, wish.ticket)
                 continue
             self._asked_again.pop(tp, None)
-            self._trace.tell(
+            self._trace.emit(
                 OFFSET_OUT_OF_RANGE,
                 partition=tp,
                 offset=wish.position.offset,

@@ -10,8 +10,8 @@ read from replicas.
 
 from prokurist.events.fetching import Wish
 from prokurist.events.subscription import Subscription
-from prokurist.network_thread.fetch.sources import Replicas, Troubles, leadership
-from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.fetch.sources import PartitionBackoff, Replicas, leadership
 from prokurist.types import Node
 
 
@@ -54,12 +54,12 @@ class FetchPlan:
         metadata: MetadataManager,
         subscription: Subscription,
         replicas: Replicas,
-        troubles: Troubles,
+        troubles: PartitionBackoff,
     ) -> None:
         self._metadata = metadata
         self._subscription = subscription
         self._replicas = replicas
-        self._troubles = troubles
+        self._backoffs = troubles
         self._wishes: list[Wish] = []
         self._places: list[tuple[Part, int]] = []
         self._parts: list[Part] = []
@@ -78,7 +78,7 @@ class FetchPlan:
         if (
             self._version != self._metadata.cluster.version
             or len(wishes) != len(self._wishes)
-            or len(self._troubles)
+            or len(self._backoffs)
             or len(self._replicas)
         ):
             return False
@@ -103,13 +103,13 @@ class FetchPlan:
         for wish in wishes:
             tp = wish.partition
             led = leadership(cluster, tp)
-            if self._troubles.waits(tp, led):
+            if self._backoffs.waits(tp, led):
                 continue
             node = self._replicas.source_of(tp, cluster)
             if node is None:
                 # At each back-off, until metadata name a leader: also where they do not
                 # know the partition at all.
-                self._troubles.meet(tp, led)
+                self._backoffs.meet(tp, led)
                 self._metadata.request_update()
                 continue
             part = parts.get(node)
@@ -119,7 +119,7 @@ class FetchPlan:
             part.wishes.append(wish)
         self._parts, self._places = list(parts.values()), places
         # Those that waited have no place.
-        self._version = None if len(self._troubles) else cluster.version
+        self._version = None if len(self._backoffs) else cluster.version
 
     def __repr__(self) -> str:
         return f"FetchPlan({self._parts})"

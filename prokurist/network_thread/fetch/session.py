@@ -34,7 +34,7 @@ LAST_NUMBER: Final = 0x7FFF_FFFF
 """After it the requests of a session are counted from 1 again."""
 
 
-class Standing(Enum):
+class SessionState(Enum):
     """What the next request of a session is."""
 
     FULL = "full"
@@ -45,17 +45,21 @@ class Standing(Enum):
     """There is none."""
 
 
-MOVES: Final[Mapping[Standing, frozenset[Standing]]] = MappingProxyType(
+MOVES: Final[Mapping[SessionState, frozenset[SessionState]]] = MappingProxyType(
     {
-        Standing.FULL: frozenset({Standing.FULL, Standing.KEPT, Standing.CLOSED}),
-        Standing.KEPT: frozenset({Standing.FULL, Standing.KEPT, Standing.CLOSED}),
-        Standing.CLOSED: frozenset[Standing](),
+        SessionState.FULL: frozenset(
+            {SessionState.FULL, SessionState.KEPT, SessionState.CLOSED}
+        ),
+        SessionState.KEPT: frozenset(
+            {SessionState.FULL, SessionState.KEPT, SessionState.CLOSED}
+        ),
+        SessionState.CLOSED: frozenset[SessionState](),
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SessionPartition:
     """What a session holds of one partition: the wish, and how it was put."""
 
     wish: Wish
@@ -82,14 +86,18 @@ class FetchSession:
     __slots__ = ("_epoch", "_id", "_ids", "_standing", "asked")
 
     def __init__(self) -> None:
-        self.asked: dict[TopicPartition, Asked] = {}
-        self._standing = Standing.FULL
+        self.asked: dict[TopicPartition, SessionPartition] = {}
+        self._standing = SessionState.FULL
         self._id = NO_SESSION
         self._epoch = FIRST_EPOCH
         self._ids: dict[str, UUID] = {}
 
     def request(
-        self, wanted: Iterable[Asked], ids: Mapping[str, UUID], terms: Terms, max_bytes: int
+        self,
+        wanted: Iterable[SessionPartition],
+        ids: Mapping[str, UUID],
+        terms: Terms,
+        max_bytes: int,
     ) -> Fetch:
         """The next request.
 
@@ -100,9 +108,9 @@ class FetchSession:
             max_bytes: How much may come.
         """
         new = {each.wish.partition: each for each in wanted}
-        if self._standing is Standing.KEPT and not self._names_alike(ids):
-            self._move(Standing.FULL)
-        if self._standing is Standing.FULL:
+        if self._standing is SessionState.KEPT and not self._names_alike(ids):
+            self._move(SessionState.FULL)
+        if self._standing is SessionState.FULL:
             questions = [each.question for each in new.values()]
             forgotten: list[TopicPartition] = []
             self._ids, self._epoch = dict(ids), FIRST_EPOCH
@@ -140,9 +148,11 @@ class FetchSession:
     @property
     def is_kept(self) -> bool:
         """Whether the broker remembers what was asked for."""
-        return self._standing is Standing.KEPT
+        return self._standing is SessionState.KEPT
 
-    def request_changes(self, changed: Iterable[Asked], terms: Terms, max_bytes: int) -> Fetch:
+    def request_changes(
+        self, changed: Iterable[SessionPartition], terms: Terms, max_bytes: int
+    ) -> Fetch:
         """The next request of a session that is kept, for the same partitions.
 
         Args:
@@ -169,11 +179,11 @@ class FetchSession:
         """The broker has answered: it keeps the session, or it does not."""
         if session_id == NO_SESSION:
             self._id = NO_SESSION
-            self._move(Standing.FULL)
+            self._move(SessionState.FULL)
             return
         self._id = session_id
         self._epoch = 1 if self._epoch == LAST_NUMBER else self._epoch + 1
-        self._move(Standing.KEPT)
+        self._move(SessionState.KEPT)
 
     def lost(self, *, unknown: bool = False) -> None:
         """What the broker has of the session is not what we have: begin anew.
@@ -184,17 +194,17 @@ class FetchSession:
         if unknown:
             self._id = NO_SESSION
         self.asked.clear()
-        self._move(Standing.FULL)
+        self._move(SessionState.FULL)
 
     def end(self) -> Fetch | None:
         """The request that ends it; None where the broker keeps none."""
-        kept = self._standing is Standing.KEPT
-        self._move(Standing.CLOSED)
+        kept = self._standing is SessionState.KEPT
+        self._move(SessionState.CLOSED)
         if not kept:
             return None
         return Fetch((), session_id=self._id, session_epoch=LAST_EPOCH)
 
-    def _move(self, standing: Standing) -> None:
+    def _move(self, standing: SessionState) -> None:
         if standing not in MOVES[self._standing]:
             raise AssertionError(
                 f"a fetch session does not go from {self._standing.value} to {standing.value}"

@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
 from prokurist.network_thread.fetch.session import FetchSession
-from prokurist.network_thread.operation import Operation
-from prokurist.network_thread.timer import Due, Timer
+from prokurist.network_thread.operations.operation import Operation
+from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.types import Node, TopicPartition
 
 Leadership: TypeAlias = tuple[int | None, int | None]
@@ -21,7 +21,7 @@ REMEMBERED: Final = 4
 """Leaders of a partition that are known to have failed since it was last fetched."""
 
 
-class Source:
+class FetchSource:
     """One broker that is fetched from.
 
     Attributes:
@@ -103,7 +103,7 @@ class Replicas:
 
 
 @dataclass(slots=True)
-class Trouble:
+class BackoffEntry:
     """What a partition has met.
 
     Attributes:
@@ -118,7 +118,7 @@ class Trouble:
     leaderships: tuple[Leadership, ...]
 
 
-class Troubles:
+class PartitionBackoff:
     """Partitions that have to wait before they are fetched again.
 
     Args:
@@ -131,7 +131,7 @@ class Troubles:
         self._timer = timer
         self._backoff = backoff
         self._over = over
-        self._met: dict[TopicPartition, Trouble] = {}
+        self._met: dict[TopicPartition, BackoffEntry] = {}
         self._due: Due | None = None
 
     def meet(self, tp: TopicPartition, *leaderships: Leadership) -> None:
@@ -141,13 +141,13 @@ class Troubles:
         until = self._timer.now + self._backoff.pause(failures)
         older = () if former is None else former.leaderships
         led = tuple(dict.fromkeys((*leaderships, *older)))[:REMEMBERED]
-        self._met[tp] = Trouble(failures, until, led)
+        self._met[tp] = BackoffEntry(failures, until, led)
         if self._due is None or until < self._due.at:
             self._watch(until)
 
     def pass_on(self, tp: TopicPartition, leadership: Leadership) -> None:
         """A broker has sent a partition to another one, which may be asked at once."""
-        self._met.setdefault(tp, Trouble(0, self._timer.now, (leadership,)))
+        self._met.setdefault(tp, BackoffEntry(0, self._timer.now, (leadership,)))
 
     def has(self, tp: TopicPartition) -> bool:
         """Whether a partition has met something since it was last fetched."""

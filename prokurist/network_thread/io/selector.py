@@ -42,10 +42,10 @@ GREETING_BYTES: Final = 1 << 20
 """The longest frame of a connection before it is trusted: what is said until then is short."""
 
 TcpSocket: TypeAlias = socket.socket
-"""By this name within `Connection`, where `socket` is its own."""
+"""By this name within `SocketConnection`, where `socket` is its own."""
 
 
-class Connection:
+class SocketConnection:
     """One connection, from the beginning of its connect to its end."""
 
     __slots__ = (
@@ -114,9 +114,9 @@ class SelectorNetwork:
         self.bytes_sent: int = 0
         self._receive_buffer_bytes = receive_buffer_bytes
         self._send_buffer_bytes = send_buffer_bytes
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[int, SocketConnection] = {}
         self._unsaid: dict[int, Connected | Lost] = {}
-        self._broken: dict[int, Connection] = {}
+        self._broken: dict[int, SocketConnection] = {}
         self._wakeup = Wakeup()
         self._down = False
         make = watch or best_watch()
@@ -144,7 +144,7 @@ class SelectorNetwork:
             receive_buffer_bytes=self._receive_buffer_bytes,
             send_buffer_bytes=self._send_buffer_bytes,
         )
-        begun = Connection(number, address, made)
+        begun = SocketConnection(number, address, made)
         try:
             begun.connected = transport.begun(made, address)
             begun.watched = begun.interest()
@@ -215,7 +215,7 @@ class SelectorNetwork:
         self._unsaid.clear()
         self._broken.clear()
 
-    def _tell(self, found: Connection, seen: Seen, happenings: list[Happening]) -> None:
+    def _tell(self, found: SocketConnection, seen: Seen, happenings: list[Happening]) -> None:
         if not found.connected:
             self._finish_connecting(found, happenings)
             return
@@ -231,7 +231,7 @@ class SelectorNetwork:
             if found.writable():
                 happenings.append(Written(found.number))
 
-    def _finish_connecting(self, found: Connection, happenings: list[Happening]) -> None:
+    def _finish_connecting(self, found: SocketConnection, happenings: list[Happening]) -> None:
         try:
             transport.outcome(found.socket)
         except OSError as error:
@@ -241,7 +241,7 @@ class SelectorNetwork:
         self._look_for(found)
         happenings.append(Connected(found.number))
 
-    def _send(self, found: Connection) -> None:
+    def _send(self, found: SocketConnection) -> None:
         """Write what the kernel takes of the rest, in one call."""
         if found.rest is None:
             return
@@ -259,7 +259,7 @@ class SelectorNetwork:
         found.rest = found.rest[count:] if count < len(found.rest) else None
         self._look_for(found)
 
-    def _bury(self, found: Connection, happenings: list[Happening]) -> None:
+    def _bury(self, found: SocketConnection, happenings: list[Happening]) -> None:
         """Tell of a failed write, after what the peer had still sent.
 
         Its last words are often the explanation: a TLS alert, or the EOF that
@@ -270,7 +270,7 @@ class SelectorNetwork:
             error = self._ended(found, transport.told(found.failure), found.failure)
             self._lose(found, error, happenings)
 
-    def _look_for(self, found: Connection) -> None:
+    def _look_for(self, found: SocketConnection) -> None:
         wanted = found.interest()
         if wanted != found.watched:
             self._watch.change(found.number, wanted)
@@ -278,7 +278,7 @@ class SelectorNetwork:
 
     def _lose(
         self,
-        found: Connection,
+        found: SocketConnection,
         error: DisconnectException | NetworkException,
         happenings: list[Happening],
     ) -> None:
@@ -286,7 +286,7 @@ class SelectorNetwork:
         happenings.append(Lost(found.number, error))
 
     def _ended(
-        self, found: Connection, what: str, error: OSError | None = None
+        self, found: SocketConnection, what: str, error: OSError | None = None
     ) -> DisconnectException:
         """What a connection's end is told as; ask while it is still watched."""
         progress = self._watch.progress(found.number)
@@ -302,7 +302,7 @@ class SelectorNetwork:
             made.__cause__ = cause.with_traceback(None)
         return made
 
-    def _forget(self, found: Connection) -> None:
+    def _forget(self, found: SocketConnection) -> None:
         self._watch.remove(found.number)
         found.socket.close()
         del self._connections[found.number]

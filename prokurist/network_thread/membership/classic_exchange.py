@@ -20,18 +20,18 @@ from prokurist.errors import (
     KafkaException,
 )
 from prokurist.events.call import Call
-from prokurist.network_thread.membership.foresight import look_ahead
-from prokurist.network_thread.membership.ground import Ground
-from prokurist.network_thread.operation import Withdrawn
-from prokurist.network_thread.requests import Lane
-from prokurist.network_thread.verdicts import (
+from prokurist.network_thread.connections.requests import Lane
+from prokurist.network_thread.error_actions import (
     HEARTBEAT,
     JOIN_GROUP,
     SYNC_GROUP,
-    Verdict,
-    Verdicts,
+    Action,
+    ErrorTable,
 )
-from prokurist.network_thread.wire.membership import (
+from prokurist.network_thread.membership.context import MembershipContext
+from prokurist.network_thread.membership.prewarm import look_ahead
+from prokurist.network_thread.operations.operation import Withdrawn
+from prokurist.network_thread.wire.classic_group import (
     Heartbeat,
     HeartbeatAnswer,
     JoinGroup,
@@ -50,7 +50,7 @@ SLACK: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class MemberGeneration:
     """A member as its coordinator knows it.
 
     Attributes:
@@ -63,16 +63,16 @@ class Who:
 
 
 @dataclass(frozen=True, slots=True)
-class Said(Generic[Response]):
+class GroupReply(Generic[Response]):
     """What came of one request.
 
     Attributes:
-        verdict: What to do now.
+        action: What to do now.
         response: The coordinator's answer; None where there was none.
         error: What was wrong; None with DONE.
     """
 
-    verdict: Verdict
+    action: Action
     response: Response | None
     error: KafkaException | None
 
@@ -81,55 +81,63 @@ class ClassicExchange:
     """See the module.
 
     Args:
-        ground: What the membership stands on.
+        context: What the membership stands on.
         session: `session.timeout.ms`, in seconds.
     """
 
-    def __init__(self, ground: Ground, session: float) -> None:
-        self._ground = ground
+    def __init__(self, context: MembershipContext, session: float) -> None:
+        self._context = context
         self._session = session
         # The answer to JoinGroup: the others may need all the time that a round has.
-        self._patience = max(ground.request_timeout, ground.poll_interval + SLACK)
+        self._patience = max(context.request_timeout, context.poll_interval + SLACK)
 
     async def join(
         self, call: Call, member_id: str, protocols: tuple[tuple[str, bytes], ...], reason: str
-    ) -> Said[JoinGroupAnswer]:
+    ) -> GroupReply[JoinGroupAnswer]:
         """Ask to be let into the next generation; it is answered when all have come."""
-        ground = self._ground
+        context = self._context
         request = JoinGroup(
-            ground.group_id,
+            context.group_id,
             protocols,
             self._session,
-            ground.poll_interval,
+            context.poll_interval,
             member_id,
-            ground.instance_id,
+            context.instance_id,
             reason,
         )
-        look_ahead(ground, await ground.coordinator.known(call))
+        look_ahead(context, await context.coordinator.known(call))
         return await self._ask(
             call, request, JOIN_GROUP, lane=Lane.JOIN, patience=self._patience
         )
 
     async def sync(
-        self, call: Call, who: Who, protocol: str, parts: tuple[tuple[str, bytes], ...]
-    ) -> Said[SyncGroupAnswer]:
+        self,
+        call: Call,
+        who: MemberGeneration,
+        protocol: str,
+        parts: tuple[tuple[str, bytes], ...],
+    ) -> GroupReply[SyncGroupAnswer]:
         """Ask for the own part; a leader brings everybody's."""
-        ground = self._ground
+        context = self._context
         request = SyncGroup(
-            ground.group_id,
+            context.group_id,
             who.generation,
             who.member_id,
             protocol,
             parts,
-            ground.instance_id,
+            context.instance_id,
         )
-        said: Said[SyncGroupAnswer] = await self._ask(call, request, SYNC_GROUP, lane=Lane.JOIN)
-        if said.verdict is Verdict.DONE:
+        said: GroupReply[SyncGroupAnswer] = await self._ask(
+            call, request, SYNC_GROUP, lane=Lane.JOIN
+        )
+        if said.action is Action.DONE:
             # Brokers may count connections, and this one is not needed until the next round.
-            ground.client.release(await ground.coordinator.known(call), Lane.JOIN)
+            context.client.release(await context.coordinator.known(call), Lane.JOIN)
         return said
 
-    async def beat(self, call: Call, who: Who, patience: float) -> Said[HeartbeatAnswer]:
+    async def beat(
+        self, call: Call, who: MemberGeneration, patience: float
+    ) -> GroupReply[HeartbeatAnswer]:
         """Say that the member is alive.
 
         Args:
@@ -137,41 +145,43 @@ class ClassicExchange:
             who: The member.
             patience: How long the answer may take before the coordinator is suspect.
         """
-        ground = self._ground
-        request = Heartbeat(ground.group_id, who.generation, who.member_id, ground.instance_id)
+        context = self._context
+        request = Heartbeat(
+            context.group_id, who.generation, who.member_id, context.instance_id
+        )
         return await self._ask(
             call, request, HEARTBEAT, lane=Lane.COORDINATOR, patience=patience
         )
 
-    async def leave(self, call: Call, who: Who, reason: str) -> None:
+    async def leave(self, call: Call, who: MemberGeneration, reason: str) -> None:
         """Say that the member has gone; once, whatever comes of it.
 
         Raises:
             KafkaException: Nobody took the word: the coordinator notices by itself.
         """
-        ground = self._ground
-        node = await ground.coordinator.known(call, last=True)
-        request = LeaveGroup(ground.group_id, who.member_id, ground.instance_id, reason)
-        await ground.client.send(node, request, call=call, lane=Lane.COORDINATOR)
+        context = self._context
+        node = await context.coordinator.known(call, last=True)
+        request = LeaveGroup(context.group_id, who.member_id, context.instance_id, reason)
+        await context.client.send(node, request, call=call, lane=Lane.COORDINATOR)
 
     async def _ask(
         self,
         call: Call,
         request: Request[Any],
-        table: Verdicts,
+        table: ErrorTable,
         *,
         lane: Lane,
         patience: float | None = None,
-    ) -> Said[Any]:
+    ) -> GroupReply[Any]:
         """Ask the coordinator, once.
 
         Raises:
             KafkaException: It is fatal to the membership.
         """
-        node = await self._ground.coordinator.known(call)
-        call.wait_begins(f"a connection to {node}", self._ground.timer.now)
+        node = await self._context.coordinator.known(call)
+        call.wait_begins(f"a connection to {node}", self._context.timer.now)
         try:
-            answer = await self._ground.client.send(
+            answer = await self._context.client.send(
                 node, request, call=call, lane=lane, patience=patience
             )
         except Withdrawn:
@@ -180,49 +190,49 @@ class ClassicExchange:
             if not error.retriable:
                 raise
             call.met(error)
-            self._ground.coordinator.forget(node, error)
-            return Said(Verdict.REDISCOVER, None, error)
+            self._context.coordinator.forget(node, error)
+            return GroupReply(Action.REDISCOVER, None, error)
         return self._judged(node, table, answer.response)
 
-    def _judged(self, node: Node, table: Verdicts, response: Any) -> Said[Any]:
-        verdict = table.of(response.error)
-        if verdict is Verdict.DONE:
-            self._ground.coordinator.served(node)
-            return Said(verdict, response, None)
+    def _judged(self, node: Node, table: ErrorTable, response: Any) -> GroupReply[Any]:
+        action = table.of(response.error)
+        if action is Action.DONE:
+            self._context.coordinator.served(node)
+            return GroupReply(action, response, None)
         error = table.error(response.error)
-        if verdict is Verdict.REDISCOVER:
-            self._ground.coordinator.forget(node, error)
+        if action is Action.REDISCOVER:
+            self._context.coordinator.forget(node, error)
         else:
-            self._ground.coordinator.served(node)
-        if verdict is Verdict.FATAL:
+            self._context.coordinator.served(node)
+        if action is Action.FATAL:
             raise self._explained(error)
-        return Said(verdict, response, error)
+        return GroupReply(action, response, error)
 
     def _explained(self, error: KafkaException) -> KafkaException:
         """The same error with what there is to know and to do about it."""
-        ground = self._ground
+        context = self._context
         said: KafkaException
         match error:
             case GroupAuthorizationException():
                 said = GroupAuthorizationException(
-                    f"not allowed in group {ground.group_id}: the right to read the group is "
+                    f"not allowed in group {context.group_id}: the right to read the group is "
                     f"missing",
-                    group_id=ground.group_id,
+                    group_id=context.group_id,
                 )
             case FencedInstanceIdException():
                 said = FencedInstanceIdException(
-                    f"another client has joined group {ground.group_id} as "
-                    f"group.instance.id={ground.instance_id}: each instance needs a name of "
+                    f"another client has joined group {context.group_id} as "
+                    f"group.instance.id={context.instance_id}: each instance needs a name of "
                     f"its own"
                 )
             case GroupMaxSizeReachedException():
                 said = GroupMaxSizeReachedException(
-                    f"group {ground.group_id} has as many members as the broker's "
+                    f"group {context.group_id} has as many members as the broker's "
                     f"group.max.size allows: let one leave first, or raise that limit"
                 )
             case InconsistentGroupProtocolException():
                 said = InconsistentGroupProtocolException(
-                    f"group {ground.group_id} has no assignor that this member knows, or is no "
+                    f"group {context.group_id} has no assignor that this member knows, or is no "
                     f"classic group of consumers: compare partition.assignment.strategy and "
                     f"group.protocol with those of its other members"
                 )
@@ -238,4 +248,4 @@ class ClassicExchange:
         return said
 
     def __repr__(self) -> str:
-        return f"ClassicExchange({self._ground.group_id})"
+        return f"ClassicExchange({self._context.group_id})"

@@ -12,12 +12,15 @@ from collections.abc import Callable
 from prokurist.errors import KafkaException
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
-from prokurist.network_thread.membership.classic_exchange import ClassicExchange, Who
-from prokurist.network_thread.membership.ground import Ground
-from prokurist.network_thread.operation import Operation, Withdrawn
-from prokurist.network_thread.verdicts import Verdict
+from prokurist.network_thread.error_actions import Action
+from prokurist.network_thread.membership.classic_exchange import (
+    ClassicExchange,
+    MemberGeneration,
+)
+from prokurist.network_thread.membership.context import MembershipContext
+from prokurist.network_thread.operations.operation import Operation, Withdrawn
 
-AGAIN = frozenset({Verdict.RETRY, Verdict.REDISCOVER, Verdict.REFRESH})
+AGAIN = frozenset({Action.RETRY, Action.REDISCOVER, Action.REFRESH})
 """Verdicts that say nothing of the member: it only has to be heard."""
 
 
@@ -25,7 +28,7 @@ class ClassicHeartbeats:
     """See the module.
 
     Args:
-        ground: What the membership stands on.
+        context: What the membership stands on.
         exchange: To speak with.
         interval: `heartbeat.interval.ms`, in seconds.
         session: `session.timeout.ms`, in seconds.
@@ -38,27 +41,27 @@ class ClassicHeartbeats:
 
     def __init__(
         self,
-        ground: Ground,
+        context: MembershipContext,
         exchange: ClassicExchange,
         interval: float,
         session: float,
-        told: Callable[[Verdict, KafkaException], None],
+        told: Callable[[Action, KafkaException], None],
         failed: Callable[[KafkaException], None],
     ) -> None:
         self._exchange = exchange
-        self._timer = ground.timer
-        self._backoff = ground.backoff
-        self._request_timeout = ground.request_timeout
+        self._timer = context.timer
+        self._backoff = context.backoff
+        self._request_timeout = context.request_timeout
         self._interval = interval
         self._session = session
         self._told = told
         self._failed = failed
         self._running: Operation[None] | None = None
         self._run = 0
-        self._who = Who()
-        self.answered_at: float = ground.timer.now
+        self._who = MemberGeneration()
+        self.answered_at: float = context.timer.now
 
-    def start(self, who: Who) -> None:
+    def start(self, who: MemberGeneration) -> None:
         """Begin, or go on as this one: the coordinator has just answered it."""
         self._who = who
         self.answered_at = self._timer.now
@@ -84,7 +87,7 @@ class ClassicHeartbeats:
             said = await self._exchange.beat(
                 call, self._who, min(self._request_timeout, max(left, self._interval))
             )
-            if said.verdict in AGAIN:
+            if said.action in AGAIN:
                 failures += 1
                 pause = self._backoff.pause(failures)
                 continue
@@ -92,7 +95,7 @@ class ClassicHeartbeats:
             # Counted from when it was begun: the way there and back does not add up.
             pause = max(0.0, began + self._interval - self._timer.now)
             if said.error is not None:
-                self._told(said.verdict, said.error)
+                self._told(said.action, said.error)
 
     def _ended(self, _nothing: None, error: KafkaException | None) -> None:
         if error is not None and not isinstance(error, Withdrawn):

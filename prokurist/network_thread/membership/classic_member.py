@@ -25,16 +25,21 @@ from prokurist.events.background_events import BackgroundError
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
 from prokurist.events.cluster import Cluster
-from prokurist.events.membership import Identity, Role
-from prokurist.events.tellings import (
-    CONSUMER_PROTOCOL_OFFERED,
-    LEFT_UNHEARD,
-    MEMBER_COUNTED,
-    MEMBER_MOVED,
-    MEMBER_PUT_OUT,
-    ROUND_BEGAN,
+from prokurist.events.log_events import (
+    CONSUMER_PROTOCOL_AVAILABLE,
+    LEAVE_UNCONFIRMED,
+    MEMBER_JOINED,
+    MEMBER_REMOVED,
+    MEMBER_STATE_CHANGED,
+    REBALANCE_STARTED,
 )
-from prokurist.network_thread.membership.classic_exchange import ClassicExchange, Who
+from prokurist.events.member_identity import Identity, Role
+from prokurist.network_thread.error_actions import Action
+from prokurist.network_thread.membership.classic_assignors import ClassicAssignors
+from prokurist.network_thread.membership.classic_exchange import (
+    ClassicExchange,
+    MemberGeneration,
+)
 from prokurist.network_thread.membership.classic_heartbeats import ClassicHeartbeats
 from prokurist.network_thread.membership.classic_round import ClassicRound
 from prokurist.network_thread.membership.classic_state import (
@@ -43,12 +48,10 @@ from prokurist.network_thread.membership.classic_state import (
     ClassicState,
     transition,
 )
-from prokurist.network_thread.membership.classic_strategies import Strategies
 from prokurist.network_thread.membership.classic_topics import ClassicTopics
-from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.membership.poll_guard import PollGuard
-from prokurist.network_thread.operation import Operation, Withdrawn
-from prokurist.network_thread.verdicts import Verdict
+from prokurist.network_thread.operations.operation import Operation, Withdrawn
 from prokurist.types import GroupMembershipOperation, MembershipState
 
 
@@ -56,7 +59,7 @@ class ClassicMember:
     """See the module; a `Membership`.
 
     Args:
-        ground: What it stands on.
+        context: What it stands on.
         assignors: `partition.assignment.strategy`.
         session: `session.timeout.ms`, in seconds.
         interval: `heartbeat.interval.ms`, in seconds.
@@ -69,43 +72,47 @@ class ClassicMember:
 
     def __init__(
         self,
-        ground: Ground,
+        context: MembershipContext,
         assignors: Sequence[str | object],
         *,
         session: float,
         interval: float,
         internal: bool,
     ) -> None:
-        self.who: Who = Who()
+        self.who: MemberGeneration = MemberGeneration()
         self.state: ClassicState = ClassicState.OUT
-        self._ground = ground
-        self._exchange = ClassicExchange(ground, session)
-        self._topics = ClassicTopics(ground.subscription, ground.metadata, internal=internal)
+        self._context = context
+        self._exchange = ClassicExchange(context, session)
+        self._topics = ClassicTopics(context.subscription, context.metadata, internal=internal)
         self._heartbeats = ClassicHeartbeats(
-            ground, self._exchange, interval, session, self._told, self._failed
+            context, self._exchange, interval, session, self._told, self._failed
         )
         self._guard = PollGuard(
-            ground.presence,
-            ground.subscription,
-            ground.timer,
-            ground.poll_interval,
+            context.poll_activity,
+            context.subscription,
+            context.timer,
+            context.poll_interval,
             self._missed,
         )
         self._round = ClassicRound(
-            self, ground, self._exchange, Strategies(assignors, ground.steps), self._topics
+            self,
+            context,
+            self._exchange,
+            ClassicAssignors(assignors, context.steps),
+            self._topics,
         )
         self._running: Operation[None] | None = None
         self._leaving: Operation[None] | None = None
         self._due: str | None = None
         self._lost = False
         self._hinted = False
-        ground.client.features.on_change = self._on_features
+        context.client.features.on_change = self._on_features
 
     # --- what is asked of it: see `Membership` -----------------------------------------
 
     def polled(self) -> None:
         """See `Membership`."""
-        subscribed = self._ground.subscription.subscribed
+        subscribed = self._context.subscription.subscribed
         if subscribed is None:
             return
         if self.state is ClassicState.OUT:
@@ -120,7 +127,7 @@ class ClassicMember:
     @property
     def heard_at(self) -> float | None:
         """See `Membership`."""
-        counted = self._ground.enrolment.identity.is_counted
+        counted = self._context.member_identity.identity.is_counted
         return self._heartbeats.answered_at if counted else None
 
     @property
@@ -129,14 +136,14 @@ class ClassicMember:
         standing = STANDING.get(self.state)
         if standing is not None:
             return standing
-        if self._ground.enrolment.identity.is_counted:
+        if self._context.member_identity.identity.is_counted:
             return MembershipState.RECONCILING
-        owns = bool(self._ground.subscription.owned())
+        owns = bool(self._context.subscription.owned())
         return MembershipState.FENCED if owns else MembershipState.JOINING
 
     def step_done(self, done: StepDone) -> None:
         """See `Membership`."""
-        self._ground.steps.done(done)
+        self._context.steps.done(done)
 
     def rejoin(self, reason: str) -> None:
         """See `Membership`."""
@@ -155,12 +162,14 @@ class ClassicMember:
         self._guard.stop()
         who = self._end(ClassicState.OUT)
         self._topics.stop()
-        self._ground.enrolment.alone()
+        self._context.member_identity.alone()
         self._due, self._lost = None, False
         told = how is not GroupMembershipOperation.REMAIN_IN_GROUP
         if how is GroupMembershipOperation.DEFAULT:
-            told = self._ground.instance_id is None
-        return self._say_goodbye(call, who if told else Who(), "the consumer leaves")
+            told = self._context.instance_id is None
+        return self._say_goodbye(
+            call, who if told else MemberGeneration(), "the consumer leaves"
+        )
 
     def close(self) -> None:
         """See `Membership`."""
@@ -171,10 +180,10 @@ class ClassicMember:
 
     def _on_features(self) -> None:
         """Say once that the other protocol is there to be had."""
-        if self._ground.client.features.consumer_protocol and not self._hinted:
+        if self._context.client.features.consumer_protocol and not self._hinted:
             self._hinted = True
-            trace = self._ground.client.trace
-            trace.tell(CONSUMER_PROTOCOL_OFFERED, group=self._ground.group_id)
+            trace = self._context.client.trace
+            trace.emit(CONSUMER_PROTOCOL_AVAILABLE, group=self._context.group_id)
 
     # --- rounds ------------------------------------------------------------------------
 
@@ -186,24 +195,24 @@ class ClassicMember:
         """Have the next poll begin a round, or the one that waits."""
         self._due = self._due or reason
         if self.state in (ClassicState.STABLE, ClassicState.WAITING):
-            self._ground.ask_for_poll()
+            self._context.ask_for_poll()
 
     def _begin(self, reason: str) -> None:
         self._due = None
-        self._ground.client.trace.tell(ROUND_BEGAN, reason=reason)
+        self._context.client.trace.emit(REBALANCE_STARTED, reason=reason)
         lost, self._lost = self._lost, False
-        self._ground.enrolment.rebalances.begin(self._ground.timer.now)
+        self._context.member_identity.rebalances.begin(self._context.timer.now)
         running = Operation(self._round.run(reason, lost=lost), "rebalance", self._ended)
         self._running = None if running.ended else running
 
     def _ended(self, _nothing: None, error: KafkaException | None) -> None:
         self._running = None
         if error is not None:
-            self._ground.enrolment.rebalances.fail()
+            self._context.member_identity.rebalances.fail()
             if not isinstance(error, Withdrawn):
                 self._failed(error)
             return
-        self._ground.enrolment.rebalances.end(self._ground.timer.now)
+        self._context.member_identity.rebalances.end(self._context.timer.now)
         # What was learned meanwhile counts from now on.
         if (why := self._why()) is not None:
             self._want(why)
@@ -211,15 +220,15 @@ class ClassicMember:
     def move(self, state: ClassicState) -> None:
         """See `Place`."""
         was, self.state = self.state, transition(self.state, state)
-        self._ground.client.trace.tell(MEMBER_MOVED, was=was.value, state=state.value)
+        self._context.client.trace.emit(MEMBER_STATE_CHANGED, was=was.value, state=state.value)
 
     def asking(self) -> None:
         """See `Place`."""
         self._heartbeats.stop()
-        if self._ground.enrolment.identity.is_counted:
-            self._ground.enrolment.rebalancing()
+        if self._context.member_identity.identity.is_counted:
+            self._context.member_identity.rebalancing()
 
-    def let_in(self, who: Who) -> None:
+    def let_in(self, who: MemberGeneration) -> None:
         """See `Place`."""
         self.who = who
         self._due = None
@@ -231,47 +240,47 @@ class ClassicMember:
             Role.MEMBER,
             self.who.member_id,
             self.who.generation,
-            self._ground.instance_id,
+            self._context.instance_id,
         )
-        self._ground.client.trace.tell(
-            MEMBER_COUNTED, member=self.who.member_id, generation=self.who.generation
+        self._context.client.trace.emit(
+            MEMBER_JOINED, member=self.who.member_id, generation=self.who.generation
         )
         # Of each generation the parts are others: what an older one wished to commit
         # may be somebody else's.
-        self._ground.enrolment.counted(identity, anew=True)
+        self._context.member_identity.counted(identity, anew=True)
 
     def put_out(self, *, forget: bool) -> None:
         """See `Place`."""
         self._heartbeats.stop()
-        self.who = Who() if forget else Who(self.who.member_id)
-        self._ground.enrolment.put_out()
+        self.who = MemberGeneration() if forget else MemberGeneration(self.who.member_id)
+        self._context.member_identity.put_out()
 
     # --- what ends a place ---------------------------------------------------------------
 
-    def _told(self, verdict: Verdict, error: KafkaException) -> None:
+    def _told(self, action: Action, error: KafkaException) -> None:
         """What a heartbeat was answered."""
-        if verdict is Verdict.ROUND:
+        if action is Action.ROUND:
             # While we sync, that is known already, or the answer to it will tell.
             if self.state in (ClassicState.STABLE, ClassicState.TAKING):
                 self._want("the group is rebalancing")
             return
-        ground, member = self._ground, self.who.member_id
-        ground.client.trace.tell(
-            MEMBER_PUT_OUT, group=ground.group_id, member=member, error=error
+        context, member = self._context, self.who.member_id
+        context.client.trace.emit(
+            MEMBER_REMOVED, group=context.group_id, member=member, error=error
         )
-        forget = verdict is Verdict.RESET
+        forget = action is Action.RESET
         who = self._end(ClassicState.WAITING)
         if not forget:
-            self.who = Who(who.member_id)
+            self.who = MemberGeneration(who.member_id)
         self._lost = True
         self._begin("the coordinator no longer knew the member")
 
     def _missed(self, seconds: float) -> None:
         """There was no poll for too long; the guard has stopped."""
         who = self._end(ClassicState.WAITING)
-        self._ground.tell_missed(seconds)
+        self._context.tell_missed(seconds)
         self._lose_all()
-        if self._ground.instance_id is None:
+        if self._context.instance_id is None:
             self._leave_unasked(who, "max.poll.interval.ms is over")
         self._want("the member has left, and polls again")
 
@@ -283,44 +292,44 @@ class ClassicMember:
         self._lose_all()
         if passing:
             # Credentials may be mended: the next poll tries again.
-            self._ground.background.post(BackgroundError(error))
+            self._context.background.post(BackgroundError(error))
             self._want("the member was refused, and polls again")
             return
         if not isinstance(error, FencedInstanceIdException):
             # Where it was our own fault the others wait for us: they need not any more.
             self._leave_unasked(who, "the membership has failed")
-        self._ground.background.fail(error)
+        self._context.background.fail(error)
 
-    def _end(self, state: ClassicState) -> Who:
+    def _end(self, state: ClassicState) -> MemberGeneration:
         """Stop all that is under way, and be nobody: who we were."""
         running, self._running = self._running, None
         if running is not None:
             running.throw(Withdrawn("the membership has ended"))
         self._heartbeats.stop()
-        who, self.who = self.who, Who()
-        self._ground.enrolment.put_out()
+        who, self.who = self.who, MemberGeneration()
+        self._context.member_identity.put_out()
         if self.state is not state:
             self.move(state)
         return who
 
     def _lose_all(self) -> None:
         """Nothing of what was read is returned from now on; the next poll hears of it."""
-        subscribed = self._ground.subscription.subscribed
+        subscribed = self._context.subscription.subscribed
         self._lost = True
         if subscribed is not None:
-            self._ground.subscription.lose(subscribed.term)
+            self._context.subscription.lose(subscribed.term)
 
-    def _leave_unasked(self, who: Who, reason: str) -> None:
+    def _leave_unasked(self, who: MemberGeneration, reason: str) -> None:
         """Tell the coordinator that we have gone, where it may still count on us."""
-        call = Call("leave", self._ground.timer.now, NEVER)
-        due = self._ground.timer.after(
-            self._ground.request_timeout,
+        call = Call("leave", self._context.timer.now, NEVER)
+        due = self._context.timer.after(
+            self._context.request_timeout,
             "leave",
             lambda: self._stop_leaving("the time is over"),
         )
 
         def done(_nothing: None, _error: KafkaException | None) -> None:
-            self._ground.timer.cancel(due)
+            self._context.timer.cancel(due)
             self._leaving = None
 
         leaving = Operation(self._say_goodbye(call, who, reason), "leave", done)
@@ -330,16 +339,16 @@ class ClassicMember:
         if self._leaving is not None:
             self._leaving.throw(Withdrawn(why))
 
-    async def _say_goodbye(self, call: Call, who: Who, reason: str) -> None:
+    async def _say_goodbye(self, call: Call, who: MemberGeneration, reason: str) -> None:
         if not who.member_id:
             return
-        ground = self._ground
+        context = self._context
         try:
             await self._exchange.leave(call, who, reason)
         except Withdrawn:
             raise
         except KafkaException as error:
-            ground.client.trace.tell(LEFT_UNHEARD, group=ground.group_id, error=error)
+            context.client.trace.emit(LEAVE_UNCONFIRMED, group=context.group_id, error=error)
 
     def __repr__(self) -> str:
         generation = self.who.generation

@@ -19,19 +19,22 @@ from prokurist.assignors.assignor import Member
 from prokurist.errors import InconsistentGroupProtocolException, KafkaException
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
-from prokurist.network_thread.membership.classic_exchange import ClassicExchange, Who
+from prokurist.network_thread.error_actions import Action
+from prokurist.network_thread.membership.classic_assignors import ClassicAssignors
+from prokurist.network_thread.membership.classic_exchange import (
+    ClassicExchange,
+    MemberGeneration,
+)
 from prokurist.network_thread.membership.classic_state import ClassicState
-from prokurist.network_thread.membership.classic_strategies import Strategies
 from prokurist.network_thread.membership.classic_topics import ClassicTopics
-from prokurist.network_thread.membership.ground import Ground
-from prokurist.network_thread.membership.leading import (
+from prokurist.network_thread.membership.context import MembershipContext
+from prokurist.network_thread.membership.leader_assignment import (
     encoded,
     members_of,
     partitions_of,
     topics_of,
 )
-from prokurist.network_thread.verdicts import Verdict
-from prokurist.network_thread.wire.membership import JoinGroupAnswer
+from prokurist.network_thread.wire.classic_group import JoinGroupAnswer
 from prokurist.types import TopicPartition
 
 PAUSE: Final = "rebalance backoff"
@@ -43,7 +46,7 @@ AT_ONCE: Final = 2
 class Place(Protocol):
     """What a round asks of the member whose place it changes."""
 
-    who: Who
+    who: MemberGeneration
 
     def move(self, state: ClassicState) -> None:
         """The round has come so far."""
@@ -53,7 +56,7 @@ class Place(Protocol):
         """JoinGroup is about to be asked: no heartbeat and no commit until it is answered."""
         ...
 
-    def let_in(self, who: Who) -> None:
+    def let_in(self, who: MemberGeneration) -> None:
         """We are in the next generation."""
         ...
 
@@ -71,7 +74,7 @@ class ClassicRound:
 
     Args:
         place: The member's.
-        ground: What the membership stands on.
+        context: What the membership stands on.
         exchange: To speak with the coordinator.
         strategies: The member's assignors.
         topics: Topics it has an eye on.
@@ -83,22 +86,22 @@ class ClassicRound:
     def __init__(
         self,
         place: Place,
-        ground: Ground,
+        context: MembershipContext,
         exchange: ClassicExchange,
-        strategies: Strategies,
+        strategies: ClassicAssignors,
         topics: ClassicTopics,
     ) -> None:
         self._place = place
         self._exchange = exchange
         self._strategies = strategies
         self._topics = topics
-        self._subscription = ground.subscription
-        self._handover = ground.handover
-        self._timer = ground.timer
-        self._backoff = ground.backoff
-        self._rack = ground.rack
-        self._is_static = ground.instance_id is not None
-        self._trace = ground.client.trace
+        self._subscription = context.subscription
+        self._transitions = context.transitions
+        self._timer = context.timer
+        self._backoff = context.backoff
+        self._rack = context.rack
+        self._is_static = context.instance_id is not None
+        self._trace = context.client.trace
         self._generation = -1
         self.joined_as: frozenset[str] = frozenset()
 
@@ -134,7 +137,7 @@ class ClassicRound:
     async def _prepare(self, term: int, *, lost: bool) -> None:
         """Give up what must not be kept while the group shares out."""
         if lost:
-            await self._handover.lose(term)
+            await self._transitions.lose(term)
             return
         owned = self._subscription.owned()
         if self._strategies.cooperative:
@@ -145,7 +148,7 @@ class ClassicRound:
             await self._give_back(term, owned)
 
     async def _give_back(self, term: int, partitions: frozenset[TopicPartition]) -> None:
-        if not await self._handover.give_back(term, partitions):
+        if not await self._transitions.give_back(term, partitions):
             # The listener has raised, which a poll tells of. The group goes on all the same.
             self._subscription.drop(term, partitions)
 
@@ -163,16 +166,16 @@ class ClassicRound:
             said = await self._exchange.sync(
                 call, self._place.who, joined.protocol or "", parts
             )
-            if said.verdict is Verdict.DONE and said.response is not None:
+            if said.action is Action.DONE and said.response is not None:
                 part = part_in(said.response.assignment, said.response.protocol, joined)
                 await self._told(joined, part)
                 return part
-            if said.verdict in (Verdict.RESET, Verdict.OUTDATED):
-                await self._evicted(term, said.verdict)
-            elif said.verdict is Verdict.REDISCOVER:
+            if said.action in (Action.RESET, Action.OUTDATED):
+                await self._evicted(term, said.action)
+            elif said.action is Action.REDISCOVER:
                 self._unname(known_as)
             failures += 1
-            if said.verdict is not Verdict.ROUND or failures > 1:
+            if said.action is not Action.ROUND or failures > 1:
                 await self._timer.sleep(self._backoff.pause(failures), PAUSE)
 
     async def _join(self, term: int, reason: str, known_as: str) -> JoinGroupAnswer:
@@ -186,17 +189,17 @@ class ClassicRound:
             self._place.asking()
             said = await self._exchange.join(call, self._place.who.member_id, protocols, reason)
             response = said.response
-            if said.verdict is Verdict.DONE and response is not None:
-                self._place.let_in(Who(response.member_id, response.generation))
+            if said.action is Action.DONE and response is not None:
+                self._place.let_in(MemberGeneration(response.member_id, response.generation))
                 return response
             named_anew = self._place.who.member_id == ""
-            if said.verdict is Verdict.IDENTIFY and response is not None:
-                self._place.who = Who(response.member_id)
-            elif said.verdict in (Verdict.RESET, Verdict.OUTDATED):
-                await self._evicted(term, said.verdict)
-            elif said.verdict is Verdict.REDISCOVER:
+            if said.action is Action.IDENTIFY and response is not None:
+                self._place.who = MemberGeneration(response.member_id)
+            elif said.action in (Action.RESET, Action.OUTDATED):
+                await self._evicted(term, said.action)
+            elif said.action is Action.REDISCOVER:
                 self._unname(known_as)
-            if said.verdict is Verdict.IDENTIFY and named_anew:
+            if said.action is Action.IDENTIFY and named_anew:
                 continue
             failures += 1
             await self._timer.sleep(self._backoff.pause(failures), PAUSE)
@@ -214,10 +217,10 @@ class ClassicRound:
             )
         )
 
-    async def _evicted(self, term: int, verdict: Verdict) -> None:
-        self._place.put_out(forget=verdict is Verdict.RESET)
+    async def _evicted(self, term: int, action: Action) -> None:
+        self._place.put_out(forget=action is Action.RESET)
         self._generation = -1
-        await self._handover.lose(term)
+        await self._transitions.lose(term)
 
     def _unname(self, known_as: str) -> None:
         """A static member forgets an id that its coordinator may have written down nowhere.
@@ -268,7 +271,7 @@ class ClassicRound:
         if gone:
             await self._give_back(term, gone)
         new = mine - owned
-        if not await self._handover.take(term, new, commit=not gone):
+        if not await self._transitions.take(term, new, commit=not gone):
             # As above: what the group has given us is ours, whatever the listener says.
             self._subscription.begin(term, new)
         if not gone:

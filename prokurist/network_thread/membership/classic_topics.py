@@ -16,11 +16,11 @@ from prokurist.errors import KafkaException
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
 from prokurist.events.subscription import Subscription
-from prokurist.network_thread.interest import can_be_sent
-from prokurist.network_thread.membership.leading import counts_of
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.topic_interest import can_be_sent
+from prokurist.network_thread.membership.leader_assignment import counts_of
 from prokurist.network_thread.membership.patterns import Patterns
-from prokurist.network_thread.metadata_manager import MetadataManager
-from prokurist.network_thread.operation import Withdrawn
+from prokurist.network_thread.operations.operation import Withdrawn
 
 
 class ClassicTopics(Patterns):

@@ -29,32 +29,32 @@ from prokurist.events.call import Call
 from prokurist.events.clock import NEVER, Deadline
 from prokurist.events.cluster import Cluster
 from prokurist.events.group_assignment import Subscribed
-from prokurist.events.membership import Identity, Role
-from prokurist.events.tellings import (
-    LEFT_UNHEARD,
-    MEMBER_COUNTED,
-    MEMBER_MOVED,
-    MEMBER_PUT_OUT,
-    REJOIN_PASSED_OVER,
+from prokurist.events.log_events import (
+    LEAVE_UNCONFIRMED,
+    MEMBER_JOINED,
+    MEMBER_REMOVED,
+    MEMBER_STATE_CHANGED,
+    REJOIN_IGNORED,
 )
-from prokurist.network_thread.membership.alarm import Alarm
-from prokurist.network_thread.membership.consumer_refusals import Refusals
+from prokurist.events.member_identity import Identity, Role
+from prokurist.network_thread.connections.requests import Answer, Lane
+from prokurist.network_thread.error_actions import CONSUMER_GROUP_HEARTBEAT, Action
+from prokurist.network_thread.membership.consumer_errors import ConsumerErrors
 from prokurist.network_thread.membership.consumer_state import (
     COUNTED,
     STANDING,
     MemberState,
     moved,
 )
-from prokurist.network_thread.membership.foresight import look_ahead
-from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.membership.heartbeat_terms import HeartbeatTerms
+from prokurist.network_thread.membership.heartbeat_timer import HeartbeatTimer
 from prokurist.network_thread.membership.patterns import Patterns
 from prokurist.network_thread.membership.poll_guard import PollGuard
+from prokurist.network_thread.membership.prewarm import look_ahead
 from prokurist.network_thread.membership.reconciler import Reconciler
 from prokurist.network_thread.membership.topic_names import TopicNames
-from prokurist.network_thread.operation import Operation, Withdrawn
-from prokurist.network_thread.requests import Answer, Lane
-from prokurist.network_thread.verdicts import CONSUMER_GROUP_HEARTBEAT, Verdict
+from prokurist.network_thread.operations.operation import Operation, Withdrawn
 from prokurist.network_thread.wire.consumer_group import ConsumerGroupHeartbeatAnswer
 from prokurist.types import GroupMembershipOperation, MembershipState
 
@@ -62,7 +62,7 @@ INTERVAL: Final = 5.0
 """Seconds between two heartbeats as long as no coordinator has named any."""
 
 
-OVER: Final = frozenset({Verdict.REJOIN, Verdict.FATAL})
+OVER: Final = frozenset({Action.REJOIN, Action.FATAL})
 """What ends the heartbeats of a membership. The next one has heartbeats of its own."""
 
 
@@ -75,7 +75,7 @@ class ConsumerMember:
     """See the module.
 
     Args:
-        ground: What it stands on.
+        context: What it stands on.
         assignor: `group.remote.assignor`.
         internal: Whether a pattern of ours finds Kafka's own topics as well.
         member_id: Makes the member's id.
@@ -83,7 +83,7 @@ class ConsumerMember:
 
     def __init__(
         self,
-        ground: Ground,
+        context: MembershipContext,
         *,
         assignor: str | None,
         internal: bool,
@@ -91,26 +91,26 @@ class ConsumerMember:
     ) -> None:
         self.state: MemberState = MemberState.OUT
         self.heard_at: float | None = None
-        self._ground = ground
-        self._terms = HeartbeatTerms(ground, member_id(), assignor)
-        self._patterns = Patterns(ground.subscription, ground.metadata, internal=internal)
-        self._alarm = Alarm(ground.timer)
+        self._context = context
+        self._terms = HeartbeatTerms(context, member_id(), assignor)
+        self._patterns = Patterns(context.subscription, context.metadata, internal=internal)
+        self._alarm = HeartbeatTimer(context.timer)
         self._guard = PollGuard(
-            ground.presence,
-            ground.subscription,
-            ground.timer,
-            ground.poll_interval,
+            context.poll_activity,
+            context.subscription,
+            context.timer,
+            context.poll_interval,
             self._has_not_polled,
         )
         self._reconciler = Reconciler(
-            ground.handover,
+            context.transitions,
             TopicNames(
-                ground.client, ground.metadata, ground.timer, ground.backoff, self._go_on
+                context.client, context.metadata, context.timer, context.backoff, self._go_on
             ),
             self._settled,
             self._is_stuck,
         )
-        self._refusals = Refusals(ground)
+        self._refusals = ConsumerErrors(context)
         self._heartbeats: Operation[None] | None = None
         self._losing: Operation[None] | None = None
         self._term = 0
@@ -124,7 +124,7 @@ class ConsumerMember:
 
     def polled(self) -> None:
         """See `Membership`."""
-        subscribed = self._ground.subscription.subscribed
+        subscribed = self._context.subscription.subscribed
         if subscribed is None:
             return
         if self.state is MemberState.OUT:
@@ -143,11 +143,11 @@ class ConsumerMember:
 
     def step_done(self, done: StepDone) -> None:
         """See `Membership`."""
-        self._ground.steps.done(done)
+        self._context.steps.done(done)
 
     def rejoin(self, reason: str) -> None:
         """See `Membership`: here the coordinator alone decides."""
-        self._ground.client.trace.tell(REJOIN_PASSED_OVER, reason=reason)
+        self._context.client.trace.emit(REJOIN_IGNORED, reason=reason)
 
     def on_metadata(self, _cluster: Cluster) -> None:
         """See `Membership`."""
@@ -166,9 +166,9 @@ class ConsumerMember:
         is_known = self._is_known and self.state in COUNTED
         self._stop()
         self._move(MemberState.OUT)
-        self._ground.enrolment.alone()
+        self._context.member_identity.alone()
         remains = how is GroupMembershipOperation.REMAIN_IN_GROUP
-        is_told = is_known and (self._ground.instance_id is not None or not remains)
+        is_told = is_known and (self._context.instance_id is not None or not remains)
         for_good = how is GroupMembershipOperation.LEAVE_GROUP
         return self._say_farewell(call, is_told=is_told, for_good=for_good)
 
@@ -176,7 +176,7 @@ class ConsumerMember:
 
     def _join(self) -> None:
         self._move(MemberState.JOINING)
-        self._ground.enrolment.put_out()
+        self._context.member_identity.put_out()
         self._epoch = 0
         self._is_known = False
         self._told = None
@@ -189,7 +189,7 @@ class ConsumerMember:
 
     def _stop(self) -> None:
         """Have nothing go on of this membership."""
-        self._ground.enrolment.rebalances.fail()
+        self._context.member_identity.rebalances.fail()
         self._guard.stop()
         for operation in (self._heartbeats, self._losing):
             if operation is not None:
@@ -199,32 +199,32 @@ class ConsumerMember:
         self._patterns.stop()
 
     def _put_out(self, why: KafkaException) -> None:
-        ground = self._ground
-        ground.client.trace.tell(
-            MEMBER_PUT_OUT, group=ground.group_id, member=self._terms.member_id, error=why
+        context = self._context
+        context.client.trace.emit(
+            MEMBER_REMOVED, group=context.group_id, member=self._terms.member_id, error=why
         )
         self._end(MemberState.FENCED)
         self._lose(self._join)
 
     def _fail(self, why: KafkaException) -> None:
         self._end(MemberState.FATAL)
-        self._ground.background.fail(why)
+        self._context.background.fail(why)
         self._lose(lambda: None)
 
     def _has_not_polled(self, seconds: float) -> None:
-        self._ground.tell_missed(seconds)
+        self._context.tell_missed(seconds)
         self._end(MemberState.STALE)
-        self._ground.subscription.lose(self._term)
-        now = self._ground.timer.now
-        call = Call("leave", now, Deadline.after(now, self._ground.request_timeout))
-        self._ground.calls.start(call, self._say_farewell(call, is_told=True, for_good=False))
-        self._ground.ask_for_poll()
+        self._context.subscription.lose(self._term)
+        now = self._context.timer.now
+        call = Call("leave", now, Deadline.after(now, self._context.request_timeout))
+        self._context.calls.start(call, self._say_farewell(call, is_told=True, for_good=False))
+        self._context.ask_for_poll()
 
     def _end(self, state: MemberState) -> None:
         """Whatever is owned may be another's from now on."""
         self._stop()
         self._move(state)
-        self._ground.enrolment.put_out()
+        self._context.member_identity.put_out()
 
     def _lose(self, then: Callable[[], None]) -> None:
         """Have the listener hear that everything is lost, and go on."""
@@ -236,24 +236,24 @@ class ConsumerMember:
             if error is None:
                 then()
 
-        losing = Operation(self._ground.handover.lose(self._term), "losing", ended)
+        losing = Operation(self._context.transitions.lose(self._term), "losing", ended)
         self._losing = None if losing.ended else losing
 
     async def _say_farewell(self, call: Call, *, is_told: bool, for_good: bool) -> None:
         """Tell the coordinator once, if at all; whatever it says to that, we have left."""
         if not is_told:
             return
-        ground = self._ground
+        context = self._context
         request = self._terms.farewell(for_good=for_good)
         try:
-            node = await ground.coordinator.known(call, last=True)
-            await ground.client.send(
+            node = await context.coordinator.known(call, last=True)
+            await context.client.send(
                 node, request, call=call, lane=Lane.COORDINATOR, effect=True
             )
         except Withdrawn:
             raise
         except KafkaException as error:
-            ground.client.trace.tell(LEFT_UNHEARD, group=ground.group_id, error=error)
+            context.client.trace.emit(LEAVE_UNCONFIRMED, group=context.group_id, error=error)
 
     # --- what is owned ---------------------------------------------------------------
 
@@ -267,7 +267,7 @@ class ConsumerMember:
         self._tell_owned(owes=changed)
 
     def _is_stuck(self, changed: bool) -> None:  # noqa: FBT001 - the same
-        self._ground.ask_for_poll()
+        self._context.ask_for_poll()
         self._tell_owned(owes=changed)
 
     def _tell_owned(self, *, owes: bool) -> None:
@@ -281,55 +281,55 @@ class ConsumerMember:
         if self.state in (MemberState.STABLE, MemberState.RECONCILING):
             working = self._reconciler.is_working
             if not working:
-                self._ground.enrolment.rebalances.end(self._ground.timer.now)
+                self._context.member_identity.rebalances.end(self._context.timer.now)
             to = MemberState.RECONCILING if working else MemberState.STABLE
             if to is not self.state:
                 self._move(to)
 
     def _look_at_subscription(self) -> None:
         known = self._patterns.seek()
-        subscribed = self._ground.subscription.subscribed
+        subscribed = self._context.subscription.subscribed
         if known and subscribed is not None and subscribed.version != self._version:
             self._alarm.press()
 
     # --- heartbeats ------------------------------------------------------------------
 
     async def _send_heartbeats(self) -> None:
-        ground = self._ground
-        due = ground.timer.now
+        context = self._context
+        due = context.timer.now
         failures = 0
         while True:
             await self._alarm.until(due)
-            began, verdict = await self._heartbeat()
-            if verdict in (Verdict.DONE, Verdict.SURFACE):
+            began, action = await self._heartbeat()
+            if action in (Action.DONE, Action.SURFACE):
                 failures = 0
                 due = began + self._interval
                 continue
-            if verdict in OVER:
+            if action in OVER:
                 return
             failures += 1
-            if verdict is Verdict.REDISCOVER and failures == 1:
-                due = ground.timer.now
+            if action is Action.REDISCOVER and failures == 1:
+                due = context.timer.now
                 continue
-            await ground.timer.sleep(ground.backoff.pause(failures), "heartbeat backoff")
-            due = ground.timer.now
+            await context.timer.sleep(context.backoff.pause(failures), "heartbeat backoff")
+            due = context.timer.now
 
-    async def _heartbeat(self) -> tuple[float, Verdict]:
+    async def _heartbeat(self) -> tuple[float, Action]:
         """Send one, and take its answer in: when it was sent, and what came of it."""
-        ground = self._ground
-        call = Call("heartbeat", ground.timer.now, NEVER)
+        context = self._context
+        call = Call("heartbeat", context.timer.now, NEVER)
         try:
             is_first = self._told is None
             if is_first:
                 await self._patterns.found(call)
-            node = await ground.coordinator.known(call)
+            node = await context.coordinator.known(call)
             if is_first:
-                look_ahead(ground, node)
+                look_ahead(context, node)
         except Withdrawn:
             raise
         except KafkaException as error:
-            return ground.timer.now, self._met(error)
-        subscribed = ground.subscription.subscribed
+            return context.timer.now, self._met(error)
+        subscribed = context.subscription.subscribed
         if subscribed is None:
             raise Withdrawn("unsubscribed")
         if self._told is not None and not self._patterns.seek():
@@ -340,86 +340,86 @@ class ConsumerMember:
         if self._version != subscribed.version:
             self._version = subscribed.version
             # What is wrong with a topic the next poll hears, whatever is assigned.
-            ground.metadata.request_update()
+            context.metadata.request_update()
         request = self._terms.request(self._epoch, subscribed, self._reconciler.owned())
         self._is_known = True
         try:
-            answer = await ground.client.send(
+            answer = await context.client.send(
                 node, request, call=call, lane=Lane.COORDINATOR, effect=True
             )
         except Withdrawn:
             raise
         except KafkaException as error:
-            ground.coordinator.forget(node, error)
-            return ground.timer.now, self._met(error)
-        began = ground.timer.now if answer.attempt is None else answer.attempt.began
+            context.coordinator.forget(node, error)
+            return context.timer.now, self._met(error)
+        began = context.timer.now if answer.attempt is None else answer.attempt.began
         return began, self._take(answer)
 
-    def _met(self, error: KafkaException) -> Verdict:
+    def _met(self, error: KafkaException) -> Action:
         """No answer has come."""
         self._terms.forget()
         if isinstance(error, UnsupportedVersionException | GroupAuthorizationException):
             self._fail(self._refusals.unspoken(error))
-            return Verdict.FATAL
+            return Action.FATAL
         if not error.retriable:
             # Credentials, say, which somebody may mend while we go on.
-            self._ground.background.post(BackgroundError(error))
-        return Verdict.RETRY
+            self._context.background.post(BackgroundError(error))
+        return Action.RETRY
 
-    def _take(self, answer: Answer[ConsumerGroupHeartbeatAnswer]) -> Verdict:
+    def _take(self, answer: Answer[ConsumerGroupHeartbeatAnswer]) -> Action:
         """Take an answer in."""
-        response, ground = answer.response, self._ground
-        verdict = CONSUMER_GROUP_HEARTBEAT.of(response.error)
-        if verdict is Verdict.DONE:
-            ground.coordinator.served(answer.node)
+        response, context = answer.response, self._context
+        action = CONSUMER_GROUP_HEARTBEAT.of(response.error)
+        if action is Action.DONE:
+            context.coordinator.served(answer.node)
             self._accepted(response)
-            return verdict
+            return action
         self._terms.forget()
         error = self._refusals.explained(response.error, response.message)
-        if verdict is Verdict.REDISCOVER:
-            ground.coordinator.forget(answer.node, error)
-            return verdict
-        ground.coordinator.served(answer.node)
-        if verdict is Verdict.SURFACE:
-            ground.background.post(BackgroundError(error))
-        elif verdict is Verdict.UNRELEASED and self._refusals.is_worth_waiting(error):
-            return Verdict.RETRY
-        elif verdict is Verdict.REJOIN:
+        if action is Action.REDISCOVER:
+            context.coordinator.forget(answer.node, error)
+            return action
+        context.coordinator.served(answer.node)
+        if action is Action.SURFACE:
+            context.background.post(BackgroundError(error))
+        elif action is Action.UNRELEASED and self._refusals.is_worth_waiting(error):
+            return Action.RETRY
+        elif action is Action.REJOIN:
             if self.state is MemberState.JOINING:
-                return Verdict.RETRY  # It was not in yet, and asks again after a pause.
+                return Action.RETRY  # It was not in yet, and asks again after a pause.
             self._put_out(error)
-        elif verdict in (Verdict.FATAL, Verdict.UNRELEASED):
+        elif action in (Action.FATAL, Action.UNRELEASED):
             self._fail(error)
-            return Verdict.FATAL
-        elif verdict is Verdict.REFRESH:
-            ground.metadata.request_update()
-        return verdict
+            return Action.FATAL
+        elif action is Action.REFRESH:
+            context.metadata.request_update()
+        return action
 
     def _accepted(self, response: ConsumerGroupHeartbeatAnswer) -> None:
         self._terms.answered()
         self._refusals.begin()
-        self.heard_at = self._ground.timer.now
+        self.heard_at = self._context.timer.now
         if response.member_id:
             self._terms.member_id = response.member_id
         self._epoch = response.member_epoch
         if response.heartbeat_interval > 0:
             self._interval = response.heartbeat_interval
-        self._ground.enrolment.counted(
+        self._context.member_identity.counted(
             Identity(
                 Role.MEMBER,
                 self._terms.member_id,
                 self._epoch,
-                self._ground.instance_id,
+                self._context.instance_id,
                 by_epoch=True,
             )
         )
         if self.state is MemberState.JOINING:
             self._move(MemberState.STABLE)
-            self._ground.client.trace.tell(
-                MEMBER_COUNTED, member=self._terms.member_id, generation=self._epoch
+            self._context.client.trace.emit(
+                MEMBER_JOINED, member=self._terms.member_id, generation=self._epoch
             )
         if response.assignment is not None:
-            self._ground.enrolment.rebalances.begin(self._ground.timer.now)
+            self._context.member_identity.rebalances.begin(self._context.timer.now)
             self._reconciler.aim(response.assignment)
             self._note_work()
 
@@ -429,7 +429,7 @@ class ConsumerMember:
 
     def _move(self, to: MemberState) -> None:
         was, self.state = self.state, moved(self.state, to)
-        self._ground.client.trace.tell(MEMBER_MOVED, was=was.value, state=to.value)
+        self._context.client.trace.emit(MEMBER_STATE_CHANGED, was=was.value, state=to.value)
 
     def __repr__(self) -> str:
         return f"ConsumerMember({self.state.value}, epoch {self._epoch}, {self._reconciler})"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from prokurist.events.group_assignment import Subscribed
-from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.wire.consumer_group import (
     ConsumerGroupHeartbeat,
     TopicIdPartitions,
@@ -23,7 +23,7 @@ NO_PATTERN: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SentTerms:
     """What the coordinator knows of us."""
 
     topics: tuple[str, ...]
@@ -35,17 +35,19 @@ class HeartbeatTerms:
     """See the module.
 
     Args:
-        ground: Who we are.
+        context: Who we are.
         member_id: The same.
         assignor: `group.remote.assignor`.
     """
 
-    def __init__(self, ground: Ground, member_id: str, assignor: str | None) -> None:
+    def __init__(
+        self, context: MembershipContext, member_id: str, assignor: str | None
+    ) -> None:
         self.member_id: str = member_id
-        self._ground = ground
+        self._context = context
         self._assignor = assignor
-        self._said: Said | None = None
-        self._saying: Said | None = None
+        self._said: SentTerms | None = None
+        self._saying: SentTerms | None = None
         self._owes = False
 
     def request(
@@ -54,22 +56,22 @@ class HeartbeatTerms:
         """The next heartbeat."""
         pattern = subscribed.pattern
         by_broker = isinstance(pattern, SubscriptionPattern)
-        says = Said(
+        says = SentTerms(
             () if by_broker else tuple(sorted(subscribed.topics)),
             pattern.pattern if isinstance(pattern, SubscriptionPattern) else None,
             owned,
         )
         said, self._saying = self._said, says
         owes, self._owes = self._owes, False
-        ground = self._ground
+        context = self._context
         if said is None:
             return ConsumerGroupHeartbeat(
-                ground.group_id,
+                context.group_id,
                 self.member_id,
                 epoch,
-                ground.instance_id,
-                ground.rack,
-                ground.poll_interval,
+                context.instance_id,
+                context.rack,
+                context.poll_interval,
                 says.topics,
                 says.pattern,
                 self._assignor,
@@ -77,11 +79,11 @@ class HeartbeatTerms:
             )
         changed = says.pattern != said.pattern
         return ConsumerGroupHeartbeat(
-            ground.group_id,
+            context.group_id,
             self.member_id,
             epoch,
             # A static member's heartbeat without its name would be a dynamic one's.
-            ground.instance_id,
+            context.instance_id,
             topics=says.topics if says.topics != said.topics else None,
             pattern=(says.pattern or NO_PATTERN) if changed else None,
             owned=owned if owes or owned != said.owned else None,
@@ -105,12 +107,12 @@ class HeartbeatTerms:
 
     def farewell(self, *, for_good: bool) -> ConsumerGroupHeartbeat:
         """The last heartbeat; a static member who does not go for good will be back."""
-        static = self._ground.instance_id is not None
+        static = self._context.instance_id is not None
         return ConsumerGroupHeartbeat(
-            self._ground.group_id,
+            self._context.group_id,
             self.member_id,
             -2 if static and not for_good else -1,
-            self._ground.instance_id,
+            self._context.instance_id,
         )
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ import re
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
 from prokurist.events.subscription import Subscription
-from prokurist.network_thread.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 
 
 class Patterns:

@@ -13,9 +13,9 @@ midst of an iteration that is noticed a `GRAIN` late, and never early.
 from collections.abc import Callable
 from typing import Final
 
-from prokurist.events.membership import Presence
+from prokurist.events.member_identity import PollActivity
 from prokurist.events.subscription import Subscription
-from prokurist.network_thread.timer import Due, Timer
+from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.types import TopicPartition
 
 REASON: Final = "max.poll.interval.ms"
@@ -28,7 +28,7 @@ class PollGuard:
     """See the module.
 
     Args:
-        presence: When there was a poll last.
+        poll_activity: When there was a poll last.
         subscription: Which record an iteration has handed out.
         timer: The Timer.
         interval: Seconds between two polls at most.
@@ -37,13 +37,13 @@ class PollGuard:
 
     def __init__(
         self,
-        presence: Presence,
+        poll_activity: PollActivity,
         subscription: Subscription,
         timer: Timer,
         interval: float,
         missed: Callable[[float], None],
     ) -> None:
-        self._presence = presence
+        self._poll_activity = poll_activity
         self._subscription = subscription
         self._timer = timer
         self._interval = interval
@@ -78,7 +78,7 @@ class PollGuard:
 
     def _absent_since(self) -> float:
         # Inside a poll there is nothing to be late for; it begins when that has ended.
-        left, now = self._presence.absent_since(), self._timer.now
+        left, now = self._poll_activity.absent_since(), self._timer.now
         before, self._in_hand = self._in_hand, self._subscription.in_hand()
         if self._in_hand is not None and self._in_hand != before:
             self._stepped_at = now

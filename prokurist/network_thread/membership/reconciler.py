@@ -21,16 +21,16 @@ from enum import Enum
 from uuid import UUID
 
 from prokurist.errors import KafkaException
-from prokurist.network_thread.membership.handover import Handover
+from prokurist.network_thread.membership.partition_transitions import PartitionTransitions
 from prokurist.network_thread.membership.topic_names import TopicNames
-from prokurist.network_thread.operation import Operation, Withdrawn
+from prokurist.network_thread.operations.operation import Operation, Withdrawn
 from prokurist.network_thread.wire.consumer_group import TopicIdPartitions
 from prokurist.types import TopicPartition
 
 Target = frozenset[tuple[UUID, int]]
 
 
-class Outcome(Enum):
+class ReconcileOutcome(Enum):
     """How far it has come."""
 
     SETTLED = "settled"
@@ -43,7 +43,7 @@ class Reconciler:
     """See the module.
 
     Args:
-        handover: How partitions change hands.
+        transitions: How partitions change hands.
         names: Of topics.
         settled: Called when nothing is left to be done, for now; and with whether the
             coordinator has wanted anything else since the last time.
@@ -53,12 +53,12 @@ class Reconciler:
 
     def __init__(
         self,
-        handover: Handover,
+        transitions: PartitionTransitions,
         names: TopicNames,
         settled: Callable[[bool], None],
         stuck: Callable[[bool], None],
     ) -> None:
-        self._handover = handover
+        self._transitions = transitions
         self._names = names
         self._settled = settled
         self._stuck = stuck
@@ -68,7 +68,7 @@ class Reconciler:
         self._read: set[TopicPartition] = set()
         self._is_new = self._greeted = True
         self._is_changed = False
-        self._work: Operation[Outcome] | None = None
+        self._work: Operation[ReconcileOutcome] | None = None
 
     def begin(self, term: int) -> None:
         """A membership begins: nothing is owned."""
@@ -133,13 +133,13 @@ class Reconciler:
 
     # --- the work --------------------------------------------------------------------
 
-    async def _reconcile(self) -> Outcome:
+    async def _reconcile(self) -> ReconcileOutcome:
         committed = False
         while self.is_needed:
             gone = self._gone()
             if gone:
-                if not await self._handover.give_back(self._term, gone):
-                    return Outcome.STUCK
+                if not await self._transitions.give_back(self._term, gone):
+                    return ReconcileOutcome.STUCK
                 for tp in gone:
                     del self._held[tp]
                 self._read -= gone
@@ -149,18 +149,18 @@ class Reconciler:
             new = {tp: each for tp, each in named.items() if tp not in self._read}
             self._held.update(new)
             coming = frozenset(new)
-            if not await self._handover.take(self._term, coming, new, commit=not committed):
-                return Outcome.STUCK
+            if not await self._transitions.take(self._term, coming, new, commit=not committed):
+                return ReconcileOutcome.STUCK
             self._greeted = True
             self._read.update(new)
-        return Outcome.SETTLED
+        return ReconcileOutcome.SETTLED
 
-    def _ended(self, outcome: Outcome | None, error: KafkaException | None) -> None:
+    def _ended(self, outcome: ReconcileOutcome | None, error: KafkaException | None) -> None:
         self._work = None
         if error is not None:
             if not isinstance(error, Withdrawn):
                 raise AssertionError("reconciling meets no errors of its own") from error
-        elif outcome is Outcome.SETTLED:
+        elif outcome is ReconcileOutcome.SETTLED:
             self._settle()
         else:
             self._stuck(not self._gone() and self._has_changed())

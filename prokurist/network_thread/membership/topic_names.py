@@ -12,10 +12,10 @@ from uuid import UUID
 
 from prokurist.errors import KafkaException
 from prokurist.events.backoff import Backoff
-from prokurist.network_thread.client import NetworkClient
-from prokurist.network_thread.metadata_manager import MetadataManager
-from prokurist.network_thread.operation import Operation, Withdrawn
-from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.operations.operation import Operation, Withdrawn
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.metadata import Metadata
 
 

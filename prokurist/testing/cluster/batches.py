@@ -55,7 +55,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Batch:
+class RecordBatch:
     """One batch, and what its header says."""
 
     data: bytes
@@ -93,7 +93,7 @@ class Batch:
         span = f"{self.base_offset} to {self.last_offset}"
         return f"Batch({span}, epoch {self.leader_epoch}, {len(self.data)} bytes)"
 
-    def appended_at(self, base_offset: int, leader_epoch: int) -> "Batch":
+    def appended_at(self, base_offset: int, leader_epoch: int) -> "RecordBatch":
         """The batch as a log keeps it; both numbers stand outside the checksum."""
         head = (
             struct.pack(">q", base_offset) + self.data[8:12] + struct.pack(">i", leader_epoch)
@@ -120,7 +120,7 @@ class Batch:
             position = body + length
 
 
-def parse(data: bytes) -> Batch:
+def parse(data: bytes) -> RecordBatch:
     """One whole batch, its checksum compared.
 
     Raises:
@@ -136,12 +136,12 @@ def parse(data: bytes) -> Batch:
         raise InvalidBatch(f"length {length} and format {magic} in {len(data)} bytes")
     if crc32c(memoryview(data)[CRC_COUNTS_FROM:]) != crc:
         raise CorruptBatch("the checksum does not fit the bytes")
-    return Batch(data, base, epoch, attributes, delta, first, most, pid, pepoch, seq)
+    return RecordBatch(data, base, epoch, attributes, delta, first, most, pid, pepoch, seq)
 
 
 def make_batch(
     records: Sequence[Record], *, producer_id: int = NO_PRODUCER, attributes: int = 0
-) -> Batch:
+) -> RecordBatch:
     """A plain batch of records, as a producer without compression would send it.
 
     Args:
@@ -165,7 +165,7 @@ def make_batch(
     return parse(struct.pack(">qiibI", 0, length, -1, 2, crc32c(checked)) + checked)
 
 
-def make_marker(producer_id: int, *, committed: bool, timestamp: int = 0) -> Batch:
+def make_marker(producer_id: int, *, committed: bool, timestamp: int = 0) -> RecordBatch:
     """The marker that ends a producer's transaction; a broker stamps it with its clock."""
     key = struct.pack(">hh", 0, int(committed))
     marker = Record(struct.pack(">hi", 0, 0), key, timestamp)

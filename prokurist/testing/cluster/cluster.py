@@ -17,7 +17,7 @@ from typing import Final
 from prokurist.testing.cluster.answers import Context, Result, Silence
 from prokurist.testing.cluster.apis import Api, ApiName, by_key, named
 from prokurist.testing.cluster.brokers import Broker
-from prokurist.testing.cluster.faults import Fate, Kind, Refusals, RuleBook
+from prokurist.testing.cluster.faults import Fate, Refusals, RuleBook, RuleKind
 from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.handlers import handler_of
 from prokurist.testing.cluster.handlers.api_versions import too_new
@@ -270,13 +270,13 @@ class Cluster:
 
     def encode(self, request: Request, answer: Values, fate: Fate) -> bytes:
         """The frame of an answer, right or, where a rule says so, wrong."""
-        if garbage := fate.get(Kind.GARBAGE):
+        if garbage := fate.get(RuleKind.GARBAGE):
             return garbage.data
         api: Api = named(request.name)
         number = request.correlation_id
-        if fate.get(Kind.WRONG_ID):
+        if fate.get(RuleKind.WRONG_ID):
             number = number - WRONG_BY if number >= 0 else number + WRONG_BY
-        throttle = fate.get(Kind.THROTTLE)
+        throttle = fate.get(RuleKind.THROTTLE)
         values = {"throttle_time": throttle.seconds if throttle else 0.0, **answer}
         # Asked in a version it does not offer, a broker answers ApiVersions in the first.
         oldest, newest = self.offered[api.key]

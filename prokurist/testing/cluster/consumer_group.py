@@ -22,7 +22,7 @@ from prokurist.testing.cluster.consumer_members import (
     LEFT_FOR_NOW,
     Beat,
     ConsumerMember,
-    Standing,
+    MemberPhase,
 )
 from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.re2j import compiled
@@ -111,7 +111,7 @@ class ConsumerGroup:
         """Another broker reads the log: the sessions begin anew."""
         for each in self.members.values():
             each.deadline = now + self.settings.consumer_session_timeout
-            if each.standing is Standing.UNREVOKED:
+            if each.standing is MemberPhase.UNREVOKED:
                 each.revoke_by = now + each.rebalance_timeout
 
     @property
@@ -128,7 +128,7 @@ class ConsumerGroup:
         if self.epoch > self.target_epoch:
             return "Assigning"
         settled = all(
-            each.standing is Standing.STABLE and each.epoch == self.target_epoch
+            each.standing is MemberPhase.STABLE and each.epoch == self.target_epoch
             for each in self.members.values()
         )
         return "Stable" if settled else "Reconciling"
@@ -179,7 +179,7 @@ class ConsumerGroup:
         member = self._present(beat)
         if beat.epoch == LEFT_FOR_NOW:
             member.epoch = LEFT_FOR_NOW
-            member.standing = Standing.STABLE
+            member.standing = MemberPhase.STABLE
             member.revoking = {}
             member.revoke_by = math.inf
         else:

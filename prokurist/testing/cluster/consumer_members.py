@@ -22,7 +22,7 @@ LEFT_FOR_NOW: Final = -2
 """The epoch of a static member that said it would come back."""
 
 
-class Standing(Enum):
+class MemberPhase(Enum):
     """What a member waits for; the module says more."""
 
     STABLE = "stable"
@@ -94,7 +94,7 @@ class ConsumerMember:
     assignor: str | None = None
     epoch: int = 0
     before: int = 0
-    standing: Standing = Standing.STABLE
+    standing: MemberPhase = MemberPhase.STABLE
     assigned: dict[Part, int] = field(default_factory=dict)
     revoking: dict[Part, int] = field(default_factory=dict)
     deadline: float = math.inf
@@ -135,22 +135,22 @@ class ConsumerMember:
             owned: What it reports to own; None if it does not say.
             now: The time.
         """
-        if self.standing is Standing.STABLE and self.epoch == epoch:
+        if self.standing is MemberPhase.STABLE and self.epoch == epoch:
             return
-        if self.standing is Standing.UNREVOKED:
+        if self.standing is MemberPhase.UNREVOKED:
             if owned is None or any(part in self.revoking for part in owned):
                 return
             self.revoking = {}
         kept = {part: since for part, since in self.assigned.items() if part in target}
         gone = {part: since for part, since in self.assigned.items() if part not in target}
         if gone and (owned is None or any(part in gone for part in owned)):
-            self.standing, self.assigned, self.revoking = Standing.UNREVOKED, kept, gone
+            self.standing, self.assigned, self.revoking = MemberPhase.UNREVOKED, kept, gone
             self.revoke_by = now + self.rebalance_timeout
             return
         new = [part for part in target if part not in kept]
         self.assigned = kept | {part: epoch for part in new if part not in taken}
         free = all(part not in taken for part in new)
-        self.standing = Standing.STABLE if free else Standing.UNRELEASED
+        self.standing = MemberPhase.STABLE if free else MemberPhase.UNRELEASED
         self.revoke_by = math.inf
         if self.epoch != epoch:
             self.before, self.epoch = self.epoch, epoch

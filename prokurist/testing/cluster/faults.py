@@ -14,7 +14,7 @@ from enum import Enum
 from prokurist.testing.cluster.apis import Api
 
 
-class Kind(Enum):
+class RuleKind(Enum):
     """What a rule does."""
 
     DELAY = "delay"
@@ -59,7 +59,7 @@ class Rule:
         live: Whether it is still in force.
     """
 
-    kind: Kind
+    kind: RuleKind
     api: Api | None = None
     node: int | None = None
     left: int | None = None
@@ -101,12 +101,12 @@ class Rule:
 class Fate:
     """What the rules have in store for one request, fixed when it is taken up."""
 
-    rules: dict[Kind, Rule] = field(default_factory=dict)
+    rules: dict[RuleKind, Rule] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Fate({', '.join(each.value for each in self.rules) or 'nothing'})"
 
-    def get(self, kind: Kind, *, applied: bool | None = None) -> Rule | None:
+    def get(self, kind: RuleKind, *, applied: bool | None = None) -> Rule | None:
         """The rule of a kind, and of a variant of it, that hit the request."""
         rule = self.rules.get(kind)
         return rule if rule and applied in (None, rule.applied) else None
@@ -141,7 +141,7 @@ class RuleBook:
         for rule in self._rules:
             if (
                 rule.kind not in fate.rules
-                and rule.kind is not Kind.FAIL
+                and rule.kind is not RuleKind.FAIL
                 and rule.fits(api, node)
             ):
                 rule.use()
@@ -150,7 +150,9 @@ class RuleBook:
 
     def failures(self, api: Api, node: int) -> Iterator[Rule]:
         """The rules in force that refuse something in a request."""
-        return (each for each in self._rules if each.kind is Kind.FAIL and each.fits(api, node))
+        return (
+            each for each in self._rules if each.kind is RuleKind.FAIL and each.fits(api, node)
+        )
 
 
 class Refusals:

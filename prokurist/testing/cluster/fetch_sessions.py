@@ -24,7 +24,7 @@ TopicNames: TypeAlias = Callable[[UUID], str | None]
 """The name of the topic of an id, where there is one."""
 
 
-class Wanted(NamedTuple):
+class RequestedPartition(NamedTuple):
     """One partition that a client wants.
 
     Attributes:
@@ -43,7 +43,7 @@ class Wanted(NamedTuple):
         """The topic as it was named, and the partition's number."""
         return name_of(self.asked), self.each.partition
 
-    def resolved(self, names: TopicNames) -> "Wanted":
+    def resolved(self, names: TopicNames) -> "RequestedPartition":
         """The same with the topic's name, where it has none and there is one."""
         return self if self.topic else self._replace(topic=names(self.asked.topic_id))
 
@@ -63,7 +63,7 @@ class FetchSession:
     id: int
     by_id: bool
     next_epoch: int = 1
-    wanted: dict[tuple[object, int], Wanted] = field(default_factory=dict)
+    wanted: dict[tuple[object, int], RequestedPartition] = field(default_factory=dict)
     told: dict[tuple[object, int], tuple[int, int, int]] = field(default_factory=dict)
 
     def update(self, request: Any) -> None:
@@ -135,10 +135,10 @@ class FetchSessions:
         return session
 
 
-def named_in(request: Any) -> list[Wanted]:
+def named_in(request: Any) -> list[RequestedPartition]:
     """What a request names, in its order; the last word counts for what it names twice."""
     named = (
-        Wanted(asked, each, getattr(asked, "topic", None))
+        RequestedPartition(asked, each, getattr(asked, "topic", None))
         for asked in request.topics
         for each in asked.partitions
     )

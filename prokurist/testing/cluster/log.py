@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from prokurist.testing.cluster.batches import Batch
+from prokurist.testing.cluster.batches import RecordBatch
 from prokurist.testing.cluster.epochs import EpochCache
 
 
@@ -40,7 +40,7 @@ class Log:
     __slots__ = ("_latest_deleted", "batches", "end", "epochs", "open", "settled", "start")
 
     def __init__(self) -> None:
-        self.batches: list[Batch] = []
+        self.batches: list[RecordBatch] = []
         self._latest_deleted: Found | None = None
         self.start: int = 0
         self.end: int = 0
@@ -52,7 +52,7 @@ class Log:
         span = f"{self.start} to {self.end}"
         return f"Log({span}, {len(self.batches)} batches, {self.epochs})"
 
-    def append(self, batch: Batch, epoch: int) -> Batch:
+    def append(self, batch: RecordBatch, epoch: int) -> RecordBatch:
         """Put a batch at the end; it gets its offsets here."""
         kept = batch.appended_at(self.end, epoch)
         self.batches.append(kept)
@@ -62,7 +62,7 @@ class Log:
             self.open.setdefault(kept.producer_id, kept.base_offset)
         return kept
 
-    def end_transaction(self, marker: Batch, epoch: int, *, committed: bool) -> None:
+    def end_transaction(self, marker: RecordBatch, epoch: int, *, committed: bool) -> None:
         """Put a marker at the end, which settles what its producer wrote."""
         kept = self.append(marker, epoch)
         first = self.open.pop(kept.producer_id, None)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
 
-from prokurist.testing.cluster.batches import NO_PRODUCER, Batch
+from prokurist.testing.cluster.batches import NO_PRODUCER, RecordBatch
 
 REMEMBERED: Final = 5
 LAST_SEQUENCE: Final = 0x7FFFFFFF
@@ -26,7 +26,7 @@ class Written(NamedTuple):
     base_offset: int
 
 
-class Verdict(NamedTuple):
+class SequenceCheck(NamedTuple):
     """What to do with a batch: append it, or answer without.
 
     Attributes:
@@ -38,7 +38,7 @@ class Verdict(NamedTuple):
     base_offset: int | None = None
 
 
-WELCOME: Final = Verdict(ErrorCode.none)
+WELCOME: Final = SequenceCheck(ErrorCode.none)
 
 
 class ProducerNumbers:
@@ -53,7 +53,7 @@ class ProducerNumbers:
     def __repr__(self) -> str:
         return f"ProducerNumbers({len(self._epochs)} producers)"
 
-    def judge(self, batch: Batch) -> Verdict:
+    def judge(self, batch: RecordBatch) -> SequenceCheck:
         """Whether a batch follows on what its producer wrote before."""
         if batch.producer_id == NO_PRODUCER:
             return WELCOME
@@ -63,17 +63,17 @@ class ProducerNumbers:
             # Nothing known, as after retention: a broker takes any beginning.
             return WELCOME
         if batch.producer_epoch < epoch:
-            return Verdict(ErrorCode.invalid_producer_epoch)
+            return SequenceCheck(ErrorCode.invalid_producer_epoch)
         if batch.producer_epoch > epoch:
             fresh = batch.base_sequence == 0
-            return WELCOME if fresh else Verdict(ErrorCode.out_of_order_sequence_number)
+            return WELCOME if fresh else SequenceCheck(ErrorCode.out_of_order_sequence_number)
         for written in recent:
             if (written.first, written.last) == (batch.base_sequence, batch.last_sequence):
-                return Verdict(ErrorCode.none, written.base_offset)
+                return SequenceCheck(ErrorCode.none, written.base_offset)
         expected = 0 if recent[-1].last == LAST_SEQUENCE else recent[-1].last + 1
         if batch.base_sequence == expected:
             return WELCOME
-        return Verdict(ErrorCode.out_of_order_sequence_number)
+        return SequenceCheck(ErrorCode.out_of_order_sequence_number)
 
     def truncate(self, end: int) -> None:
         """Forget the batches that a log which was cut back has no longer."""
@@ -81,7 +81,7 @@ class ProducerNumbers:
             kept = [each for each in recent if each.base_offset < end]
             self._recent[producer_id] = deque(kept, REMEMBERED)
 
-    def remember(self, batch: Batch) -> None:
+    def remember(self, batch: RecordBatch) -> None:
         """Note a batch that was appended."""
         if batch.producer_id == NO_PRODUCER:
             return

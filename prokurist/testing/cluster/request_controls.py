@@ -8,7 +8,7 @@ Thread: any for a served cluster; the driver's for a model.
 """
 
 from prokurist.testing.cluster.apis import ApiName, named
-from prokurist.testing.cluster.faults import Kind, Rule
+from prokurist.testing.cluster.faults import Rule, RuleKind
 from prokurist.testing.cluster.steering import Fault, Steering
 
 
@@ -26,7 +26,7 @@ class RequestControls(Steering):
         times: int | None = None,
     ) -> Fault:
         """Work on requests later: effect and answer both come late."""
-        return self._enforce(api, node, times, Rule(Kind.DELAY, seconds=seconds))
+        return self._enforce(api, node, times, Rule(RuleKind.DELAY, seconds=seconds))
 
     def answer_late(
         self,
@@ -37,13 +37,13 @@ class RequestControls(Steering):
         times: int | None = None,
     ) -> Fault:
         """Work on requests at once and answer later: what looks lost has happened."""
-        return self._enforce(api, node, times, Rule(Kind.LATE, seconds=seconds))
+        return self._enforce(api, node, times, Rule(RuleKind.LATE, seconds=seconds))
 
     def hold(
         self, api: ApiName | None = None, *, node: int | None = None, times: int | None = None
     ) -> Fault:
         """Work on requests when this is undone; those already held go on then."""
-        return self._enforce(api, node, times, Rule(Kind.HOLD))
+        return self._enforce(api, node, times, Rule(RuleKind.HOLD))
 
     def drop(
         self,
@@ -65,7 +65,7 @@ class RequestControls(Steering):
             times: How many requests; None until it is undone.
             applied: Whether the request takes effect all the same.
         """
-        return self._enforce(api, node, times, Rule(Kind.DROP, applied=applied))
+        return self._enforce(api, node, times, Rule(RuleKind.DROP, applied=applied))
 
     def cut(
         self,
@@ -85,7 +85,7 @@ class RequestControls(Steering):
             applied: Whether the request takes effect before.
             reset: End it with a reset, and not in good order.
         """
-        rule = Rule(Kind.CUT, applied=applied, reset=reset)
+        rule = Rule(RuleKind.CUT, applied=applied, reset=reset)
         return self._enforce(api, node, times, rule)
 
     def fail(
@@ -125,14 +125,14 @@ class RequestControls(Steering):
             api,
             node,
             times,
-            Rule(Kind.FAIL, code=code, topic=topic, partition=partition, whole=whole),
+            Rule(RuleKind.FAIL, code=code, topic=topic, partition=partition, whole=whole),
         )
 
     def wrong_correlation_id(
         self, api: ApiName | None = None, *, node: int | None = None, times: int | None = 1
     ) -> Fault:
         """Answer under a number that nobody asked under."""
-        return self._enforce(api, node, times, Rule(Kind.WRONG_ID))
+        return self._enforce(api, node, times, Rule(RuleKind.WRONG_ID))
 
     def garbage(
         self,
@@ -153,7 +153,7 @@ class RequestControls(Steering):
             framed: Put the right length before them; without it they stand as
                 they are, and may lie about their length.
         """
-        return self._enforce(api, node, times, Rule(Kind.GARBAGE, data=data, framed=framed))
+        return self._enforce(api, node, times, Rule(RuleKind.GARBAGE, data=data, framed=framed))
 
     def throttle(
         self,
@@ -164,7 +164,7 @@ class RequestControls(Steering):
         times: int | None = None,
     ) -> Fault:
         """Answer at once, ask for quiet, and do not listen that long."""
-        return self._enforce(api, node, times, Rule(Kind.THROTTLE, seconds=seconds))
+        return self._enforce(api, node, times, Rule(RuleKind.THROTTLE, seconds=seconds))
 
     def heal(self) -> None:
         """Undo every fault of this kind; what is held goes on."""
@@ -186,6 +186,6 @@ class RequestControls(Steering):
             if node is not None:
                 cluster.state.broker(node)
             cluster.rules.add(rule)
-            if rule.kind is Kind.FAIL:
+            if rule.kind is RuleKind.FAIL:
                 cluster.state.changed(now)
         return Fault(rule.kind.value, undo, rule)

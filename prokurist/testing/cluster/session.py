@@ -29,7 +29,7 @@ from typing import Protocol
 
 from prokurist.testing.cluster.answers import Result, Silence, Wait
 from prokurist.testing.cluster.brokers import Broker
-from prokurist.testing.cluster.faults import Fate, Kind
+from prokurist.testing.cluster.faults import Fate, RuleKind
 from prokurist.testing.cluster.journal import Entry
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Request, Values
@@ -206,7 +206,7 @@ class Session:
             case Stage.DELAYED | Stage.LATE if job:
                 return job.until
             case Stage.HELD if job:
-                rule = job.fate.get(Kind.HOLD)
+                rule = job.fate.get(RuleKind.HOLD)
                 return -math.inf if rule is None or not rule.live else math.inf
             case Stage.PARKED if job:
                 state = self.host.state
@@ -241,13 +241,13 @@ class Session:
     def _take_up(self, entry: Entry, now: float) -> None:
         entry.taken_up = now
         job = self._job = Job(entry, self.host.fate(self, entry.request))
-        if cut := job.fate.get(Kind.CUT, applied=False):
+        if cut := job.fate.get(RuleKind.CUT, applied=False):
             self._end(End.RESET if cut.reset else End.CLOSED, now)
-        elif job.fate.get(Kind.DROP, applied=False):
+        elif job.fate.get(RuleKind.DROP, applied=False):
             self._fall_silent()
-        elif job.fate.get(Kind.HOLD):
+        elif job.fate.get(RuleKind.HOLD):
             self.stage = Stage.HELD
-        elif delay := job.fate.get(Kind.DELAY):
+        elif delay := job.fate.get(RuleKind.DELAY):
             self.stage = Stage.DELAYED
             job.until = now + delay.seconds
         else:
@@ -267,15 +267,15 @@ class Session:
                 self.finish()
         elif result is Silence.CLOSE:
             self._end(End.CLOSED, now)
-        elif cut := job.fate.get(Kind.CUT):
+        elif cut := job.fate.get(RuleKind.CUT):
             self._end(End.RESET if cut.reset else End.CLOSED, now)
-        elif job.fate.get(Kind.DROP):
+        elif job.fate.get(RuleKind.DROP):
             self._fall_silent()
         elif result is Silence.UNASKED:
             self._next(now)
         else:
             job.frame = self.host.encode(job.entry.request, result, job.fate)
-            if late := job.fate.get(Kind.LATE):
+            if late := job.fate.get(RuleKind.LATE):
                 self.stage = Stage.LATE
                 job.until = now + late.seconds
                 if self.orphan:
@@ -286,14 +286,14 @@ class Session:
     def _send(self, now: float) -> None:
         job = self._in_hand()
         if not self.orphan:
-            garbage = job.fate.get(Kind.GARBAGE)
+            garbage = job.fate.get(RuleKind.GARBAGE)
             framed = garbage is None or garbage.framed
             self.host.deliver(Delivery(self, job.frame, framed=framed), now)
             job.entry.answered = now
         self._next(now)
 
     def _next(self, now: float) -> None:
-        throttle = self._in_hand().fate.get(Kind.THROTTLE)
+        throttle = self._in_hand().fate.get(RuleKind.THROTTLE)
         if throttle:
             self._muted_until = now + throttle.seconds
         self._job = None

@@ -14,7 +14,7 @@ from zlib import crc32
 from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.agenda import Agenda
-from prokurist.testing.cluster.batches import Batch
+from prokurist.testing.cluster.batches import RecordBatch
 from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.classic_group import ClassicGroup
 from prokurist.testing.cluster.consumer_group import Listed
@@ -212,7 +212,7 @@ class State:
 
     # --- replication ------------------------------------------------------------------
 
-    def append(self, partition: Partition, batch: Batch) -> Batch:
+    def append(self, partition: Partition, batch: RecordBatch) -> RecordBatch:
         """Put a batch into a partition; it gets its offsets here."""
         kept = partition.append(batch)
         self.follow(partition)

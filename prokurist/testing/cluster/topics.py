@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from prokurist.testing.cluster.batches import Batch
+from prokurist.testing.cluster.batches import RecordBatch
 from prokurist.testing.cluster.epochs import EpochCache
 from prokurist.testing.cluster.log import Log
 from prokurist.testing.cluster.producers import ProducerNumbers
@@ -115,13 +115,13 @@ class Partition:
             known.assign(self.epoch, self.epoch_start)
         return known
 
-    def append(self, batch: Batch) -> Batch:
+    def append(self, batch: RecordBatch) -> RecordBatch:
         """Put a batch at the leader's end; `State.follow` has the followers fetch it."""
         kept = self.log.append(batch, self.epoch)
         self.copy_of(self.leader).end = self.log.end
         return kept
 
-    def end_transaction(self, marker: Batch, *, committed: bool) -> None:
+    def end_transaction(self, marker: RecordBatch, *, committed: bool) -> None:
         """Put a marker at the leader's end, which settles what its producer wrote."""
         self.log.end_transaction(marker, self.epoch, committed=committed)
         self.copy_of(self.leader).end = self.log.end

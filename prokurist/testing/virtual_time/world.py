@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from prokurist.assembly import Machinery, consumer_machinery
 from prokurist.config import ConsumerConfig
-from prokurist.events.gate import Gate
+from prokurist.events.waiter import Waiter
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.thread import Life, NetworkThread
 from prokurist.network_thread.wire.versions import Versions
@@ -50,9 +50,9 @@ class Clock:
         """Let time pass."""
         self.world.run(self.time + max(seconds, 0.0))
 
-    def wait(self, gate: Gate, until: float) -> bool:
-        """Wait at a gate, as an application thread does."""
-        return self.world.run(until, gate)
+    def wait(self, waiter: Waiter, until: float) -> bool:
+        """Wait on a waiter, as an application thread does."""
+        return self.world.run(until, waiter)
 
 
 @dataclass
@@ -168,10 +168,10 @@ class World(Generic[Wire]):
         """Have something happen at a moment, whoever waits then: a signal, another thread."""
         self._plans.append((moment, action))
 
-    def run(self, until: float, gate: Gate | None = None) -> bool:
-        """Live until a gate opens or a moment has come: whether the gate is open."""
+    def run(self, until: float, waiter: Waiter | None = None) -> bool:
+        """Live until a waiter opens or a moment has come: whether the waiter is open."""
         while True:
-            if gate is not None and gate.is_open:
+            if waiter is not None and waiter.is_open:
                 return True
             if self._step():
                 continue
@@ -180,7 +180,7 @@ class World(Generic[Wire]):
                 raise AssertionError("everybody waits, and nothing will ever happen")
             if due >= until:
                 self._go_to(until)
-                return gate is not None and gate.is_open
+                return waiter is not None and waiter.is_open
             self._go_to(due)
 
     def _go_to(self, moment: float) -> None:

@@ -26,8 +26,8 @@ EXPIRE: Final = (
 )
 LEAVE: Final = "            self._stand = Stand.LEFT\n"
 OPENING: Final = '        self._end(CALL_FINISHED, "answered")\n'
-SHOW: Final = "                gate = self._waiting_at = call.watch()\n"
-WAIT: Final = "                if not self._wait_at(gate, call, until):\n"
+SHOW: Final = "                waiter = self._waiting_at = call.watch()\n"
+WAIT: Final = "                if not self._wait_at(waiter, call, until):\n"
 WATCH: Final = "        self._background.watch(call)\n"
 COLLECT: Final = "        result = collect(call.deadline)\n"
 READ: Final = """        with suppress(BlockingIOError):
@@ -35,9 +35,9 @@ READ: Final = """        with suppress(BlockingIOError):
 """
 QUIET: Final = "        self._asked = False\n"
 WAKER: Final = """        self.woken = True
-        gate = self._waiting_at
-        if gate is not None:
-            gate.open()
+        waiter = self._waiting_at
+        if waiter is not None:
+            waiter.open()
 """
 
 
@@ -157,13 +157,13 @@ BUGS: Final = (
         hand_overs.answer_just_before_the_deadline,
     ),
     Bug(
-        "the gate is opened before the answer is there",
+        "the waiter is opened before the answer is there",
         "events.call",
         ((LOCKED + REFUSE + FINISH + OPENING, OPENING + LOCKED + REFUSE + FINISH),),
         hand_overs.answers_come_at_once,
     ),
     Bug(
-        "the gate is not opened for an answer",
+        "the waiter is not opened for an answer",
         "events.call",
         ((FINISH + OPENING, FINISH),),
         hand_overs.answers_come_at_once,
@@ -185,10 +185,10 @@ BUGS: Final = (
         "events.call",
         (
             (
-                """            self.gate = Gate()
+                """            self.waiter = Waiter()
             if self._stand is not Stand.OPEN:
 """,
-                """            self.gate = Gate()
+                """            self.waiter = Waiter()
             if False:
 """,
             ),
@@ -196,23 +196,23 @@ BUGS: Final = (
         hand_overs.answers_are_waited_for_late,
     ),
     Bug(
-        "a wait looks for a wake-up before it shows its gate",
-        "consumer.calling",
+        "a wait looks for a wake-up before it shows its waiter",
+        "consumer.call_runner",
         (
-            (SHOW, "                gate = call.watch()\n"),
-            (WAIT, "                self._waiting_at = gate\n" + WAIT),
+            (SHOW, "                waiter = call.watch()\n"),
+            (WAIT, "                self._waiting_at = waiter\n" + WAIT),
         ),
         hand_overs.wakeup_without_an_answer,
     ),
     Bug(
-        "a wake-up opens the gate before it sets its flag",
-        "consumer.calling",
+        "a wake-up opens the waiter before it sets its flag",
+        "consumer.call_runner",
         (
             (
                 WAKER,
-                """        gate = self._waiting_at
-        if gate is not None:
-            gate.open()
+                """        waiter = self._waiting_at
+        if waiter is not None:
+            waiter.open()
         self.woken = True
 """,
             ),
@@ -220,14 +220,14 @@ BUGS: Final = (
         hand_overs.wakeup_without_an_answer,
     ),
     Bug(
-        "a wait keeps a gate that a late wake-up has opened",
-        "consumer.calling",
+        "a wait keeps a waiter that a late wake-up has opened",
+        "consumer.call_runner",
         (
             (
                 SHOW,
                 """                if self._waiting_at is None:
                     self._waiting_at = call.watch()
-                gate = self._waiting_at
+                waiter = self._waiting_at
 """,
             ),
         ),
@@ -235,7 +235,7 @@ BUGS: Final = (
     ),
     Bug(
         "a call that was interrupted is not withdrawn",
-        "consumer.calling",
+        "consumer.call_runner",
         (
             (
                 "        if not call.leave(self._clock.now(), why):\n",
@@ -273,7 +273,7 @@ BUGS: Final = (
     ),
     Bug(
         "the network thread takes it that nobody seeks while it looks",
-        "network_thread.positions_manager",
+        "network_thread.offsets.positions_manager",
         (
             (
                 "next((wanted for wanted in missing if wanted.partition == tp), None)",

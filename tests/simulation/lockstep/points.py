@@ -24,10 +24,10 @@ from tests.simulation.lockstep.stage import Stage, Wrong
 WITH_POINTS: Final = (
     "events.background_events",
     "events.call",
-    "events.gate",
+    "events.waiter",
     "events.mailbox",
-    "consumer.calling",
-    "consumer.entrance",
+    "consumer.call_runner",
+    "consumer.single_thread_guard",
     "network_thread.io.wakeup",
 )
 """Where the two threads meet. Elsewhere they meet at locks, which are points too."""
@@ -37,7 +37,7 @@ WITH_LOCKS: Final = (
     "events.background_events",
     "events.call",
     "events.fetch_buffer",
-    "events.gate",
+    "events.waiter",
     "events.mailbox",
     "network_thread.thread",
 )
@@ -58,7 +58,7 @@ WITHOUT_POINTS: Final = (
     "without_time",
 )
 
-MAKE_CALLS: Final = ("consumer.auto_commit", "consumer.calling", "consumer.polling")
+MAKE_CALLS: Final = ("consumer.auto_commit", "consumer.call_runner", "consumer.polling")
 
 NAME: Final = "__point__"
 

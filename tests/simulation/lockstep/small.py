@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from prokurist.config import OffsetReset
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.calling import TURN, Caller
+from prokurist.consumer.call_runner import TURN, CallRunner
 from prokurist.consumer.closing import Closing
-from prokurist.consumer.commits import Commits
+from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.listeners import Listeners
 from prokurist.consumer.polling import Polling
@@ -32,14 +32,14 @@ from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.events.fetch_buffer import FetchBuffer
-from prokurist.events.membership import Enrolment, Presence
+from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
-from prokurist.network_thread.calls import Calls
 from prokurist.network_thread.io.network import Happening
 from prokurist.network_thread.io.wakeup import Wakeup
-from prokurist.network_thread.operation import Withdrawn
+from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.operation import Withdrawn
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.thread import Life, NetworkThread
-from prokurist.network_thread.timer import Timer
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.lockstep.counted import Counted
 from tests.simulation.lockstep.stage import Stage
@@ -158,16 +158,16 @@ class Small(Polling):
             background=self.background,
             managers=(self.each_turn,),
         )
-        self._caller = self.caller = Caller(clock, self.thread.mailbox, 60.0)
+        self._caller = self.caller = CallRunner(clock, self.thread.mailbox, 60.0)
         self._interceptors = Interceptors(())
         self._buffer = FetchBuffer()
         self._collector = NothingToRead()  # type: ignore[assignment]  # all a poll asks of it
-        enrolment, self._presence = Enrolment(), Presence()
+        member_identity, self._poll_activity = MemberIdentity(), PollActivity()
         self._auto = AutoCommitter(
-            self.caller, self.subscription, self._interceptors, enrolment, None
+            self.caller, self.subscription, self._interceptors, member_identity, None
         )
-        self._commits = self.commits = Commits(
-            self.caller, self._auto, self._interceptors, enrolment, self.subscription
+        self._commits = self.commits = CommitQueue(
+            self.caller, self._auto, self._interceptors, member_identity, self.subscription
         )
         self._obstacles = NothingInTheWay()  # type: ignore[assignment]
         self._listeners = Listeners(self.caller, self.background, self._auto, self.subscription)
@@ -248,8 +248,8 @@ class Small(Polling):
         """When nobody can go on, no event waits that nobody was woken for."""
         assert not len(self.thread.mailbox), f"{self.thread.mailbox!r}, and nobody comes"
         for call in Counted.made:
-            gate = self.caller._waiting_at
-            over = not call.is_open and call.gate is gate
+            waiter = self.caller._waiting_at
+            over = not call.is_open and call.waiter is waiter
             assert not over, f"{call!r} has ended, and its caller waits on"
 
     def judge(self, *, mortal: bool = False) -> None:

@@ -1,7 +1,7 @@
 """Threads in lock step: one goes on at a time, and who it is is a choice at every point.
 
 An actor is a real thread that runs only while it has the baton. At each point (a
-statement of what both threads touch, a lock, a gate, a wait for the network) the
+statement of what both threads touch, a lock, a waiter, a wait for the network) the
 stage asks its `decide` who goes on. So a run is nothing but a list of choices: the
 same choices make the same run, and whoever explores changes them one at a time.
 

@@ -13,7 +13,7 @@ from prokurist.network_thread.io.network import Happening
 from prokurist.network_thread.io.wakeup import Wakeup
 from prokurist.testing.cluster.control import Control
 from tests.simulation.lockstep.stage import Stage
-from tests.simulation.rest import check_closed
+from tests.simulation.quiescence import check_closed
 from tests.simulation.world import BUILT, Clock, Member, SimulatedNetwork, World
 
 

@@ -24,7 +24,7 @@ def main() -> int:
         sys.stdout.write(words + "\n")
         sys.stdout.flush()
 
-    outcome: rounds.Outcome | steady.Outcome
+    outcome: rounds.RoundsResult | steady.SteadyResult
     with RealKafka(controls=True) as kafka:
         if given.batches:
             outcome = steady.run(kafka, given.batches)

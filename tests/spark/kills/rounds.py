@@ -15,8 +15,8 @@ import confluent_kafka
 
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.kafka import RealKafka
-from tests.spark.kills.kin import Pipeline, Role
 from tests.spark.kills.pipeline import Duty
+from tests.spark.kills.process_tree import Pipeline, Role
 from tests.spark.kills.sink import begun, done, rows, underway, value_of, wrongs
 
 PARTITIONS: Final = 2
@@ -95,7 +95,7 @@ def drawn(seed: int) -> Iterator[Round]:
 
 
 @dataclass
-class Outcome:
+class RoundsResult:
     """What came of some rounds.
 
     Attributes:
@@ -177,7 +177,9 @@ class Life:
         outcome: What has happened is written there.
     """
 
-    def __init__(self, kafka: RealKafka, folder: Path, plan: Round, outcome: Outcome) -> None:
+    def __init__(
+        self, kafka: RealKafka, folder: Path, plan: Round, outcome: RoundsResult
+    ) -> None:
         self._topic = kafka.unique_topic("kills", PARTITIONS)
         self._plan, self._outcome = plan, outcome
         self._lot = random.Random(repr(plan))  # noqa: S311 - a lot to be drawn again
@@ -306,9 +308,9 @@ class Stalled(Exception):
 
 def run(
     kafka: RealKafka, plans: Sequence[Round], say: Callable[[str], None] = lambda _: None
-) -> Outcome:
+) -> RoundsResult:
     """Play some rounds."""
-    outcome = Outcome()
+    outcome = RoundsResult()
     for number, plan in enumerate(plans, 1):
         said = len(outcome.wrongs)
         with (

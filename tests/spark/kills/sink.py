@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow.parquet
 
-from prokurist.spark.offsets import SourceOffset
+from prokurist.spark.offset_json import SourceOffset
 
 Row = tuple[int, int, bytes]
 """Partition, offset, value."""

@@ -17,8 +17,8 @@ import psutil
 
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.kafka import RealKafka
-from tests.spark.kills.kin import Pipeline, Role
 from tests.spark.kills.pipeline import Duty
+from tests.spark.kills.process_tree import Pipeline, Role
 from tests.spark.kills.rounds import LOCAL, PARTITIONS, WITHIN, Writer
 from tests.spark.kills.sink import done
 
@@ -58,7 +58,7 @@ class Sample:
 
 
 @dataclass
-class Outcome:
+class SteadyResult:
     """What came of a long life.
 
     Attributes:
@@ -128,13 +128,13 @@ def peaks(samples: Iterable[Sample], pid: int) -> tuple[int, int, int]:
     return max(files), max(threads), max(memory)
 
 
-def run(kafka: RealKafka, batches: int) -> Outcome:
+def run(kafka: RealKafka, batches: int) -> SteadyResult:
     """Read so many batches, one after the other."""
     topic = kafka.unique_topic("steady", PARTITIONS)
     writer = Writer(kafka.direct_bootstrap, topic)
     writer.write(batches * EACH // PARTITIONS)
     writer.flush()
-    outcome = Outcome(batches)
+    outcome = SteadyResult(batches)
     with tempfile.TemporaryDirectory(prefix="steady-", ignore_cleanup_errors=True) as folder:
         duty = Duty(
             folder,
@@ -166,7 +166,7 @@ def run(kafka: RealKafka, batches: int) -> Outcome:
     return outcome
 
 
-def _watch(kafka: RealKafka, pipeline: Pipeline, duty: Duty, outcome: Outcome) -> None:
+def _watch(kafka: RealKafka, pipeline: Pipeline, duty: Duty, outcome: SteadyResult) -> None:
     """Look, until the pipeline is done, or does not come on."""
     clock = MonotonicClock()
     deadline = Deadline.after(clock.now(), WITHIN)

@@ -13,7 +13,7 @@ from prokurist.testing.kafka.java import find_java
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
 from tests.spark.kills import rounds, steady
-from tests.spark.kills.kin import PROGRAM, Role, role_of
+from tests.spark.kills.process_tree import PROGRAM, Role, role_of
 from tests.spark.kills.rounds import CLUSTER, LOCAL, VICTIMS, Blow, Round, drawn
 from tests.spark.kills.sink import Row, begun, value_of, wrongs
 from tests.spark.kills.steady import Held, Sample
@@ -143,7 +143,7 @@ def test_a_beginning_is_what_the_first_offsets_say(tmp_path: Path) -> None:
         assert begun(tmp_path, "t") == start
 
 
-def life() -> steady.Outcome:
+def life() -> steady.SteadyResult:
     """A long life as it should be."""
     held = {
         1: (Role.RUNNER, 10, 3, 50 << 20),
@@ -151,42 +151,42 @@ def life() -> steady.Outcome:
         3: (Role.PROGRAM, 9, 2, 70 << 20),
         4: (Role.DRIVER, 300, 80, 600 << 20),
     }
-    return steady.Outcome(100, [Sample(batch, 5, held) for batch in range(0, 100, 5)])
+    return steady.SteadyResult(100, [Sample(batch, 5, held) for batch in range(0, 100, 5)])
 
 
-def last(outcome: steady.Outcome, held: Held) -> None:
+def last(outcome: steady.SteadyResult, held: Held) -> None:
     """Have one process hold something else in the end."""
     sample = outcome.samples[-1]
     (pid,) = (each for each, its in sample.held.items() if its[0] is held[0])
     outcome.samples[-1] = replace(sample, held=sample.held | {pid: held})
 
 
-def connects(outcome: steady.Outcome) -> None:
+def connects(outcome: steady.SteadyResult) -> None:
     """A connection for each batch."""
     outcome.samples[-1] = replace(outcome.samples[-1], connections=100)
 
 
-def opens(outcome: steady.Outcome) -> None:
+def opens(outcome: steady.SteadyResult) -> None:
     """Files that nobody closes."""
     last(outcome, (Role.WORKER, 40, 4, 60 << 20))
 
 
-def starts(outcome: steady.Outcome) -> None:
+def starts(outcome: steady.SteadyResult) -> None:
     """A thread that nobody ends."""
     last(outcome, (Role.RUNNER, 10, 4, 50 << 20))
 
 
-def grows(outcome: steady.Outcome) -> None:
+def grows(outcome: steady.SteadyResult) -> None:
     """Memory that nobody gives back."""
     last(outcome, (Role.RUNNER, 10, 3, 80 << 20))
 
 
-def swells(outcome: steady.Outcome) -> None:
+def swells(outcome: steady.SteadyResult) -> None:
     """The JVM, too, opens something for each batch."""
     last(outcome, (Role.DRIVER, 390, 80, 900 << 20))
 
 
-def dies(outcome: steady.Outcome) -> None:
+def dies(outcome: steady.SteadyResult) -> None:
     """Another worker for each batch."""
     outcome.samples = [
         replace(
@@ -200,12 +200,12 @@ def dies(outcome: steady.Outcome) -> None:
     ]
 
 
-def speaks(outcome: steady.Outcome) -> None:
+def speaks(outcome: steady.SteadyResult) -> None:
     """A warning."""
     outcome.said = ["WARNING: Using incubator modules: jdk.incubator.vector", "a warning"]
 
 
-def early(outcome: steady.Outcome) -> None:
+def early(outcome: steady.SteadyResult) -> None:
     """Nobody has looked at its end."""
     outcome.samples = outcome.samples[:10]
 
@@ -214,7 +214,9 @@ FAULTS = [connects, opens, starts, grows, swells, dies, speaks, early]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_check_of_a_long_life_can_fail(fault: Callable[[steady.Outcome], None]) -> None:
+def test_the_check_of_a_long_life_can_fail(
+    fault: Callable[[steady.SteadyResult], None],
+) -> None:
     """For each reason."""
     outcome = life()
     outcome.judge()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from prokurist.assignors.assignor import Member, Parts, Topics
 from prokurist.assignors.encoding import Elements
 from prokurist.assignors.named import NAMED
-from prokurist.assignors.ranges import RangeAssignor
+from prokurist.assignors.range_assignor import RangeAssignor
 from prokurist.assignors.round_robin import RoundRobinAssignor
 from prokurist.assignors.sticky import (
     CooperativeStickyAssignor,

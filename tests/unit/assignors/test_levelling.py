@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prokurist.assignors.levelling import Flow, Kind, Numbers, Place, levelled
+from prokurist.assignors.levelling import Flow, Numbers, PartitionClass, Place, levelled
 
 NO_WAY = 1 << 30
 
-Case = tuple[dict[Place, Kind], dict[Place, dict[Place, int]]]
+Case = tuple[dict[Place, PartitionClass], dict[Place, dict[Place, int]]]
 
 
 @st.composite
@@ -22,12 +22,12 @@ def cases(draw: st.DrawFn) -> Case:
     """Members with different subscriptions, who had some of what there is, level or not."""
     members = range(draw(st.integers(1, 9)))
     most = draw(st.sampled_from([3, 30, 1000]))
-    kinds: dict[Place, Kind] = {}
+    kinds: dict[Place, PartitionClass] = {}
     had: dict[Place, dict[Place, int]] = {member: {} for member in members}
     for nth in range(draw(st.integers(0, 12))):
         readers = sorted(draw(st.sets(st.sampled_from(members), min_size=1)))
         left = number = draw(st.integers(1, most))
-        kinds[-1 - nth] = Kind(number, readers)
+        kinds[-1 - nth] = PartitionClass(number, readers)
         for reader in draw(st.permutations(readers)):
             mine = draw(st.integers(0, left))
             if mine:
@@ -37,7 +37,9 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def chains(
-    kinds: Mapping[Place, Kind], had: Mapping[Place, Numbers], has: Mapping[Place, Numbers]
+    kinds: Mapping[Place, PartitionClass],
+    had: Mapping[Place, Numbers],
+    has: Mapping[Place, Numbers],
 ) -> dict[Place, dict[Place, int]]:
     """What it costs, at least, to have one less here and one more there, in moves."""
     costs = {one: dict.fromkeys(had, NO_WAY) for one in had}
@@ -79,7 +81,7 @@ def test_no_chain_improves_it(case: Case) -> None:
 def test_a_chain_is_followed_to_its_end() -> None:
     """Nobody has two more than his neighbour, and still the first can be relieved."""
     readers = [(0, 1), (1, 2), (2, 3), (3, 4), (4,)]
-    kinds = {-1 - nth: Kind(5 - nth, some) for nth, some in enumerate(readers)}
+    kinds = {-1 - nth: PartitionClass(5 - nth, some) for nth, some in enumerate(readers)}
     has = levelled(kinds, {nth: {-1 - nth: 5 - nth} for nth in range(5)})
     assert [sum(has[member].values()) for member in range(5)] == [3, 3, 3, 3, 3]
 
@@ -103,7 +105,8 @@ def test_the_work_does_not_grow_with_partitions(monkeypatch: pytest.MonkeyPatch)
     taken = []
     for times in (23, 23_000_000):
         kinds = {
-            -1 - nth: Kind(times * 60, tuple(range(nth, nth + 5))) for nth in range(0, 20, 3)
+            -1 - nth: PartitionClass(times * 60, tuple(range(nth, nth + 5)))
+            for nth in range(0, 20, 3)
         }
         had: dict[Place, dict[Place, int]] = {member: {} for member in range(23)}
         for each, kind in kinds.items():

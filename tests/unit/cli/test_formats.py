@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from prokurist.cli.ends import Misused
+from prokurist.cli.errors import Misused
 from prokurist.cli.formats import as_json, compiled, delimited, unescaped
 from prokurist.records.consumer_records import ConsumerRecord
 from prokurist.types import TimestampType

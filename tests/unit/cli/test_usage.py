@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prokurist.cli import entry
-from prokurist.cli.doctor import Step, Verdict
+from prokurist.cli.doctor import Step, StepResult
 from prokurist.cli.output import Column, Row, plain, table
 from prokurist.cli.reports import in_plain_text, row
 
@@ -159,7 +159,7 @@ def test_a_step_of_the_doctor_reads_alike_in_a_pipe_and_on_a_terminal(
     """Verdict, step, time, finding and, where something is wrong, what to do."""
     from rich.console import Console
 
-    step = Step("TCP", Verdict.FAILED, "no connection", 0.0123, "Start the broker.")
+    step = Step("TCP", StepResult.FAILED, "no connection", 0.0123, "Start the broker.")
     in_plain_text(step)
     first, second = capsys.readouterr().out.splitlines()
     assert first.split() == ["failed", "TCP", "12.3", "ms", "no", "connection"]

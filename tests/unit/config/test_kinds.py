@@ -11,11 +11,11 @@ from prokurist.config.kinds import (
     Boolean,
     Choice,
     Integer,
-    Kind,
     Names,
     Real,
     Rejected,
     Text,
+    ValueKind,
     millis,
 )
 
@@ -49,7 +49,7 @@ from prokurist.config.kinds import (
         (Names(), "", ()),
     ],
 )
-def test_reads(kind: Kind, given: object, read: object) -> None:
+def test_reads(kind: ValueKind, given: object, read: object) -> None:
     """Each spelling that property files and Python programs use becomes one value."""
     value = kind.read(given)
     assert value == read
@@ -91,7 +91,7 @@ def test_reads(kind: Kind, given: object, read: object) -> None:
         (Names(), "a,,b", "none of them empty"),
     ],
 )
-def test_rejects_with_the_rule(kind: Kind, given: object, rule: str) -> None:
+def test_rejects_with_the_rule(kind: ValueKind, given: object, rule: str) -> None:
     """What is not taken is rejected with the rule, which the error text is made of."""
     with pytest.raises(Rejected, match=rule):
         kind.read(given)

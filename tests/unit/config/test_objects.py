@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from prokurist.config.kinds import Kind, Rejected
+from prokurist.config.kinds import Rejected, ValueKind
 from prokurist.config.objects import Assignors, Function, Interceptors, Partitioner
 
 JAVA = "org.apache.kafka.clients.consumer"
@@ -35,7 +35,7 @@ MINE = Mine()
         (Assignors(), [f"{JAVA}.RoundRobinAssignor"], ("roundrobin",)),
     ],
 )
-def test_reads(kind: Kind, given: object, read: object) -> None:
+def test_reads(kind: ValueKind, given: object, read: object) -> None:
     """Objects pass through as they are; Java's names of what is built in are known."""
     assert kind.read(given) == read
 
@@ -62,7 +62,7 @@ def test_reads(kind: Kind, given: object, read: object) -> None:
         (Assignors(), ["range", f"{JAVA}.RangeAssignor"], "each assignor once"),
     ],
 )
-def test_rejects(kind: Kind, given: object, rule: str) -> None:
+def test_rejects(kind: ValueKind, given: object, rule: str) -> None:
     """A Java class name that cannot be loaded is an error that says what to give."""
     with pytest.raises(Rejected, match=rule):
         kind.read(given)

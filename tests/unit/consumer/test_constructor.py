@@ -19,7 +19,7 @@ from prokurist import KafkaConsumer, errors
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.events.mailbox import Mailbox
-from prokurist.network_thread.client import NetworkClient
+from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.io import selector
 from prokurist.network_thread.io.pure_watch import PureWatch
 from prokurist.network_thread.io.wakeup import Wakeup

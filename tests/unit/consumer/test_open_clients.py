@@ -4,9 +4,9 @@ import gc
 from types import SimpleNamespace
 from typing import Any, cast
 
-from prokurist.consumer.counters import CallerCounters, ClosedClients, Counted
+from prokurist.consumer.consumer_counters import CallerCounters, ClosedClients, Counted
 from prokurist.consumer.open_clients import OpenClients
-from prokurist.events.counters import Family
+from prokurist.events.counter_types import Family
 
 
 def client(client_id: str) -> Counted:

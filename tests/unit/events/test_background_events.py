@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from prokurist.errors import KafkaException, NetworkThreadDiedException
-from prokurist.events.assignment import Wanted
+from prokurist.events.assignment import PositionRequest
 from prokurist.events.background_events import (
     BackgroundError,
     BackgroundEvents,
@@ -16,7 +16,7 @@ from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
 from prokurist.types import TopicPartition
 
-A, B = (Wanted(TopicPartition("orders", number), number, None) for number in range(2))
+A, B = (PositionRequest(TopicPartition("orders", number), number, None) for number in range(2))
 
 
 def everything(_: object) -> bool:
@@ -24,7 +24,7 @@ def everything(_: object) -> bool:
     return True
 
 
-def error(text: str, *about: Wanted) -> BackgroundError:
+def error(text: str, *about: PositionRequest) -> BackgroundError:
     """An error about some positions."""
     return BackgroundError(KafkaException(text), frozenset(about))
 
@@ -72,7 +72,7 @@ def test_of_one_cause_there_is_one_error() -> None:
 
 
 def test_whatever_comes_ends_the_wait_of_a_poll() -> None:
-    """An error, a nudge, the end of the thread: each opens its gate, from then on no more."""
+    """An error, a nudge, the end of the thread: each opens its waiter, from then on no more."""
     events = BackgroundEvents()
     ways: list[Callable[[], None]] = [
         lambda: events.post(error("e")),
@@ -84,8 +84,8 @@ def test_whatever_comes_ends_the_wait_of_a_poll() -> None:
         events.watch(gone)
         events.watch(watched)
         come()
-        assert watched.gate.is_open
-        assert not gone.gate.is_open
+        assert watched.waiter.is_open
+        assert not gone.waiter.is_open
         events.watch(None)
         come()
 

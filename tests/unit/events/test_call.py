@@ -33,7 +33,7 @@ def test_an_answer_ends_it_and_opens_the_gate() -> None:
     it = call()
     assert repr(it) == "Call(commit_sync, open, 0 attempts)"
     assert it.finish(42)
-    assert it.gate.wait(0)
+    assert it.waiter.wait(0)
     assert not it.is_open
     assert it.result() == 42
     assert it.stand is Stand.FINISHED

@@ -1,13 +1,13 @@
 """The buffer by itself: turns, what is held, and who has to ask."""
 
 from prokurist.errors import KafkaException
-from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer, Held
+from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer, ResponseBytes
 from prokurist.types import TopicPartition
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-def chunk(tp: TopicPartition, held: Held, ticket: int = 1) -> Chunk[object]:
+def chunk(tp: TopicPartition, held: ResponseBytes, ticket: int = 1) -> Chunk[object]:
     """One of an answer."""
     return Chunk(tp, ticket, 0, memoryview(b"x" * 10), None, held)
 
@@ -22,7 +22,7 @@ def filled(*entries: Entry[object]) -> FetchBuffer[object]:
 
 def test_an_answer_is_held_until_its_last_chunk_is_gone() -> None:
     """A chunk is a view of all of it."""
-    held = Held(100)
+    held = ResponseBytes(100)
     one, two = chunk(A, held), chunk(B, held)
     buffer = filled(one, two)
     assert buffer.held == 100
@@ -34,7 +34,7 @@ def test_an_answer_is_held_until_its_last_chunk_is_gone() -> None:
 
 def test_what_decoding_adds_is_held_too() -> None:
     """And goes with the chunk; one that is gone adds nothing."""
-    one = chunk(A, Held(100))
+    one = chunk(A, ResponseBytes(100))
     buffer = filled(one)
     buffer.grown(one, 50)
     buffer.grown(one, 30)
@@ -46,7 +46,11 @@ def test_what_decoding_adds_is_held_too() -> None:
 
 def test_partitions_take_turns() -> None:
     """Whose first entry is done with goes behind the others, and keeps its order."""
-    first, second, other = chunk(A, Held(1)), chunk(A, Held(1)), chunk(B, Held(1))
+    first, second, other = (
+        chunk(A, ResponseBytes(1)),
+        chunk(A, ResponseBytes(1)),
+        chunk(B, ResponseBytes(1)),
+    )
     buffer = filled(first, second, other)
     assert buffer.heads() == [first, other]
     assert buffer.drop(first) is second
@@ -58,7 +62,7 @@ def test_partitions_take_turns() -> None:
 
 def test_what_is_worthless_is_purged() -> None:
     """By its ticket; what is worth something keeps its order."""
-    old, new = chunk(A, Held(10), 1), chunk(A, Held(20), 2)
+    old, new = chunk(A, ResponseBytes(10), 1), chunk(A, ResponseBytes(20), 2)
     failure = Failure(B, 1, 0, KafkaException("x"))
     buffer = filled(old, new, failure)
     buffer.purge(lambda _tp, ticket: ticket == 1)
@@ -68,7 +72,11 @@ def test_what_is_worthless_is_purged() -> None:
 
 def test_who_rests_is_woken_once() -> None:
     """By the first poll after what it waits for has come."""
-    one, two, three = chunk(A, Held(60)), chunk(A, Held(60)), chunk(B, Held(60))
+    one, two, three = (
+        chunk(A, ResponseBytes(60)),
+        chunk(A, ResponseBytes(60)),
+        chunk(B, ResponseBytes(60)),
+    )
     buffer = filled(one, two, three)
     assert not buffer.take_ask()
     buffer.rest(below=70, idle=False)

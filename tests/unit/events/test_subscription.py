@@ -6,7 +6,7 @@ import pytest
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
-from prokurist.events.partition_state import MOVES, PartitionState, Position, Standing
+from prokurist.events.partition_state import MOVES, FetchState, PartitionState, Position
 from prokurist.events.subscription import Subscription
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
@@ -21,17 +21,19 @@ def reading(*partitions: TopicPartition) -> Subscription:
     return subscription
 
 
-@pytest.mark.parametrize("standing", Standing)
+@pytest.mark.parametrize("standing", FetchState)
 @pytest.mark.parametrize(
     ("act", "goal"),
     [
-        pytest.param(lambda s: s.settle(Position(7)), Standing.VALID, id="settle"),
-        pytest.param(lambda s: s.need_reset(EARLIEST), Standing.RESETTING, id="need_reset"),
-        pytest.param(lambda s: s.need_validation(), Standing.VALIDATING, id="need_validation"),
+        pytest.param(lambda s: s.settle(Position(7)), FetchState.VALID, id="settle"),
+        pytest.param(lambda s: s.need_reset(EARLIEST), FetchState.RESETTING, id="need_reset"),
+        pytest.param(
+            lambda s: s.need_validation(), FetchState.VALIDATING, id="need_validation"
+        ),
     ],
 )
 def test_the_table_of_moves(
-    standing: Standing, act: Callable[[PartitionState], None], goal: Standing
+    standing: FetchState, act: Callable[[PartitionState], None], goal: FetchState
 ) -> None:
     """A legal move moves; an illegal one raises and changes nothing."""
     state = PartitionState(1)

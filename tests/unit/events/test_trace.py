@@ -4,7 +4,7 @@ import pytest
 
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
-from prokurist.events.tellings import CLIENT_CLOSED, CONNECTION_LOST
+from prokurist.events.log_events import CLIENT_CLOSED, CONNECTION_LOST
 from prokurist.events.trace import UNREAD, Trace
 from tests.telling import Told
 
@@ -12,13 +12,13 @@ from tests.telling import Told
 def test_readers_hear_what_is_told_while_they_read() -> None:
     """And each hears the same."""
     trace, one, other = Trace("c"), Told(), Told()
-    trace.tell(CLIENT_CLOSED, seconds=0.0)
+    trace.emit(CLIENT_CLOSED, seconds=0.0)
     trace.read_by(one, fine=False)
-    trace.tell(CLIENT_CLOSED, seconds=1.0)
+    trace.emit(CLIENT_CLOSED, seconds=1.0)
     trace.read_by(other, fine=True)
-    trace.tell(CLIENT_CLOSED, seconds=2.0)
+    trace.emit(CLIENT_CLOSED, seconds=2.0)
     trace.left_by(one)
-    trace.tell(CLIENT_CLOSED, seconds=3.0)
+    trace.emit(CLIENT_CLOSED, seconds=3.0)
     assert [values["seconds"] for _, values in one.entries] == [1.0, 2.0]
     assert [values["seconds"] for _, values in other.entries] == [2.0, 3.0]
 
@@ -59,7 +59,7 @@ def test_a_call_tells_its_life_once_each() -> None:
     assert call.claim("OffsetFetch", "broker 1", 3.0, effect=False) is None
     assert told.names == [
         "call_began",
-        "call_waits",
+        "call_waiting",
         "attempt_began",
         "attempt_ended",
         "call_finished",
@@ -71,8 +71,12 @@ def test_a_call_tells_its_life_once_each() -> None:
 @pytest.mark.parametrize(
     ("end", "kind", "outcome"),
     [
-        (lambda call: call.leave(3.0), "call_left", "TimeoutException"),
-        (lambda call: call.leave(2.0, KeyboardInterrupt()), "call_left", "KeyboardInterrupt"),
+        (lambda call: call.leave(3.0), "call_abandoned", "TimeoutException"),
+        (
+            lambda call: call.leave(2.0, KeyboardInterrupt()),
+            "call_abandoned",
+            "KeyboardInterrupt",
+        ),
         (lambda call: call.expire(3.0), "call_finished", "TimeoutException"),
         (lambda call: call.fail(ValueError("x")), "call_finished", "ValueError"),
     ],
@@ -86,7 +90,7 @@ def test_every_end_has_its_name(end: object, kind: str, outcome: str) -> None:
     end(call)
     assert told.names[-1] == kind
     assert told.entries[-1][1]["outcome"] == outcome
-    assert call.gate.is_open
+    assert call.waiter.is_open
 
 
 def test_a_call_of_nobodys_interest_tells_nothing() -> None:

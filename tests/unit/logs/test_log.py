@@ -10,9 +10,9 @@ from structlog.testing import capture_logs
 
 from prokurist.config import Secret
 from prokurist.errors import KafkaException
-from prokurist.events import tellings
-from prokurist.events.call_tellings import KINDS, LOOP_WOKE
-from prokurist.events.trace import Kind, Level
+from prokurist.events import log_events
+from prokurist.events.call_log_events import KINDS, LOOP_WOKE
+from prokurist.events.trace import EventKind, Level
 from prokurist.logs.log import ROOT, sentence
 from prokurist.types import Node, TopicPartition
 from tests.telling import logged
@@ -32,7 +32,7 @@ def with_structlog() -> Iterator[None]:
 def test_a_line_says_whose_it_is_and_what(caplog: pytest.LogCaptureFixture) -> None:
     """A sentence for people; the keys as attributes, for formatters."""
     error = KafkaException("the network is down")
-    logged().tell(tellings.AUTO_COMMIT_FAILED, error=error)
+    logged().emit(log_events.AUTO_COMMIT_FAILED, error=error)
     (record,) = caplog.records
     assert record.name == "prokurist.commit"
     assert record.levelno == logging.WARNING
@@ -48,7 +48,7 @@ def test_a_line_says_whose_it_is_and_what(caplog: pytest.LogCaptureFixture) -> N
 
 def test_a_bug_comes_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
     """Where somebody has to mend something."""
-    logged().tell(tellings.THREAD_DIED, error=ZeroDivisionError("by zero"))
+    logged().emit(log_events.THREAD_DIED, error=ZeroDivisionError("by zero"))
     (record,) = caplog.records
     assert record.exc_info is not None
     assert "ZeroDivisionError" in caplog.text
@@ -62,7 +62,7 @@ def test_what_nobody_wants_is_not_formatted(caplog: pytest.LogCaptureFixture) ->
             raise AssertionError
 
     caplog.set_level(logging.WARNING, "prokurist")
-    logged().tell(tellings.COORDINATOR_FOUND, node=Untouchable())
+    logged().emit(log_events.COORDINATOR_FOUND, node=Untouchable())
     assert not caplog.records
 
 
@@ -70,17 +70,17 @@ def test_a_partition_is_one_item_and_many_are_cut() -> None:
     """A partition is a tuple too; of a thousand, ten are shown."""
     one = TopicPartition("orders", 0)
     thousand = frozenset(TopicPartition("orders", n) for n in range(1000))
-    assert sentence(tellings.LAG_UNKNOWN, {"partition": one, "error": "e"}).startswith(
+    assert sentence(log_events.LAG_UNKNOWN, {"partition": one, "error": "e"}).startswith(
         "the end offset of orders-0,"
     )
-    shown = sentence(tellings.PARTITIONS_ASSIGNED, {"partitions": thousand, "count": 1000})
+    shown = sentence(log_events.PARTITIONS_ASSIGNED, {"partitions": thousand, "count": 1000})
     assert shown.endswith("orders-9 and 990 more")
 
 
 def test_a_brokers_message_stays_on_its_line(caplog: pytest.LogCaptureFixture) -> None:
     """Nobody writes lines into our log, nor colours, whatever he answers."""
     evil = KafkaException("no\n2026 CRITICAL all is lost \x1b[31m %s {error}")
-    logged().tell(tellings.AUTO_COMMIT_FAILED, error=evil)
+    logged().emit(log_events.AUTO_COMMIT_FAILED, error=evil)
     message = caplog.records[0].getMessage()
     assert message.isprintable()
     assert "all is lost" in message
@@ -88,7 +88,7 @@ def test_a_brokers_message_stays_on_its_line(caplog: pytest.LogCaptureFixture) -
 
 def test_a_secret_is_masked(caplog: pytest.LogCaptureFixture) -> None:
     """Should one ever come to be told: in the sentence and in the keys."""
-    logged().tell(tellings.LAST_COMMIT_FAILED, outcome=Secret("hunter2"), error="e")
+    logged().emit(log_events.FINAL_COMMIT_FAILED, outcome=Secret("hunter2"), error="e")
     assert "hunter2" not in caplog.text
     assert "hunter2" not in str(vars(caplog.records[0]))
 
@@ -97,8 +97,8 @@ def test_a_secret_is_masked(caplog: pytest.LogCaptureFixture) -> None:
 def test_structlog_gets_events_and_keys(caplog: pytest.LogCaptureFixture) -> None:
     """By their name, with values that JSON can write; logging gets none."""
     with capture_logs() as events:
-        logged().tell(tellings.COORDINATOR_FOUND, node=NODE)
-        logged().tell(tellings.POSITIONS_RESET, offsets={TopicPartition("o", 0): 5}, count=1)
+        logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
+        logged().emit(log_events.POSITIONS_RESET, offsets={TopicPartition("o", 0): 5}, count=1)
     assert json.loads(json.dumps(events)) == [
         {
             "event": "coordinator_found",
@@ -125,12 +125,12 @@ def test_structlogs_threshold_is_info_or_what_logging_says(
 ) -> None:
     """Quiet by default, for its own default lets everything through."""
     with capture_logs() as events:
-        logged().tell(tellings.CONNECTION_OPENING, node=NODE, lane="fetch")
+        logged().emit(log_events.CONNECTION_OPENING, node=NODE, lane="fetch")
         assert not events
         caplog.set_level(logging.DEBUG, "prokurist")
-        logged().tell(tellings.CONNECTION_OPENING, node=NODE, lane="fetch")
+        logged().emit(log_events.CONNECTION_OPENING, node=NODE, lane="fetch")
         caplog.set_level(logging.WARNING, "prokurist")
-        logged().tell(tellings.COORDINATOR_FOUND, node=NODE)
+        logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
     assert [each["event"] for each in events] == ["connection_opening"]
 
 
@@ -142,7 +142,7 @@ def test_a_processor_that_raises_harms_nobody(caplog: pytest.LogCaptureFixture) 
         raise ZeroDivisionError
 
     structlog.configure(processors=[broken])
-    logged().tell(tellings.COORDINATOR_FOUND, node=NODE)
+    logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
     assert "structlog raised ZeroDivisionError()" in caplog.text
     assert "coordinator" in caplog.text
 
@@ -150,18 +150,18 @@ def test_a_processor_that_raises_harms_nobody(caplog: pytest.LogCaptureFixture) 
 def test_without_configuration_structlog_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
     """It is imported here, and that alone says nothing: it would write DEBUG to stdout."""
     with caplog.at_level(logging.INFO, "prokurist"):
-        logged().tell(tellings.COORDINATOR_FOUND, node=NODE)
+        logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
     assert len(caplog.records) == 1
 
 
 def test_no_handler_is_added() -> None:
     """Whoever has configured nothing sees warnings on stderr: that is Python's own rule."""
-    logged().tell(tellings.COORDINATOR_FOUND, node=NODE)
+    logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
     assert not ROOT.handlers
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_every_row_can_be_told(kind: Kind, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_row_can_be_told(kind: EventKind, caplog: pytest.LogCaptureFixture) -> None:
     """Its keys are free for use, its sentence can be made, and its texts are there."""
     assert not RESERVED & set(kind.keys)
     assert kind.learns[-1] in ".:"
@@ -171,14 +171,14 @@ def test_every_row_can_be_told(kind: Kind, caplog: pytest.LogCaptureFixture) -> 
     assert "{" not in sentence(kind, values)
     caplog.set_level(logging.DEBUG, "prokurist")
     if kind.story is None and kind.level is not Level.RECORDED:
-        logged().tell(kind, **values)
+        logged().emit(kind, **values)
         assert len(caplog.records) == 1
 
 
 def test_what_is_for_time_lines_is_never_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Each turn of the loop would be a line."""
     caplog.set_level(1, "prokurist")
-    logged().tell(LOOP_WOKE, slept=0.1, reason="r")
+    logged().emit(LOOP_WOKE, slept=0.1, reason="r")
     assert not caplog.records
 
 

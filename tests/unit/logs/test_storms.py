@@ -1,8 +1,8 @@
 """Troubles that last: a line after a while, one a minute, and one when it is over."""
 
-from prokurist.events.tellings import (
-    BROKER_THROTTLES,
-    COORDINATOR_SERVES,
+from prokurist.events.log_events import (
+    BROKER_THROTTLED,
+    COORDINATOR_REACHABLE,
     COORDINATOR_UNREACHABLE,
 )
 from prokurist.logs.storms import Storms
@@ -22,8 +22,8 @@ def test_its_end_is_told_if_it_was() -> None:
     storms = Storms()
     for now in (0.0, 50.0, 100.0):
         storms.lasted(COORDINATOR_UNREACHABLE, MINE, now)
-    assert storms.lasted(COORDINATOR_SERVES, MINE, 130.0) == 130.0
-    assert storms.lasted(COORDINATOR_SERVES, MINE, 131.0) is None
+    assert storms.lasted(COORDINATOR_REACHABLE, MINE, 130.0) == 130.0
+    assert storms.lasted(COORDINATOR_REACHABLE, MINE, 131.0) is None
     assert storms.lasted(COORDINATOR_UNREACHABLE, MINE, 140.0) is None
 
 
@@ -32,7 +32,7 @@ def test_the_end_of_what_was_not_told_is_none_either() -> None:
     storms = Storms()
     for now in (0.0, 30.0):
         assert storms.lasted(COORDINATOR_UNREACHABLE, MINE, now) is None
-    assert storms.lasted(COORDINATOR_SERVES, MINE, 31.0) is None
+    assert storms.lasted(COORDINATOR_REACHABLE, MINE, 31.0) is None
 
 
 def test_a_time_in_which_nobody_met_it_begins_another_story() -> None:
@@ -50,6 +50,6 @@ def test_each_has_a_story_of_its_own() -> None:
         mine = storms.lasted(COORDINATOR_UNREACHABLE, MINE, now)
     assert mine == 60.0
     assert storms.lasted(COORDINATOR_UNREACHABLE, OTHERS, 60.0) is None
-    assert storms.lasted(BROKER_THROTTLES, {"node": "1"}, 60.0) == 0.0
-    assert storms.lasted(BROKER_THROTTLES, {"node": "1"}, 61.0) is None
-    assert storms.lasted(BROKER_THROTTLES, {"node": "2"}, 61.0) == 0.0
+    assert storms.lasted(BROKER_THROTTLED, {"node": "1"}, 60.0) == 0.0
+    assert storms.lasted(BROKER_THROTTLED, {"node": "1"}, 61.0) is None
+    assert storms.lasted(BROKER_THROTTLED, {"node": "2"}, 61.0) == 0.0

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from prokurist.metrics.catalogue import every_metric
-from prokurist.metrics.document import ungrouped
 from prokurist.metrics.java import JAVA
-from prokurist.metrics.metric import Kind, Metric
+from prokurist.metrics.metric import Metric, MetricKind
+from prokurist.metrics.metrics_page import ungrouped
 from prokurist.metrics.of_spark import LABELS
 
 ALL = tuple(every_metric())
@@ -21,9 +21,9 @@ NAMES = [metric.name for metric in ALL]
 def test_names_follow_the_rules(metric: Metric[Any]) -> None:
     """One prefix, base units, `_total` for counters and nothing else; help is a sentence."""
     assert re.fullmatch(r"prokurist_[a-z_]+", metric.name)
-    assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
+    assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
     assert not re.search(r"_(ms|millis|ns|kb|percent|ratio|rate|avg)\b", metric.name)
-    if metric.kind is Kind.HISTOGRAM:
+    if metric.kind is MetricKind.HISTOGRAM:
         assert metric.name.endswith(("_seconds", "_bytes"))
     assert metric.help.endswith(".")
     assert not {"client_id", *LABELS}.intersection(metric.labels)
@@ -32,7 +32,7 @@ def test_names_follow_the_rules(metric: Metric[Any]) -> None:
 def test_no_name_comes_twice() -> None:
     """Nor does one metric's name hold another's samples."""
     assert len(set(NAMES)) == len(NAMES)
-    histograms = [each.name for each in ALL if each.kind is Kind.HISTOGRAM]
+    histograms = [each.name for each in ALL if each.kind is MetricKind.HISTOGRAM]
     made = {
         f"{name}{suffix}" for name in histograms for suffix in ("_sum", "_count", "_bucket")
     }

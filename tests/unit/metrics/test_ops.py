@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prokurist.metrics.catalogue import CATALOGUE, OF_QUERIES, every_metric
-from prokurist.metrics.metric import Kind
+from prokurist.metrics.metric import MetricKind
 from prokurist.metrics.of_spark import LABELS as QUERY_LABELS
 
 OPS = Path(__file__).parents[3] / "docs" / "ops"
@@ -18,7 +18,7 @@ NO_PROMTOOL = "promtool is not installed (Debian: apt-get install prometheus)"
 
 LABELS = {
     each.name: {*whose, "job", "instance", *each.labels}
-    | ({"le"} if each.kind is Kind.HISTOGRAM else set())
+    | ({"le"} if each.kind is MetricKind.HISTOGRAM else set())
     for table, whose in ((CATALOGUE, ("client_id",)), (OF_QUERIES, QUERY_LABELS))
     for each in table
 }
@@ -60,7 +60,7 @@ def test_expressions_name_what_the_catalogue_has(expression: str) -> None:
 
 def test_a_histogram_is_named_by_its_samples_and_nothing_else_is() -> None:
     """There is no series `…_seconds` of a histogram, nor a `…_sum` of a gauge."""
-    histograms = {each.name for each in every_metric() if each.kind is Kind.HISTOGRAM}
+    histograms = {each.name for each in every_metric() if each.kind is MetricKind.HISTOGRAM}
     for expression in expressions():
         for name in re.findall(r"prokurist_\w+", expression):
             assert (series_of(name) in histograms) == (series_of(name) != name), name

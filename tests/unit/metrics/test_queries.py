@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from prometheus_client import CollectorRegistry
 
-from prokurist.events.counters import Histogram
+from prokurist.events.counter_types import Histogram
 from prokurist.metrics.prometheus import ClientsCollector
 from prokurist.metrics.queries import OpenQueries, PartitionReading, QueryReading
 from prokurist.types import TopicPartition

@@ -17,10 +17,10 @@ from prokurist.events.application_events import (
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline, MonotonicClock
-from prokurist.network_thread.calls import Calls
-from prokurist.network_thread.operation import Promise
+from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.operation import Promise
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.thread import Life, NetworkThread
-from prokurist.network_thread.timer import Timer
 from tests.telling import logged
 
 if TYPE_CHECKING:
@@ -345,13 +345,13 @@ def test_a_real_thread_ends_when_asked() -> None:
     """`join` may be given all the time there is."""
     bench = Bench()
     bench.thread.life = Life.NEW
-    gate = threading.Semaphore(0)
-    bench.stub.wake = gate.release  # type: ignore[method-assign]
-    bench.thread.mailbox._wake = gate.release
-    bench.stub.on_poll = lambda: (gate.acquire(timeout=20.0), None)[1]
+    waiter = threading.Semaphore(0)
+    bench.stub.wake = waiter.release  # type: ignore[method-assign]
+    bench.thread.mailbox._wake = waiter.release
+    bench.stub.on_poll = lambda: (waiter.acquire(timeout=20.0), None)[1]
     bench.thread.start()
     call = bench.close()
-    assert MonotonicClock().wait(call.gate, math.inf)
+    assert MonotonicClock().wait(call.waiter, math.inf)
     assert bench.thread.join(math.inf)
     assert bench.thread.life is Life.ENDED
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from prokurist.spark.progress import Batch, Query
+from prokurist.spark.watcher.progress import Query, QueryBatch
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
@@ -88,10 +88,10 @@ class FakeClient:
         self.closed = True
 
 
-def batch(number: int, end: str, query: Query = BILLS, rows: int = 10) -> Batch:
+def batch(number: int, end: str, query: Query = BILLS, rows: int = 10) -> QueryBatch:
     """One of a source of the JVM's, that ended there."""
     sources = (("KafkaV2[Subscribe[a]]", end),)
-    return Batch(query, number, rows, 0.25, 1.0e9 + number, sources)
+    return QueryBatch(query, number, rows, 0.25, 1.0e9 + number, sources)
 
 
 def at(*offsets: int) -> str:

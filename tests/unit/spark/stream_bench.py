@@ -6,10 +6,10 @@ from typing import Any
 
 from prokurist.errors import TimeoutException, UnknownTopicOrPartitionException
 from prokurist.events.clock import MonotonicClock
-from prokurist.spark.brokers import Brokers
-from prokurist.spark.options import Settings
-from prokurist.spark.selecting import Selection, Topics
-from prokurist.spark.streaming import Stream
+from prokurist.spark.source.driver_queries import DriverQueries
+from prokurist.spark.source.options import Settings
+from prokurist.spark.source.partition_selection import Selection, Topics
+from prokurist.spark.source.stream_offsets import Stream
 from prokurist.types import TopicPartition
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
@@ -26,7 +26,7 @@ class StandingClock(MonotonicClock):
         return self.time
 
 
-class Paper(Brokers):
+class Paper(DriverQueries):
     """Brokers on paper: logs that are written down here, or no answer."""
 
     def __init__(self, clock: StandingClock) -> None:
@@ -44,7 +44,7 @@ class Paper(Brokers):
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """See `Brokers`."""
+        """See `DriverQueries`."""
         self.until = self.clock.time + seconds
         self.seconds = seconds
         try:
@@ -54,7 +54,7 @@ class Paper(Brokers):
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
-        """See `Brokers`."""
+        """See `DriverQueries`."""
         whole, self.seconds = self.seconds, seconds
         try:
             yield
@@ -63,11 +63,11 @@ class Paper(Brokers):
 
     @property
     def has_time(self) -> bool:
-        """See `Brokers`."""
+        """See `DriverQueries`."""
         return self.clock.time < self.until
 
     def leaders(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
-        """See `Brokers`: each has its own."""
+        """See `DriverQueries`: each has its own."""
         return {tp: tp.partition for tp in partitions}
 
     def _ask(self, partitions: Collection[TopicPartition] = ()) -> None:
@@ -80,13 +80,13 @@ class Paper(Brokers):
     def at_times(
         self, moments: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | None]:
-        """See `Brokers`: what `young` has, whatever the time."""
+        """See `DriverQueries`: what `young` has, whatever the time."""
         self._ask(moments)
         self.moments = dict(moments)
         return {tp: self.young.get(tp) for tp in moments}
 
     def partitions(self, selection: Selection, *, fresh: bool = False) -> list[TopicPartition]:
-        """See `Brokers`; what is hidden is seen by the next request."""
+        """See `DriverQueries`; what is hidden is seen by the next request."""
         assert selection == Topics(("t",))
         self._ask()
         found = sorted(self.logs.keys() - set(() if fresh else self.hidden))
@@ -97,12 +97,12 @@ class Paper(Brokers):
     def beginnings(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int]:
-        """See `Brokers`."""
+        """See `DriverQueries`."""
         self._ask(partitions)
         return {tp: self.logs[tp][0] for tp in partitions}
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """See `Brokers`."""
+        """See `DriverQueries`."""
         self._ask(partitions)
         return {tp: self.logs[tp][1] for tp in partitions}
 

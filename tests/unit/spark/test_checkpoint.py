@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prokurist.spark.checkpoint import Checkpoint, read_checkpoint
-from prokurist.spark.failures import CheckpointException
+from prokurist.spark.errors import CheckpointException
 from prokurist.types import TopicPartition
 
 QUERY = "2319eb01-fe57-49f6-88f0-3cc1584874fa"

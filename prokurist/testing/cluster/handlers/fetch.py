@@ -17,7 +17,7 @@ from prokurist.testing.cluster.fetch_sessions import (
     FULL,
     NO_SESSION,
     FetchSession,
-    Wanted,
+    RequestedPartition,
     name_of,
     named_in,
 )
@@ -67,7 +67,7 @@ def handle(state: State, request: Any, context: Context) -> Result:
     return Parked(state, request, context, session, wants, missing, until)(context.now)
 
 
-def absent(state: State, context: Context, wanted: Wanted) -> Values | None:
+def absent(state: State, context: Context, wanted: RequestedPartition) -> Values | None:
     """The answer about a partition that there is not; None for one that there is."""
     each = wanted.each
     where = place(state, context, wanted.asked, each.partition, known_as=wanted.topic)
@@ -91,7 +91,7 @@ class Parked:
     request: Any
     context: Context
     session: FetchSession | None
-    wants: tuple[Wanted, ...]
+    wants: tuple[RequestedPartition, ...]
     missing: dict[tuple[object, int], Values]
     until: float
 
@@ -130,7 +130,7 @@ def session_of(request: Any, context: Context) -> FetchSession | int | None:
     return sessions.go_on(request, by_id=by_id)
 
 
-def collect(parked: Parked) -> tuple[list[tuple[Wanted, Values]], bool]:
+def collect(parked: Parked) -> tuple[list[tuple[RequestedPartition, Values]], bool]:
     """What can be answered now, and whether the client should have it now.
 
     What was not there when the request came is answered last. It is no reason to answer
@@ -139,7 +139,7 @@ def collect(parked: Parked) -> tuple[list[tuple[Wanted, Values]], bool]:
     room = parked.request.max_bytes
     size = 0
     wrong = False
-    told: list[tuple[Wanted, Values]] = []
+    told: list[tuple[RequestedPartition, Values]] = []
     for wanted in parked.wants:
         if wanted.key not in parked.missing:
             values = one(parked, wanted, room, first=size == 0)
@@ -160,8 +160,8 @@ def calls_for_answer(values: Values) -> bool:
 
 
 def news(
-    session: FetchSession, told: list[tuple[Wanted, Values]]
-) -> list[tuple[Wanted, Values]]:
+    session: FetchSession, told: list[tuple[RequestedPartition, Values]]
+) -> list[tuple[RequestedPartition, Values]]:
     """What an incremental answer has to hold: what the client was not told before."""
     return [
         (wanted, values)
@@ -182,7 +182,7 @@ def ends_of(values: Values) -> tuple[tuple[int, int, int], bool]:
     return ends, bool(values["records"])
 
 
-def by_topic(told: list[tuple[Wanted, Values]]) -> list[Values]:
+def by_topic(told: list[tuple[RequestedPartition, Values]]) -> list[Values]:
     """Rows of partitions as the protocol wants them: neighbours of one topic together."""
     topics: list[tuple[Any, list[Values]]] = []
     for wanted, values in told:
@@ -199,7 +199,7 @@ def by_topic(told: list[tuple[Wanted, Values]]) -> list[Values]:
     ]
 
 
-def one(parked: Parked, wanted: Wanted, room: int, *, first: bool) -> Values:
+def one(parked: Parked, wanted: RequestedPartition, room: int, *, first: bool) -> Values:
     """The part of the answer about a partition that was there when the request came.
 
     Args:
@@ -221,7 +221,9 @@ def one(parked: Parked, wanted: Wanted, room: int, *, first: bool) -> Values:
     return read(parked, wanted, where, room, first=first)
 
 
-def read(parked: Parked, wanted: Wanted, where: Place, room: int, *, first: bool) -> Values:
+def read(
+    parked: Parked, wanted: RequestedPartition, where: Place, room: int, *, first: bool
+) -> Values:
     """What a broker answers of a partition that it may speak for; `one` has the arguments."""
     state, context, request, each = parked.state, parked.context, parked.request, wanted.each
     followers = state.followers_serve and context.version >= FOLLOWERS_FROM

@@ -9,7 +9,7 @@ from typing import Any, Final
 from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context, Result, Silence
-from prokurist.testing.cluster.batches import Batch, CorruptBatch, InvalidBatch, parse
+from prokurist.testing.cluster.batches import CorruptBatch, InvalidBatch, RecordBatch, parse
 from prokurist.testing.cluster.epochs import UNDEFINED
 from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.handlers.leadership import (
@@ -84,7 +84,7 @@ def append(state: State, where: Place, records: bytes) -> tuple[int, int]:
     """Put a partition's bytes at the end of its log; error code and first offset."""
     limit = where.topic.max_message_bytes if where.topic else 0
     try:
-        batch: Batch = parse(bytes(records))
+        batch: RecordBatch = parse(bytes(records))
     except CorruptBatch:
         return ErrorCode.corrupt_message, UNDEFINED
     except InvalidBatch:

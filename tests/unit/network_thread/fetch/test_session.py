@@ -6,7 +6,12 @@ import pytest
 
 from prokurist.events.fetching import Wish
 from prokurist.events.partition_state import Position
-from prokurist.network_thread.fetch.session import LAST_NUMBER, Asked, FetchSession, Terms
+from prokurist.network_thread.fetch.session import (
+    LAST_NUMBER,
+    FetchSession,
+    SessionPartition,
+    Terms,
+)
 from prokurist.network_thread.wire.fetch import Fetch, FetchQuestion
 from prokurist.types import TopicPartition
 
@@ -15,12 +20,14 @@ IDS = {"a": UUID(int=1), "b": UUID(int=2)}
 TERMS = Terms(0.5, 1, read_committed=False, rack="")
 
 
-def asked(tp: TopicPartition, offset: int = 0) -> Asked:
+def asked(tp: TopicPartition, offset: int = 0) -> SessionPartition:
     """What is wanted of a partition."""
-    return Asked(Wish(tp, 1, Position(offset)), FetchQuestion(tp, offset, 100))
+    return SessionPartition(Wish(tp, 1, Position(offset)), FetchQuestion(tp, offset, 100))
 
 
-def ask(session: FetchSession, *wanted: Asked, ids: dict[str, UUID] | None = None) -> Fetch:
+def ask(
+    session: FetchSession, *wanted: SessionPartition, ids: dict[str, UUID] | None = None
+) -> Fetch:
     """The next request."""
     return session.request(wanted, IDS if ids is None else ids, TERMS, 1000)
 

@@ -4,8 +4,8 @@ from random import Random
 
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster, PartitionView, TopicView
-from prokurist.network_thread.fetch.sources import Replicas, Troubles
-from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.fetch.sources import PartitionBackoff, Replicas
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.types import Node, TopicPartition
 
 TP = TopicPartition("t", 0)
@@ -15,10 +15,10 @@ CLUSTER = Cluster(
 )
 
 
-def troubles(timer: Timer, over: list[float]) -> Troubles:
+def troubles(timer: Timer, over: list[float]) -> PartitionBackoff:
     """Pauses of about a tenth of a second, then twice that."""
     backoff = Backoff.of_milliseconds(100, 1000, Random(1))  # noqa: S311
-    return Troubles(timer, backoff, lambda: over.append(timer.now))
+    return PartitionBackoff(timer, backoff, lambda: over.append(timer.now))
 
 
 def test_a_partition_waits_longer_each_time() -> None:

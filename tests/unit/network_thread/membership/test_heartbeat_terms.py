@@ -7,7 +7,7 @@ import pytest
 
 from prokurist import SubscriptionPattern
 from prokurist.events.group_assignment import Subscribed
-from prokurist.network_thread.membership.ground import Ground
+from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.membership.heartbeat_terms import HeartbeatTerms
 from prokurist.network_thread.wire.consumer_group import TopicIdPartitions
 
@@ -16,7 +16,7 @@ OWNED = (TopicIdPartitions(TOPIC, (0, 1)),)
 
 
 class Somebody:
-    """Who we are: all of a `Ground` that is asked here."""
+    """Who we are: all of a `MembershipContext` that is asked here."""
 
     def __init__(self, instance_id: str | None = None) -> None:
         self.group_id = "g"
@@ -27,7 +27,7 @@ class Somebody:
 
 def terms(instance_id: str | None = None) -> HeartbeatTerms:
     """Those of a member that nobody knows yet."""
-    return HeartbeatTerms(cast("Ground", Somebody(instance_id)), "m", "uniform")
+    return HeartbeatTerms(cast("MembershipContext", Somebody(instance_id)), "m", "uniform")
 
 
 def wanting(*topics: str, pattern: Any = None) -> Subscribed:

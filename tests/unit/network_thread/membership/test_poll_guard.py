@@ -5,11 +5,11 @@ from typing import NamedTuple
 import pytest
 
 from prokurist.config import OffsetReset
-from prokurist.events.membership import Presence
+from prokurist.events.member_identity import PollActivity
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
 from prokurist.network_thread.membership.poll_guard import PollGuard
-from prokurist.network_thread.timer import Timer
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.types import TopicPartition
 
 TP = TopicPartition("t", 0)
@@ -27,11 +27,11 @@ class Bench:
 
     def __init__(self) -> None:
         self.timer = Timer(100.0)
-        self.presence = Presence()
+        self.poll_activity = PollActivity()
         self.missed: list[float] = []
         self.subscription = Subscription(OffsetReset("none"))
         self.guard = PollGuard(
-            self.presence, self.subscription, self.timer, 10.0, self.missed.append
+            self.poll_activity, self.subscription, self.timer, 10.0, self.missed.append
         )
 
     def at(self, moment: float) -> list[float]:
@@ -47,9 +47,9 @@ class Bench:
 def bench() -> Bench:
     """Such a one, whose member has joined inside a poll that ended at once."""
     made = Bench()
-    made.presence.enter()
+    made.poll_activity.enter()
     made.guard.start()
-    made.presence.leave(100.0)
+    made.poll_activity.leave(100.0)
     return made
 
 
@@ -62,17 +62,17 @@ def test_it_is_missed_when_the_interval_is_over_and_once(bench: Bench) -> None:
 
 def test_each_poll_begins_it_anew_without_a_word(bench: Bench) -> None:
     """B120: counted from its end."""
-    bench.presence.enter()
-    bench.presence.leave(105.0)
+    bench.poll_activity.enter()
+    bench.poll_activity.leave(105.0)
     assert bench.at(114.9) == []
     assert bench.at(115.0) == [10.0]
 
 
 def test_nobody_is_late_inside_a_poll(bench: Bench) -> None:
     """B118: and afterwards he has the whole interval."""
-    bench.presence.enter()
+    bench.poll_activity.enter()
     assert bench.at(150.0) == []
-    bench.presence.leave(150.0)
+    bench.poll_activity.leave(150.0)
     assert bench.at(159.9) == []
     bench.at(170.0)
     assert len(bench.missed) == 1
@@ -98,8 +98,8 @@ def test_each_step_of_an_iteration_is_a_sign_of_life(bench: Bench) -> None:
     subscription.assign([TP])
     subscription.seek(TP, Position(0))
     [wish] = subscription.fetchable()
-    bench.presence.enter()
-    bench.presence.leave(100.0)
+    bench.poll_activity.enter()
+    bench.poll_activity.leave(100.0)
     for nth in range(6):
         assert subscription.hand_out(TP, wish.ticket, Record(nth, 1))
         assert bench.at(107.0 + 7 * nth) == []
@@ -114,8 +114,8 @@ def test_a_record_that_stays_in_hand_is_none(bench: Bench) -> None:
     bench.subscription.assign([TP])
     bench.subscription.seek(TP, Position(0))
     [wish] = bench.subscription.fetchable()
-    bench.presence.enter()
-    bench.presence.leave(104.0)
+    bench.poll_activity.enter()
+    bench.poll_activity.leave(104.0)
     assert bench.subscription.hand_out(TP, wish.ticket, Record(0, 1))
     assert bench.at(113.9) == []
     assert bench.at(115.25) == [10.0]
@@ -124,8 +124,8 @@ def test_a_record_that_stays_in_hand_is_none(bench: Bench) -> None:
 def test_what_is_due_by_the_sum_is_due(bench: Bench) -> None:
     """B265: whatever a subtraction makes of it; else it were looked again and again."""
     left = next(at for at in (120.1 + nth / 7 for nth in range(50)) if at + 10.0 - at < 10.0)
-    bench.presence.enter()
+    bench.poll_activity.enter()
     bench.at(left)
-    bench.presence.leave(left)
+    bench.poll_activity.leave(left)
     assert len(bench.at(left + 10.0)) == 1
     assert len(bench.timer) == 0

@@ -4,10 +4,13 @@ from collections.abc import Collection
 from typing import cast
 from uuid import UUID
 
-from prokurist.network_thread.membership.handover import Handover, Partitions
+from prokurist.network_thread.membership.partition_transitions import (
+    Partitions,
+    PartitionTransitions,
+)
 from prokurist.network_thread.membership.reconciler import Reconciler
 from prokurist.network_thread.membership.topic_names import TopicNames
-from prokurist.network_thread.operation import Promise
+from prokurist.network_thread.operations.operation import Promise
 from prokurist.network_thread.wire.consumer_group import TopicIdPartitions
 
 KNOWN, UNKNOWN = UUID(int=1), UUID(int=2)
@@ -28,7 +31,7 @@ class Names:
 
 
 class Hands:
-    """Partitions come and go when a test says so; all of a `Handover` that is asked here.
+    """Partitions come and go when a test says so; all of a `PartitionTransitions` that is asked here.
 
     Attributes:
         coming: Kept with whether the listener is content.
@@ -43,12 +46,12 @@ class Hands:
     async def take(
         self, _term: int, _partitions: Partitions, _ids: object, *, commit: bool
     ) -> bool:
-        """See `Handover`."""
+        """See `PartitionTransitions`."""
         self.committed.append(commit)
         return await self.coming
 
     async def give_back(self, _term: int, _partitions: Partitions) -> bool:
-        """See `Handover`."""
+        """See `PartitionTransitions`."""
         return await self.going
 
 
@@ -57,7 +60,7 @@ def reconciler(
 ) -> Reconciler:
     """One of a membership that has just begun."""
     made = Reconciler(
-        cast("Handover", hands),
+        cast("PartitionTransitions", hands),
         cast("TopicNames", Names()),
         settled.append,
         ([] if stuck is None else stuck).append,

@@ -1,11 +1,6 @@
 """What is asked of a group's coordinator, in both group protocols."""
 
-from prokurist.network_thread.wire.consumer_group import (
-    ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatAnswer,
-    TopicIdPartitions,
-)
-from prokurist.network_thread.wire.membership import (
+from prokurist.network_thread.wire.classic_group import (
     Heartbeat,
     HeartbeatAnswer,
     JoinedMember,
@@ -15,6 +10,11 @@ from prokurist.network_thread.wire.membership import (
     LeaveGroupAnswer,
     SyncGroup,
     SyncGroupAnswer,
+)
+from prokurist.network_thread.wire.consumer_group import (
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
+    TopicIdPartitions,
 )
 from tests.unit.network_thread.wire.exchange import ID, THROTTLED, Exchange, since
 

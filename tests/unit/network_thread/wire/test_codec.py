@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from prokurist.errors import UnsupportedVersionException
 from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
+from prokurist.network_thread.wire.classic_group import Heartbeat, JoinGroup, LeaveGroup
 from prokurist.network_thread.wire.codec import correlation_id, decode, encode
 from prokurist.network_thread.wire.committed_offsets import OffsetCommit, OffsetFetch
 from prokurist.network_thread.wire.consumer_group import ConsumerGroupHeartbeat
 from prokurist.network_thread.wire.failures import MalformedAnswer, UnsendableRequest
-from prokurist.network_thread.wire.membership import Heartbeat, JoinGroup, LeaveGroup
 from prokurist.network_thread.wire.metadata import FindCoordinator, Metadata
 from prokurist.network_thread.wire.versions import Range, Versions
 from prokurist.types import OffsetAndMetadata, TopicPartition
@@ -277,7 +277,7 @@ import prokurist.network_thread.wire as wire
 for each in pkgutil.iter_modules(wire.__path__):
     importlib.import_module(f"{wire.__name__}.{each.name}")
 from prokurist.network_thread.wire.codec import decode, encode
-from prokurist.network_thread.wire.membership import Heartbeat
+from prokurist.network_thread.wire.classic_group import Heartbeat
 encode(Heartbeat("g", 1, "m"), 4, 1, None)
 decode(Heartbeat("g", 1, "m"), 4, bytes(12))
 assert not any(name.partition(".")[0] == "kio" for name in sys.modules), "kio is imported"

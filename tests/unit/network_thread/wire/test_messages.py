@@ -9,9 +9,9 @@ from kio.schema.metadata.v13.request import MetadataRequest
 from kio.serial import entity_reader
 
 from prokurist.network_thread.wire import apis
+from prokurist.network_thread.wire.classic_group import JoinGroup
 from prokurist.network_thread.wire.codec import correlation_id, decode, encode
 from prokurist.network_thread.wire.failures import MalformedAnswer
-from prokurist.network_thread.wire.membership import JoinGroup
 from prokurist.network_thread.wire.metadata import Metadata
 
 if TYPE_CHECKING:

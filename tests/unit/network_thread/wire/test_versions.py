@@ -8,6 +8,12 @@ from prokurist.errors import UnsupportedVersionException
 from prokurist.network_thread.wire import apis
 from prokurist.network_thread.wire.api_versions import ApiVersions
 from prokurist.network_thread.wire.apis import Api
+from prokurist.network_thread.wire.classic_group import (
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    SyncGroup,
+)
 from prokurist.network_thread.wire.codec import encode
 from prokurist.network_thread.wire.committed_offsets import OffsetCommit, OffsetFetch
 from prokurist.network_thread.wire.consumer_group import ConsumerGroupHeartbeat
@@ -17,7 +23,6 @@ from prokurist.network_thread.wire.log_offsets import (
     OffsetForLeaderEpoch,
     OffsetQuestion,
 )
-from prokurist.network_thread.wire.membership import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from prokurist.network_thread.wire.metadata import CoordinatorOf, FindCoordinator, Metadata
 from prokurist.network_thread.wire.request import Limit, Request
 from prokurist.network_thread.wire.versions import Range, Versions, negotiate

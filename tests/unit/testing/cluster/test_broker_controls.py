@@ -91,13 +91,13 @@ def test_a_partition_without_copies_elsewhere_has_no_leader(
 ) -> None:
     """Metadata says so, and the broker leads it again once it is back."""
     lab = make_lab(2, {})
-    lab.control.create_topic("lonely", replication=1)
+    lab.control.create_topic("detached", replication=1)
     lab.control.kill(1)
     body = lab.ask("Metadata", 12, node=2, topics=None)
     [partition] = body.topics[0].partitions
     assert (partition.error_code, partition.leader_id) == (5, -1)
     lab.control.restart(1)
-    assert lab.control.leader(TopicPartition("lonely", 0)) == (1, 2)
+    assert lab.control.leader(TopicPartition("detached", 0)) == (1, 2)
 
 
 def test_an_answer_that_was_ready_has_left_a_killed_broker(lab: "Lab") -> None:

@@ -103,9 +103,9 @@ def test_controls_refuse_what_is_not_there(lab: "Lab") -> None:
         lab.control.create_topic("orders")
     with pytest.raises(ValueError, match="no broker 9"):
         lab.control.move_leader(ORDERS, 9)
-    lab.control.create_topic("lonely", replication=1)
+    lab.control.create_topic("detached", replication=1)
     with pytest.raises(ValueError, match="no other broker"):
-        lab.control.move_leader(TopicPartition("lonely", 0))
+        lab.control.move_leader(TopicPartition("detached", 0))
 
 
 def test_the_marker_of_a_transaction_bears_the_clock(lab: "Lab") -> None:

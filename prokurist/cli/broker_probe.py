@@ -1,0 +1,157 @@
+"""The way to a broker one step at a time, so that each can be named and timed.
+
+The network client takes these steps by itself, tries again, and tells of the last that
+failed; whoever looks for a fault wants each of them once. So this goes the same way, with
+the same resolver, sockets and codec, and without retries.
+
+Thread: the main one. Nothing waits but `poll` of the network, and by a deadline.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+from prokurist.errors import (
+    DisconnectException,
+    KafkaException,
+    NetworkException,
+    error_for,
+)
+from prokurist.events.clock import Clock, Deadline
+from prokurist.network_thread.io.network import (
+    Arrived,
+    Connected,
+    Happening,
+    Lost,
+    SocketAddress,
+)
+from prokurist.network_thread.io.resolver import Resolver
+from prokurist.network_thread.io.selector import SelectorNetwork
+from prokurist.network_thread.wire import codec
+from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
+from prokurist.network_thread.wire.apis import API_VERSIONS
+from prokurist.version import VERSION
+
+LEFT_TO_THE_SYSTEM: Final = -1
+CLIENT_ID: Final = "prokurist-doctor"
+UNSUPPORTED_VERSION: Final = 35
+LONGEST_WAIT: Final = 3600.0
+"""The system counts waits in milliseconds that have to fit; an endless one goes on."""
+
+HappeningT = TypeVar("HappeningT", Connected, Arrived)
+
+
+class Silence(NetworkException):
+    """A step's time is over, and nothing was heard."""
+
+
+class BrokerProbe:
+    """Connections that are made and greeted step by step.
+
+    Args:
+        clock: The clock of the deadlines.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._network = SelectorNetwork(
+            receive_buffer_bytes=LEFT_TO_THE_SYSTEM, send_buffer_bytes=LEFT_TO_THE_SYSTEM
+        )
+        self._resolver = Resolver(self._network.wake)
+        self._connections = 0
+        self._happened: deque[Happening] = deque()
+
+    def close(self) -> None:
+        """Close every connection; a look-up that is stuck is left to itself."""
+        self._resolver.close()
+        self._network.shutdown()
+
+    def addresses(self, host: str, port: int, until: Deadline) -> Sequence[SocketAddress]:
+        """What a name stands for.
+
+        Raises:
+            NetworkException: It stands for nothing.
+            Silence: Nobody told in time.
+        """
+        lookup = self._resolver.resolve(host, port)
+        while not lookup.done:
+            self._wait(until, f"no name server told the address of {host}")
+            self._resolver.collect()
+        if lookup.error is not None:
+            raise lookup.error
+        return lookup.addresses
+
+    def connect(self, address: SocketAddress, until: Deadline) -> int:
+        """Connect.
+
+        Returns:
+            The connection's number, for `greet`, which closes it.
+
+        Raises:
+            NetworkException: There is no connection.
+            Silence: Nobody answered in time, not even with a refusal.
+        """
+        self._connections += 1
+        number = self._connections
+        self._network.connect(number, address)
+        try:
+            self._next(number, Connected, until, f"nothing answered at {address}")
+        except KafkaException:
+            self._network.close(number)
+            raise
+        return number
+
+    def greet(self, number: int, until: Deadline) -> ApiVersionsAnswer:
+        """Ask what the broker speaks.
+
+        Raises:
+            DisconnectException: It hung up, or is no Kafka broker.
+            KafkaException: It answered what no broker answers.
+            Silence: It did not answer in time.
+        """
+        greeting = ApiVersions("prokurist", VERSION)
+        speaking = API_VERSIONS.newest
+        try:
+            while True:
+                answer = self._asked(number, greeting, speaking, until)
+                if answer.error != UNSUPPORTED_VERSION:
+                    break
+                speaking = answer.version_to_ask_again(speaking)
+        finally:
+            self._network.close(number)
+        if (refusal := error_for(answer.error)) is not None:
+            raise refusal
+        return answer
+
+    def _asked(
+        self, number: int, greeting: ApiVersions, speaking: int, until: Deadline
+    ) -> ApiVersionsAnswer:
+        if self._network.writable(number):  # Else it is lost, and that comes next.
+            frame = codec.encode(greeting, speaking, speaking, CLIENT_ID)
+            self._network.write(number, frame)
+        silence = "it accepted the connection and answered nothing"
+        arrived = self._next(number, Arrived, until, silence)
+        if codec.correlation_id(arrived.frame) != speaking:
+            raise DisconnectException("it answered a request that it was not asked")
+        return codec.decode(greeting, speaking, arrived.frame)
+
+    def _next(
+        self, number: int, kind: type[HappeningT], until: Deadline, silence: str
+    ) -> HappeningT:
+        """Wait for one kind of happening on a connection, or for its end."""
+        while True:
+            while self._happened:
+                happened = self._happened.popleft()
+                if happened.connection != number:
+                    continue
+                if isinstance(happened, Lost):
+                    raise happened.error
+                if isinstance(happened, kind):
+                    return happened
+            self._wait(until, silence)
+
+    def _wait(self, until: Deadline, silence: str) -> None:
+        now = self._clock.now()
+        if until.expired(now):
+            raise Silence(silence)
+        self._happened.extend(self._network.poll(min(until.remaining(now), LONGEST_WAIT)))

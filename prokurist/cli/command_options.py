@@ -1,0 +1,152 @@
+"""What every command is told: which brokers, which keys, how long.
+
+Thread: the main one.
+Invariants: the deadline is made when the command begins, and bounds everything in it, the
+closing of the client included. Keys from a file come first, those of `-X` replace them, and
+the options of the command stand above both.
+"""
+
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from prokurist.cli.errors import Misused
+from prokurist.config import ConsumerConfig, Secret
+from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.errors import KafkaException
+from prokurist.events.clock import Deadline, MonotonicClock
+
+CLOSE: Final = 5.0
+"""Seconds for closing a client, where the deadline leaves as many."""
+
+ALWAYS: Final[Mapping[str, object]] = {
+    # A topic's name that was mistyped must not become a topic.
+    "allow.auto.create.topics": False,
+    "enable.auto.commit": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOptions:
+    """What every command is told.
+
+    Attributes:
+        brokers: The value of `-b`, where it is given.
+        properties: The values of `-X`, each `key=value`.
+        file: The value of `-F`.
+        timeout: Seconds for the whole command.
+        quiet: Only failures are told on standard error.
+        deadline: The end of those seconds.
+    """
+
+    brokers: str | None = None
+    properties: Sequence[str] = ()
+    file: Path | None = None
+    timeout: float = 10.0
+    quiet: bool = False
+    clock: MonotonicClock = field(default_factory=MonotonicClock)
+    deadline: Deadline = field(init=False)
+
+    def __post_init__(self) -> None:
+        try:
+            deadline = Deadline.after(self.clock.now(), self.timeout)
+        except ValueError as error:
+            raise Misused(f"--timeout: {error}") from None
+        object.__setattr__(self, "deadline", deadline)
+
+    def left(self) -> float:
+        """Seconds until the deadline."""
+        return self.deadline.remaining(self.clock.now())
+
+    def say(self, text: str) -> None:
+        """A line of talk."""
+        if not self.quiet:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+    def keys(self, **own: object) -> dict[str, object]:
+        """The configuration of a client, checked; what is without effect is said.
+
+        Args:
+            own: What the command itself sets, with underscores; None leaves a key out.
+
+        Raises:
+            ConfigException: A value cannot be used.
+            Misused: There are no brokers, or a line is no `key=value`.
+        """
+        typed = dict(key_and_value("-X", each) for each in self.properties)
+        given: dict[str, object] = dict(ALWAYS)
+        if self.file is not None:
+            given.update(properties_of(self.file))
+        given.update(typed)
+        given.update(
+            (key.replace("_", "."), value) for key, value in own.items() if value is not None
+        )
+        if self.brokers is not None:
+            given["bootstrap.servers"] = self.brokers
+        if "bootstrap.servers" not in given:
+            raise Misused("no brokers: name them with -b HOST:PORT, or in PROKURIST_BOOTSTRAP")
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            config = ConsumerConfig(given)
+        for name in typed:
+            if isinstance(getattr(config, name.replace(".", "_"), None), Secret):
+                raise Misused(f"{name} is a secret, and -X shows it to every user: use -F FILE")
+        for each in said:
+            self.say(f"note: {each.message}")
+        return given
+
+    @contextmanager
+    def consumer(self, **own: object) -> Iterator[KafkaConsumer]:
+        """A client that is closed by the deadline.
+
+        Args:
+            own: See `keys`.
+        """
+        consumer = KafkaConsumer(self.keys(**own))
+        with self.closing(consumer):
+            yield consumer
+
+    @contextmanager
+    def closing(self, consumer: KafkaConsumer) -> Iterator[None]:
+        """Close a client by the deadline; what went wrong before is what is told."""
+        try:
+            yield
+        except BaseException:
+            with suppress(KafkaException):
+                consumer.close(min(self.left(), CLOSE))
+            raise
+        consumer.close(min(self.left(), CLOSE))
+
+
+def properties_of(file: Path) -> dict[str, str]:
+    """The keys of a file: a `key=value` in each line; `#` begins a comment.
+
+    Raises:
+        Misused: The file cannot be read, or a line is something else.
+    """
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misused(f"-F {file}: {error}") from None
+    written = (line.strip() for line in lines)
+    return dict(
+        key_and_value(f"-F {file}", line) for line in written if line and line[0] not in "#!"
+    )
+
+
+def key_and_value(where: str, text: str) -> tuple[str, str]:
+    """The two sides of `key=value`.
+
+    Raises:
+        Misused: There is no `=`.
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        # The text is left out: it may be half a password.
+        raise Misused(f"{where} takes key=value, such as client.id=me")
+    return key.strip(), value.strip()

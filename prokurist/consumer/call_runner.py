@@ -1,0 +1,260 @@
+"""The application thread's side of every call: the event, the wait, the end.
+
+Thread: the application's, once it is inside (`guard`). `wakeup` alone may come
+from anywhere, and from a signal handler that has interrupted the call itself.
+
+- The wait has a bound of its own. Whether the network thread is late, stuck or
+  dead, the caller goes at his deadline, by his own clock.
+- `wakeup` sets a flag and opens the waiter of the present wait. The flag comes
+  first, and the waiter looks at it after it has shown its waiter: whichever of the
+  two is earlier, the wake-up is seen. It stays set until a wait has raised for it.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final, NoReturn
+
+from prokurist.consumer.consumer_counters import CallerCounters
+from prokurist.consumer.single_thread_guard import SingleThreadGuard
+from prokurist.errors import KafkaException, WakeupException
+from prokurist.events.application_events import ApplicationEvent, Withdraw
+from prokurist.events.call import Call
+from prokurist.events.call_log_events import CALL_POSTED, CALLER_WAITING, CALLER_WOKE
+from prokurist.events.clock import CallersClock, Deadline
+from prokurist.events.mailbox import Mailbox
+from prokurist.events.trace import UNREAD, Trace
+from prokurist.events.waiter import Waiter
+from prokurist.types import TopicPartition
+
+TURN: Final = 0.25
+"""How long a call with timeout 0 waits for the one turn it is given, in seconds.
+
+The network thread ends it after that turn, in well under a millisecond where the
+interpreter is free; this is the bound for when it is not.
+"""
+
+LAST_TURN: Final = 0.02
+"""The same in `close`, which is never late: for the last commit, and for the thread's end.
+
+Where the interpreter is not free the caller goes when this is over, and what he asked
+for happens a little later.
+"""
+
+
+class CallRunner(SingleThreadGuard):
+    """Makes public calls.
+
+    Args:
+        clock: The clock of both threads.
+        mailbox: The network thread's.
+        default: Seconds for a call that is given no timeout.
+        trace: The client's, also for whoever is handed this one.
+
+    Attributes:
+        woken: Whether a wake-up waits for a wait to end.
+        counters: What is counted of its calls.
+    """
+
+    def __init__(
+        self,
+        clock: CallersClock,
+        mailbox: Mailbox[ApplicationEvent],
+        default: float,
+        trace: Trace = UNREAD,
+    ) -> None:
+        super().__init__()
+        self.trace: Trace = trace
+        self._clock = clock
+        self._mailbox = mailbox
+        self._default = default
+        self.woken: bool = False
+        self._waiting_at: Waiter | None = None
+        self.counters: CallerCounters = CallerCounters()
+
+    def call(
+        self,
+        operation: str,
+        timeout: float | timedelta | None,
+        *,
+        partitions: Sequence[TopicPartition] = (),
+        topic: str | None = None,
+    ) -> Call:
+        """Begin a call: from here on its deadline stands.
+
+        Raises:
+            TypeError: The timeout is of no type that one can be.
+            ValueError: It is negative or NaN.
+        """
+        now = self._clock.now()
+        deadline = Deadline.after(now, self._default if timeout is None else timeout)
+        return Call(
+            operation, now, deadline, partitions=partitions, topic=topic, trace=self.tracing
+        )
+
+    @property
+    def tracing(self) -> Trace | None:
+        """The trace for a call that begins now; None while nobody reads single calls."""
+        return self.trace if self.trace.fine else None
+
+    def ask(self, call: Call, event: ApplicationEvent) -> Any:
+        """Post an event and wait for its call, for as long as its deadline allows.
+
+        Raises:
+            WakeupException: `wakeup` was called.
+            BaseException: What the call ended with.
+        """
+        self.raise_if_woken()
+        try:
+            self.post(event)
+            return self.answer(call)
+        except BaseException:
+            # An interrupt may have come between the two.
+            self.abandon(call)
+            raise
+
+    def post(self, event: ApplicationEvent) -> None:
+        """Post an event, and wait for nothing.
+
+        Raises:
+            KafkaException: The network thread has ended.
+        """
+        if self.trace.fine:
+            call = event.call.number
+            self.trace.emit(CALL_POSTED, call=call, posted=type(event).__name__)
+        self._mailbox.post(event, self._clock.now())
+
+    def answer(self, call: Call) -> Any:
+        """Wait for a call whose event was posted, for as long as its deadline allows.
+
+        Raises:
+            WakeupException: `wakeup` was called.
+            BaseException: What the call ended with.
+        """
+        try:
+            return self._awaited(call)
+        finally:
+            self.counters.ended(call, self._clock.now())
+
+    def _awaited(self, call: Call) -> Any:
+        """The answer of a call, or why there is none; see `answer`."""
+        until = call.began + TURN if call.without_time else call.deadline.at
+        try:
+            if not self._wait_until(call, until):
+                call.leave(self._clock.now())
+        except BaseException as why:
+            if not self.abandon(call) and isinstance(why, WakeupException):
+                # It ended in the same moment: its result stands, and the wake-up
+                # waits for the next call.
+                self.woken = True
+                return call.result()
+            raise
+        return call.result()
+
+    def refuse(self, call: Call) -> NoReturn:
+        """Leave a call that has no time, before anything is asked.
+
+        Raises:
+            WakeupException: `wakeup` was called before.
+            TimeoutException: Always.
+        """
+        self.raise_if_woken()
+        now = self._clock.now()
+        call.leave(now)
+        self.counters.ended(call, now)
+        call.result()
+        raise AssertionError("a call that was left has an error")
+
+    def abandon(self, call: Call) -> bool:
+        """Withdraw a call for an exception that is on its way to the user.
+
+        The call does not keep that: its traceback leads back to the call.
+
+        Returns:
+            False when it had ended before.
+        """
+        return self.withdraw(call, KafkaException("its caller was woken or interrupted"))
+
+    def withdraw(self, call: Call, why: BaseException) -> bool:
+        """Leave a call before its deadline, and have the work for it stopped.
+
+        Returns:
+            False when it had ended before.
+        """
+        if not call.leave(self._clock.now(), why):
+            return False
+        try:
+            self.post(Withdraw(call))
+        except KafkaException:
+            return True  # The thread has ended; nobody works for anybody any more.
+        return True
+
+    def wait(self, call: Call, deadline: Deadline) -> bool:
+        """Wait for a call that goes on without us: whether it has ended.
+
+        Raises:
+            WakeupException: `wakeup` was called.
+        """
+        return self._wait_until(call, deadline.at)
+
+    def _wait_until(self, call: Call, until: float) -> bool:
+        """Whether the call ended before the moment came.
+
+        Raises:
+            WakeupException: `wakeup` was called, and the call had not ended.
+        """
+        try:
+            while True:
+                # A waiter of its own for each round. A waker sets the flag; a call that
+                # this thread begins next finds it and raises; the one after that shows
+                # its waiter, and only now the waker comes to open it. With that waiter
+                # this loop would turn without waiting, and past its deadline.
+                waiter = self._waiting_at = call.watch()
+                if not call.is_open:
+                    return True
+                if self.woken:
+                    self.woken = False
+                    raise WakeupException(f"wakeup() ended {call.operation}")
+                if not self._wait_at(waiter, call, until):
+                    return False
+                self.counters.wakeups += 1
+        finally:
+            self._waiting_at = None
+
+    def wait_for_end(self, call: Call, deadline: Deadline) -> bool:
+        """The wait of `close`, which no wake-up ends: whether the call has ended."""
+        return self._wait_at(call.watch(), call, deadline.at) or not call.is_open
+
+    def _wait_at(self, waiter: Waiter, call: Call, until: float) -> bool:
+        """Wait on a waiter: whether it has opened."""
+        if not self.trace.fine:
+            return self._clock.wait(waiter, until)
+        number, operation = call.number, call.operation
+        self.trace.emit(CALLER_WAITING, call=number, operation=operation)
+        opened = self._clock.wait(waiter, until)
+        why = "its waiter was opened" if opened else "its time was over"
+        self.trace.emit(CALLER_WOKE, call=number, operation=operation, reason=why)
+        return opened
+
+    def raise_if_woken(self) -> None:
+        """A wake-up that came before this wait ends it.
+
+        Raises:
+            WakeupException: There was one.
+        """
+        if self.woken:
+            self.woken = False
+            raise WakeupException("wakeup() was called before this call")
+
+    def wakeup(self) -> None:
+        """End the present wait, or the next one; see the module."""
+        self.woken = True
+        waiter = self._waiting_at
+        if waiter is not None:
+            waiter.open()
+
+    def now(self) -> float:
+        """The clock."""
+        return self._clock.now()
+
+    def __repr__(self) -> str:
+        return f"Caller({'closed' if self.closed else self.present or 'idle'})"

@@ -1,0 +1,215 @@
+"""Commits: those that are waited for, those that are not, and callbacks in their order.
+
+Thread: the application's. The network thread ends each commit's Call whenever that
+is; here they stand in a line, and a callback runs only when its commit and all
+before it have ended. So the order is that of the calls, whatever the answers' was.
+
+A commit is tried once. What failed for a passing reason reaches its callback as a
+RetriableCommitFailedException: by the time one could try again, a newer commit may
+have overtaken it, and only the user knows.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+from prokurist.consumer.auto_commit import AutoCommitter
+from prokurist.consumer.call_runner import CallRunner
+from prokurist.consumer.interceptors import Interceptors
+from prokurist.errors import (
+    DisconnectException,
+    KafkaException,
+    RetriableCommitFailedException,
+    WakeupException,
+)
+from prokurist.events.application_events import Commit, CommitOnce
+from prokurist.events.call import Call
+from prokurist.events.clock import Deadline
+from prokurist.events.log_events import ASYNC_COMMIT_FAILED, COMMIT_CALLBACK_ERROR_SUPPRESSED
+from prokurist.events.member_identity import Identity, MemberIdentity
+from prokurist.events.subscription import Returned, Subscription
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+Offsets: TypeAlias = dict[TopicPartition, OffsetAndMetadata]
+CommitCallback: TypeAlias = Callable[[Offsets, KafkaException | None], object]
+
+MOST_PENDING: Final = 1000
+"""Commits under way at once; with the coordinator gone, each further one fails at once."""
+
+
+class CommitQueue:
+    """All commits of a consumer, and the line of the asynchronous ones.
+
+    Args:
+        caller: The way to the network thread.
+        auto: The automatic ones, which are told of where callbacks run.
+        interceptors: Are told of what was committed.
+        member_identity: In whose name it is committed.
+        subscription: Knows whether the consumer is leaving its group.
+    """
+
+    def __init__(
+        self,
+        caller: CallRunner,
+        auto: AutoCommitter,
+        interceptors: Interceptors,
+        member_identity: MemberIdentity,
+        subscription: Subscription,
+    ) -> None:
+        self._caller = caller
+        self._auto = auto
+        self._interceptors = interceptors
+        self._member_identity = member_identity
+        self._subscription = subscription
+        self._line: deque[tuple[Call, Offsets, CommitCallback | None]] = deque()
+
+    def sync(self, returned: Returned, timeout: float | timedelta | None) -> None:
+        """Commit offsets and wait, for earlier commits and their callbacks too.
+
+        The commit is posted at once, behind the earlier ones on their connection:
+        waiting for those delays only the return, and counts against the timeout.
+        What a callback raises is raised when the own commit has ended.
+        """
+        offsets, topics = returned
+        call = self._caller.call("commit_sync", timeout, partitions=tuple(offsets))
+        self._caller.raise_if_woken()
+        raised: Exception | None = None
+        try:
+            if offsets:
+                self._caller.post(Commit(call, offsets, self._identity, topics))
+            try:
+                in_time = self._wait(call.deadline)
+            except WakeupException:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
+                in_time, raised = True, error
+            if not offsets and in_time:
+                call.finish()
+            self._caller.answer(call)
+        except BaseException:
+            self._caller.abandon(call)
+            raise
+        if offsets:
+            self._interceptors.on_commit(offsets)
+        if raised is not None:
+            raise raised
+
+    def later(self, returned: Returned, callback: CommitCallback | None) -> Call:
+        """Have offsets committed, once, without waiting: the call that stands for it."""
+        offsets, topics = returned
+        call = self._caller.call("commit_async", None, partitions=tuple(offsets))
+        try:
+            self._line.append((call, offsets, callback))
+            if len(self._line) > MOST_PENDING:
+                call.fail(
+                    RetriableCommitFailedException(
+                        f"{MOST_PENDING} asynchronous commits are under way already, and none "
+                        f"has been answered"
+                    )
+                )
+            elif offsets:
+                self._caller.post(CommitOnce(call, offsets, self._identity, topics))
+            else:
+                call.finish()
+        except BaseException:
+            # What nobody works for would hold up the line for ever.
+            self._caller.abandon(call)
+            raise
+        return call
+
+    @property
+    def _identity(self) -> Identity:
+        """Who commits now.
+
+        Inside `close` and `unsubscribe`, that is in `on_partitions_revoked`, nothing can be
+        committed after the next poll: it goes out also while the group rebalances.
+        """
+        identity = self._member_identity.identity
+        return identity.at_departure if self._subscription.is_leaving else identity
+
+    def run_callbacks(self, before: Call | None = None) -> None:
+        """Run the callbacks whose turn it is, up to that of one call.
+
+        Raises:
+            BaseException: What a callback raised; the others run another time.
+        """
+        self._auto.tell()
+        while self._line and self._line[0][0] is not before and not self._line[0][0].is_open:
+            call, offsets, callback = self._line.popleft()
+            error = outcome(call)
+            if error is None and offsets:
+                self._interceptors.on_commit(offsets)
+            if callback is not None:
+                with self._caller.callback():
+                    callback(offsets, error)
+            elif error is not None:
+                self._caller.trace.emit(ASYNC_COMMIT_FAILED, error=error)
+
+    def _wait(self, deadline: Deadline) -> bool:
+        """Wait for the line to end, running callbacks on the way; False when time is up."""
+        self._auto.tell()
+        while self._line:
+            if not self._caller.wait(self._line[0][0], deadline):
+                return False
+            self.run_callbacks()
+        return True
+
+    def finish(self, deadline: Deadline) -> Exception | None:
+        """Wait for the line as long as the deadline allows. Wake-ups are off.
+
+        Returns:
+            The first error that a callback raised; the others run all the same.
+        """
+        raised: list[Exception] = []
+        while self._line and self._caller.wait_for_end(self._line[0][0], deadline):
+            self._run_in_close(raised)
+        return self._first_of(raised)
+
+    def give_up(self) -> Exception | None:
+        """End the line where it stands: what is left in it has failed, and hears so.
+
+        Returns:
+            As `finish`.
+        """
+        raised: list[Exception] = []
+        for call, _, _ in self._line:
+            self._caller.withdraw(call, DisconnectException("the consumer was closed first"))
+        while self._line:
+            self._run_in_close(raised)
+        return self._first_of(raised)
+
+    def _first_of(self, raised: list[Exception]) -> Exception | None:
+        """The error to raise, of those that callbacks raised; the others are told of."""
+        for error in raised[1:]:
+            self._caller.trace.emit(COMMIT_CALLBACK_ERROR_SUPPRESSED, error=error)
+        return raised[0] if raised else None
+
+    def _run_in_close(self, raised: list[Exception]) -> None:
+        try:
+            self.run_callbacks()
+        except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
+            raised.append(error)
+
+    def __len__(self) -> int:
+        return len(self._line)
+
+    def __repr__(self) -> str:
+        return f"Commits({len(self._line)} pending)"
+
+
+def outcome(call: Call) -> KafkaException | None:
+    """What a callback is told of a commit that has ended."""
+    try:
+        call.result()
+    except KafkaException as error:
+        error.__traceback__ = None  # It leads here, where the call is, and the other error.
+        if not error.retriable or isinstance(error, RetriableCommitFailedException):
+            return error
+        failed = RetriableCommitFailedException(
+            f"the offsets may not have been committed ({type(error).__name__}: {error}); "
+            f"committing again, these or newer ones, may succeed"
+        )
+        failed.__cause__ = error
+        return failed
+    return None

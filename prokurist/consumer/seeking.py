@@ -1,0 +1,133 @@
+"""Where reading goes on, and of what records are wanted for now.
+
+Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
+None of this waits for anybody.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from prokurist.config import OffsetReset
+from prokurist.consumer.arguments import partition_in, partitions_in
+from prokurist.consumer.auto_commit import AutoCommitter
+from prokurist.consumer.call_runner import CallRunner
+from prokurist.errors import KafkaException
+from prokurist.events.application_events import DropStale
+from prokurist.events.fetch_buffer import FetchBuffer
+from prokurist.events.fetching import Use
+from prokurist.events.partition_state import Position
+from prokurist.events.subscription import Subscription
+from prokurist.records.reader import PartitionReader
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+EARLIEST: Final = OffsetReset("earliest")
+LATEST: Final = OffsetReset("latest")
+
+
+class Seeking:
+    """See the module."""
+
+    _caller: CallRunner
+    _auto: AutoCommitter
+    _subscription: Subscription
+    _buffer: FetchBuffer[PartitionReader]
+
+    def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+        """Read on from an offset.
+
+        Args:
+            partition: An assigned one.
+            offset: The next offset to read; with the leader epoch of the record before
+                it, if that is known: the leader confirms it before it is read from.
+
+        Raises:
+            IllegalStateException: The partition is not assigned.
+        """
+        tp = partition_in(partition)
+        to = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+        with self._caller.inside("seek"):
+            self._subscription.seek(tp, Position(to.offset, to.leader_epoch))
+            self._drop_stale()
+
+    def seek_to_beginning(
+        self, partitions: TopicPartition | Iterable[TopicPartition] = ()
+    ) -> None:
+        """Read on from the beginning of each log; it is looked up when it is needed.
+
+        Args:
+            partitions: Assigned ones; of none, all that are assigned.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        self._seek_by("seek_to_beginning", partitions, EARLIEST)
+
+    def seek_to_end(self, partitions: TopicPartition | Iterable[TopicPartition] = ()) -> None:
+        """Read on from the end of each log; it is looked up when it is needed.
+
+        Args:
+            partitions: Assigned ones; of none, all that are assigned.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        self._seek_by("seek_to_end", partitions, LATEST)
+
+    def _seek_by(
+        self,
+        operation: str,
+        partitions: TopicPartition | Iterable[TopicPartition],
+        reset: OffsetReset,
+    ) -> None:
+        wanted = partitions_in(partitions)
+        with self._caller.inside(operation):
+            self._subscription.seek_by(wanted or self._subscription.assigned(), reset)
+            self._drop_stale()
+
+    def pause(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """Want no records of these partitions for now.
+
+        Args:
+            partitions: Assigned ones.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("pause"):
+            self._subscription.pause(wanted, paused=True)
+
+    def resume(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """Want records of these partitions again.
+
+        Args:
+            partitions: Assigned ones.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("resume"):
+            self._subscription.pause(wanted, paused=False)
+            self._buffer.stir()
+
+    def paused(self) -> frozenset[TopicPartition]:
+        """What is paused."""
+        with self._caller.inside("paused"):
+            return self._subscription.paused()
+
+    def _change_assignment(self, partitions: Collection[TopicPartition]) -> None:
+        if self._subscription.assigned() != frozenset(partitions):
+            self._auto.let_go()
+        self._subscription.assign(partitions)
+        self._drop_stale()
+
+    def _drop_stale(self) -> None:
+        """Have nobody look for what is not wanted any more, and keep none of it."""
+        self._buffer.purge(lambda tp, ticket: self._subscription.use_of(tp, ticket) is Use.DROP)
+        self._buffer.stir()
+        if self._subscription.take_stale():
+            try:
+                self._caller.post(DropStale(self._caller.call("assign", None)))
+            except KafkaException:
+                return  # The thread has ended, and looks for nothing.

@@ -1,0 +1,263 @@
+"""The way in: one call of a client is inside at a time.
+
+Thread: any may come; the one that is inside is the application's. Nothing is waited for.
+
+- A call goes in by one step that nothing can come between: `dict.setdefault` writes it
+  down where nobody stands, and tells who does otherwise. A second thread is refused, and
+  the first is unaffected. The same thread can find somebody only in a signal handler: it
+  is told to use `wakeup`.
+- Ctrl-C may throw a call out between any two steps, so also after it has gone in and
+  before anything sees to it that it goes out. Therefore it leaves its frame. A frame that
+  runs refuses to be cleared; one that does not is of a call that is over, and if that
+  still stands inside it was thrown out. Whoever comes next takes its place: in the next
+  place, so that of several who come at once one gets it. Nobody pays for this but they.
+- The user's code that runs inside a call has a room of its own, in which his calls are
+  one at a time likewise. It is that thread's, and ends with the call around it.
+
+Invariants: a place that a call was thrown out of is never used again.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final
+
+from prokurist.errors import (
+    ConcurrentModificationException,
+    ForkedClientError,
+    IllegalStateException,
+)
+
+frame_of: Final = sys._getframe  # noqa: SLF001 - public but for its name
+
+Occupant = tuple[str, FrameType]
+"""Who is inside: the name of the call, and the frame that goes in and out."""
+
+Place = dict[str, Any]
+"""Who stands here, as `HERE`; where to go if he was thrown out, as `NEXT`."""
+
+HERE: Final = "here"
+NEXT: Final = "next"
+
+
+class Process:
+    """Which process this is; a fork says so, since to ask the system takes its time."""
+
+    def __init__(self) -> None:
+        self.id: int = os.getpid()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self) -> None:
+        self.id = os.getpid()
+
+
+PROCESS: Final = Process()
+
+
+class GuardScope:
+    """Where one call is at a time: the client, or a piece of the user's code inside a call.
+
+    Args:
+        outer: The room in which the call stands that runs the user's code.
+
+    Attributes:
+        place: Where the next call goes in.
+        thread: The only one that may come, for the user's code.
+    """
+
+    __slots__ = ("_around", "outer", "place", "thread")
+
+    def __init__(self, outer: "GuardScope | None" = None) -> None:
+        self.place: Place = {}
+        self.outer: GuardScope | None = outer
+        self.thread: int | None = None if outer is None else threading.get_ident()
+        self._around = None if outer is None else outer.standing
+
+    @property
+    def standing(self) -> Occupant | None:
+        """Who is inside."""
+        place: Place | None = self.place
+        standing: Occupant | None = None
+        while place is not None:
+            standing, place = place.get(HERE), place.get(NEXT)
+        return standing
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the call around it goes on, if there is one."""
+        if self.outer is None:
+            return True
+        around = self._around
+        return around is not None and around is self.outer.standing and not is_over(around[1])
+
+    def take(self, mine: Occupant) -> Place | None:
+        """Go in: the place that one stands at now, or None while another is inside."""
+        place = self.place
+        while (standing := place.setdefault(HERE, mine)) is not mine:
+            if not is_over(standing[1]):
+                return None
+            # Over, and by now perhaps gone as it should be. If not, it never will be.
+            if place.get(HERE) is standing:
+                place = place.setdefault(NEXT, {})
+        self.place = place
+        return place
+
+
+class GuardedCall:
+    """The one call that is inside; a `with` statement, and again.
+
+    An iteration goes in and out for each record, so this is written for speed. Whoever
+    goes in has to do so in the function that is the call, for as long as that runs.
+
+    Args:
+        guard: What is gone into.
+        operation: Which call it is.
+
+    Raises:
+        IllegalStateException: The client is closed, or the same thread is inside
+            already.
+        ConcurrentModificationException: Another thread is inside.
+        ForkedClientError: This process is a copy of the one that built it.
+    """
+
+    __slots__ = ("_guard", "_operation", "_place")
+
+    def __init__(self, guard: "SingleThreadGuard", operation: str) -> None:
+        self._guard = guard
+        self._operation = operation
+
+    def enter(self) -> None:
+        """Go in; `leave` has to follow, whatever happens in between."""
+        guard = self._guard
+        if guard.closed or PROCESS.id != guard.process:
+            guard.check_usable(self._operation)
+        room = guard.room
+        place = room.place
+        mine = self._operation, frame_of(1)
+        if room.outer is not None or place.setdefault(HERE, mine) is not mine:
+            place = guard.find_place(mine)
+        self._place = place
+
+    def leave(self) -> None:
+        """Go out."""
+        self._place.clear()
+
+    __enter__ = enter
+
+    def __exit__(self, *_: object) -> None:
+        self._place.clear()
+
+
+class SingleThreadGuard:
+    """The way into a client.
+
+    Attributes:
+        room: Where calls go in at present.
+        process: The process that built the client.
+        closed: Whether it is closed.
+    """
+
+    def __init__(self) -> None:
+        self.room: GuardScope = GuardScope()
+        self.process: int = PROCESS.id
+        self.closed = False
+
+    def inside(self, operation: str) -> GuardedCall:
+        """Be the one call that is inside, for as long as the `with` lasts; see `GuardedCall`."""
+        return GuardedCall(self, operation)
+
+    @contextmanager
+    def callback(self) -> Iterator[None]:
+        """Let the user's code that runs within, inside a call, make calls of its own."""
+        outer = self._open_room()
+        self.room = GuardScope(outer)
+        try:
+            yield
+        finally:
+            self.room = outer
+
+    def find_place(self, mine: Occupant) -> Place:
+        """Go in where it is not plain that one can: in a callback, or after an interrupt.
+
+        Raises:
+            IllegalStateException: The same thread is inside.
+            ConcurrentModificationException: Another one is.
+        """
+        room = self._open_room()
+        place = room.take(mine) if room.thread in (None, threading.get_ident()) else None
+        if place is None:
+            around = None if room.outer is None else room.outer.standing
+            raise refusal(mine[0], room.standing or around)
+        self.room = room
+        return place
+
+    def _open_room(self) -> GuardScope:
+        """The present room; one that an interrupt has left behind is passed over."""
+        room = self.room
+        while room.outer is not None and not room.is_open:
+            room = room.outer
+        return room
+
+    def check_usable(self, operation: str) -> None:
+        """Refuse a call of a client that is closed or was copied by a fork.
+
+        Raises:
+            IllegalStateException: It is closed.
+            ForkedClientError: It is a copy.
+        """
+        if PROCESS.id != self.process:
+            raise ForkedClientError(
+                f"{operation} of a client that process {self.process} built, in process "
+                f"{PROCESS.id}: its thread and connections stayed there; build a client "
+                f"after the fork"
+            )
+        if self.closed:
+            raise IllegalStateException(
+                f"{operation} of a client that is closed: build another"
+            )
+
+    @property
+    def present(self) -> str | None:
+        """Which call is inside; the outermost one."""
+        room = self.room
+        while room.outer is not None:
+            room = room.outer
+        standing = room.standing
+        return None if standing is None else standing[0]
+
+
+def is_over(frame: FrameType) -> bool:
+    """Whether a function has been left, in whatever way; no walk tells that of all threads."""
+    try:
+        frame.clear()
+    except RuntimeError:
+        return False
+    return True
+
+
+def is_below(frame: FrameType) -> bool:
+    """Whether a function runs on this very thread, further down its stack."""
+    each: FrameType | None = frame_of(1)
+    while each is not None:
+        if each is frame:
+            return True
+        each = each.f_back
+    return False
+
+
+def refusal(operation: str, standing: Occupant | None) -> IllegalStateException:
+    """Why a call cannot go in."""
+    if standing is not None and is_below(standing[1]):
+        return IllegalStateException(
+            f"{operation} inside {standing[0]} of the same thread: in a signal handler only "
+            f"wakeup() may be called"
+        )
+    inside = f"{standing[0]} of another thread" if standing else "a call of another thread"
+    return ConcurrentModificationException(
+        f"{operation} while {inside} is inside: a client is used by one thread at a time; "
+        f"only wakeup(), health(), metrics() and repr() may come from others"
+    )

@@ -1,0 +1,413 @@
+"""What the core tells of its states: a row for each, and what an operator learns from it.
+
+Calls, which are told of only while somebody reads that, have a table of their own
+(`events/call_log_events.py`). docs/logging.md is written from both, and the names and keys
+are part of the public interface. A name says what has happened, in the past tense where
+that makes sense; the sentence is for people, the keys are for machines.
+
+Thread: any; nothing here changes.
+"""
+
+from functools import partial
+from typing import Final
+
+from prokurist.events.outage_log_events import OUTAGES
+from prokurist.events.trace import EventKind, Level, Side
+
+EVERY: Final = 60.0
+"""A trouble that lasts is told of once in so many seconds."""
+
+_client = partial(EventKind, area="client", side=Side.APPLICATION)
+_thread = partial(EventKind, area="client", side=Side.NETWORK)
+_connection = partial(EventKind, area="connection", side=Side.NETWORK)
+_metadata = partial(EventKind, area="metadata", side=Side.NETWORK)
+_group = partial(EventKind, area="group", side=Side.NETWORK)
+_group_app = partial(EventKind, area="group", side=Side.APPLICATION)
+_commit = partial(EventKind, area="commit", side=Side.APPLICATION)
+_fetch = partial(EventKind, area="fetch", side=Side.NETWORK)
+
+# --- the client ---------------------------------------------------------------------
+
+CLIENT_STARTED: Final = _client(
+    "client_started",
+    Level.INFO,
+    "prokurist {version} has started, with {bootstrap}",
+    "A client was built. The line says which version runs, and where it begins.",
+)
+CLIENT_CLOSED: Final = _client(
+    "client_closed",
+    Level.INFO,
+    "closed, in {seconds:.3f} s",
+    "Everything is closed; how long that took.",
+)
+CLOSE_PHASE_ENDED: Final = _client(
+    "close_phase_ended",
+    Level.DEBUG,
+    "closing: {phase} took {seconds:.3f} s",
+    "Which phase of `close` took the time.",
+)
+CLOSE_ERROR_SUPPRESSED: Final = _client(
+    "close_error_suppressed",
+    Level.WARNING,
+    "one more failure in close: {error}",
+    "`close` raises the first failure; this is one of the others.",
+    traceback=True,
+)
+CLOSE_INTERRUPTED: Final = _client(
+    "close_interrupted",
+    Level.WARNING,
+    "interrupted while closing, after a failure: {error}",
+    "The interrupt is raised; this failure was there before it.",
+    traceback=True,
+)
+CLOSE_AT_EXIT_FAILED: Final = _client(
+    "close_at_exit_failed",
+    Level.WARNING,
+    "at the end of the interpreter: {error}",
+    "A client that was still open when the program ended could not be closed in order.",
+)
+INTERCEPTOR_RAISED: Final = _client(
+    "interceptor_raised",
+    Level.WARNING,
+    "interceptor {method} raised, and its error is ignored: {error}",
+    "An object of `interceptor.classes` has a bug.",
+    traceback=True,
+)
+THREAD_DIED: Final = _thread(
+    "thread_died",
+    Level.CRITICAL,
+    "the network thread died of a bug in prokurist: {error}",
+    "Every call of this client raises from now on: build another, and report the traceback.",
+    traceback=True,
+)
+THREAD_CLEANUP_FAILED: Final = _thread(
+    "thread_cleanup_failed",
+    Level.CRITICAL,
+    "and another bug while it was shut down: {error}",
+    "The same, while the thread was cleaning up.",
+    traceback=True,
+)
+
+# --- connections ----------------------------------------------------------------------
+
+CONNECTION_OPENING: Final = _connection(
+    "connection_opening",
+    Level.DEBUG,
+    "connecting to {node}, for {lane}",
+    "A request is waiting for a broker, and there is no connection yet.",
+)
+CONNECTION_READY: Final = _connection(
+    "connection_ready",
+    Level.DEBUG,
+    "connected to {node}, for {lane}",
+    "The broker has answered ApiVersions; the connection can be used.",
+)
+CONNECTION_CLOSED: Final = _connection(
+    "connection_closed",
+    Level.DEBUG,
+    "closed the connection to {node}, for {lane}: {reason}",
+    "We have closed it: it was idle, its broker has gone, or the client is closing.",
+)
+CONNECTION_LOST: Final = _connection(
+    "connection_lost",
+    Level.INFO,
+    "lost the connection to {node}, for {lane}: {error}",
+    "An established connection was closed by the broker or by the network. A restarted "
+    "broker looks like this.",
+)
+CONNECTION_FAILED: Final = _connection(
+    "connection_failed",
+    Level.DEBUG,
+    "no connection to {node}, for {lane}; the next try in {pause:.3f} s: {error}",
+    "One try failed. If that goes on, `broker_unreachable` says so.",
+)
+BROKER_UNREACHABLE: Final = _connection(
+    "broker_unreachable",
+    Level.WARNING,
+    "no connection to {node} could be made for {seconds:.0f} s: {error}",
+    "A broker has been down, or cut off, for a minute. What it leads is not read meanwhile.",
+    story="node",
+    patience=EVERY,
+)
+BROKER_REACHABLE: Final = _connection(
+    "broker_reachable",
+    Level.WARNING,
+    "{node} can be reached, after {seconds:.0f} s",
+    "The end of `broker_unreachable`, as loud as its beginning.",
+    story="node",
+    ends=BROKER_UNREACHABLE,
+)
+BROKER_PROTOCOL_ERROR: Final = _connection(
+    "broker_protocol_error",
+    Level.ERROR,
+    "{error}",
+    "What answers there does not speak Kafka's protocol as it should: look at the address, "
+    "the port and the listener, and at what stands in between.",
+    also=("node",),
+    story="node",
+)
+BROKER_THROTTLED: Final = _connection(
+    "broker_throttled",
+    Level.INFO,
+    "{node} throttles this client for {pause:.3f} s",
+    "A quota of this client is exceeded.",
+    story="node",
+)
+
+# --- the cluster ----------------------------------------------------------------------
+
+METADATA_FAILED: Final = _metadata(
+    "metadata_failed",
+    Level.DEBUG,
+    "metadata request failed: {error}",
+    "A broker did not answer a metadata request; another one is asked.",
+)
+LEADERS_CHANGED: Final = _metadata(
+    "leaders_changed",
+    Level.INFO,
+    "leaders changed for {partitions}",
+    "Partitions that are read have other leaders.",
+)
+REBOOTSTRAPPED: Final = _metadata(
+    "rebootstrapped",
+    Level.WARNING,
+    "no broker of the cluster can be reached: bootstrapping again from bootstrap.servers",
+    "All brokers that were known are out of reach, or one has said that the cluster moved.",
+)
+
+# --- the group ------------------------------------------------------------------------
+
+COORDINATOR_FOUND: Final = _group(
+    "coordinator_found",
+    Level.INFO,
+    "{node} is the group's coordinator",
+    "Where commits and heartbeats go.",
+)
+COORDINATOR_LOST: Final = _group(
+    "coordinator_lost",
+    Level.INFO,
+    "{node} is no longer the group's coordinator: {error}",
+    "It has moved, or cannot be reached; it is looked up again when it is needed.",
+)
+COORDINATOR_UNREACHABLE: Final = _group(
+    "coordinator_unreachable",
+    Level.WARNING,
+    "the coordinator of group {group} has been out of reach for {seconds:.0f} s: {error}",
+    "Nothing can be committed, and the member may lose its place.",
+    story="group",
+    patience=EVERY,
+)
+COORDINATOR_REACHABLE: Final = _group(
+    "coordinator_reachable",
+    Level.WARNING,
+    "{node} serves group {group} again, after {seconds:.0f} s",
+    "The end of `coordinator_unreachable`, as loud as its beginning.",
+    story="group",
+    ends=COORDINATOR_UNREACHABLE,
+)
+MEMBER_STATE_CHANGED: Final = _group(
+    "member_state_changed",
+    Level.DEBUG,
+    "the member's state changed from {was} to {state}",
+    "Each change of state of the group member.",
+)
+MEMBER_JOINED: Final = _group(
+    "member_joined",
+    Level.INFO,
+    "member {member} is in the group, in generation {generation}",
+    "The group has accepted the member: in a classic group after each rebalance, by the "
+    "consumer protocol "
+    "once when it has joined (there, the generation is the member's epoch).",
+)
+MEMBER_REMOVED: Final = _group(
+    "member_removed",
+    Level.WARNING,
+    "group {group} has removed member {member}, which joins again; its partitions may be "
+    "assigned to other members: {error}",
+    "Records may be read twice. Often the session expired: the process was paused, or the "
+    "coordinator could not be reached.",
+)
+POLL_INTERVAL_EXCEEDED: Final = _group(
+    "poll_interval_exceeded",
+    Level.WARNING,
+    "no poll for {seconds:.1f} s, and max.poll.interval.ms={limit:.0f}: this consumer has left "
+    "group {group}, and joins again with the next poll. Poll more often, work less between two "
+    "polls (max.poll.records), or raise the key",
+    "The application took longer between two polls than it may; its partitions are assigned "
+    "to other members now.",
+)
+PARTITIONS_ASSIGNED: Final = _group(
+    "partitions_assigned",
+    Level.INFO,
+    "taken: {partitions}",
+    "What the group has given to this member.",
+    also=("count",),
+)
+PARTITIONS_REVOKED: Final = _group(
+    "partitions_revoked",
+    Level.INFO,
+    "given back: {partitions}",
+    "Partitions that the group has revoked, or that `unsubscribe` or `close` has given up.",
+    also=("count",),
+)
+PARTITIONS_LOST: Final = _group(
+    "partitions_lost",
+    Level.WARNING,
+    "lost: {partitions}",
+    "Partitions that were taken from this member and may be assigned to others already; no "
+    "offset of them was committed.",
+    also=("count",),
+)
+REBALANCE_STARTED: Final = _group(
+    "rebalance_started",
+    Level.INFO,
+    "joining the group: {reason}",
+    "A rebalance of a classic group, and its reason.",
+)
+SUBSCRIPTION_MALFORMED: Final = _group(
+    "subscription_malformed",
+    Level.WARNING,
+    "member {member} of the group has a subscription that cannot be read, and is assigned "
+    "nothing: {error}",
+    "Another member, perhaps of another client, has sent bytes that are no subscription of "
+    "Kafka's.",
+)
+INSTANCE_ID_IN_USE: Final = _group(
+    "instance_id_in_use",
+    Level.WARNING,
+    "group.instance.id={instance} still belongs to another member, which may have crashed: "
+    "waiting up "
+    "to {patience:.0f} s for its session to end: {error}",
+    "A static member came back before the session of its predecessor expired, or two members "
+    "have the same id.",
+)
+CONSUMER_PROTOCOL_AVAILABLE: Final = _group(
+    "consumer_protocol_available",
+    Level.INFO,
+    "group {group} uses group.protocol=classic; this cluster has group.version finalised and "
+    "offers group.protocol=consumer as well (KIP-848)",
+    "Rebalances could be smoother.",
+)
+REJOIN_IGNORED: Final = _group(
+    "rejoin_ignored",
+    Level.INFO,
+    "enforce_rebalance ignored ({reason}): the broker decides",
+    "With `group.protocol=consumer` a member cannot ask for a rebalance.",
+)
+ENFORCE_REBALANCE_IGNORED: Final = _group_app(
+    "enforce_rebalance_ignored",
+    Level.WARNING,
+    "enforce_rebalance does nothing with group.protocol=consumer: the broker decides when it "
+    "rebalances the group",
+    "The same, raised as a warning in the caller.",
+)
+LISTENER_ERROR_SUPPRESSED: Final = _group_app(
+    "listener_error_suppressed",
+    Level.ERROR,
+    "one more rebalance callback raised: {error}",
+    "`poll` raises the first error; this is one of the others.",
+    traceback=True,
+)
+CALLBACK_RESULT_DROPPED: Final = _group_app(
+    "callback_result_dropped",
+    Level.DEBUG,
+    "the result of {step} is not needed any more: {error}",
+    "The network thread had ended before a callback did.",
+)
+LEAVE_UNCONFIRMED: Final = _group(
+    "leave_unconfirmed",
+    Level.INFO,
+    "LeaveGroup to group {group} was not answered: {error}",
+    "The group waits for the member's session to expire before others get its partitions.",
+)
+LEAVE_SKIPPED: Final = _group_app(
+    "leave_skipped",
+    Level.DEBUG,
+    "the group could not be left: {error}",
+    "The network thread had ended before the member left.",
+)
+FATAL_ERROR_CLEARED: Final = _group_app(
+    "fatal_error_cleared",
+    Level.INFO,
+    "left the group that had ended the membership: {error}",
+    "`unsubscribe` is the way out of an error that every poll raises.",
+)
+BACKGROUND_ERROR_DISCARDED: Final = _group_app(
+    "background_error_discarded",
+    Level.WARNING,
+    "unsubscribed before this was raised: {error}",
+    "Something failed in the background, and no poll came that could have raised it.",
+)
+
+# --- commits --------------------------------------------------------------------------
+
+AUTO_COMMIT_FAILED: Final = _commit(
+    "auto_commit_failed",
+    Level.WARNING,
+    "automatic commit failed, the next one replaces it: {error}",
+    "While that lasts, records read since the last commit will be read again after a restart.",
+)
+ASYNC_COMMIT_FAILED: Final = _commit(
+    "async_commit_failed",
+    Level.WARNING,
+    "asynchronous commit failed: {error}",
+    "A `commit_async` without a callback failed; with one, the callback gets the error.",
+)
+COMMIT_CALLBACK_ERROR_SUPPRESSED: Final = _commit(
+    "commit_callback_error_suppressed",
+    Level.WARNING,
+    "one more commit callback raised in close: {error}",
+    "`close` raises the first error; this is one of the others.",
+    traceback=True,
+)
+FINAL_COMMIT_FAILED: Final = _commit(
+    "final_commit_failed",
+    Level.WARNING,
+    "closed {outcome}: {error}",
+    "The records read last may be read again.",
+)
+
+# --- reading --------------------------------------------------------------------------
+
+OFFSET_OUT_OF_RANGE: Final = _fetch(
+    "offset_out_of_range",
+    Level.INFO,
+    "offset {offset} of {partition} is not in its log: reading goes on by "
+    "auto.offset.reset={policy}",
+    "Records were deleted before they were read, or the log was created again.",
+)
+POSITIONS_RESET: Final = _fetch(
+    "positions_reset",
+    Level.INFO,
+    "reset by auto.offset.reset to {offsets}",
+    "No offset was committed for these partitions, or none that is still in the log.",
+    also=("count",),
+)
+LOG_TRUNCATED: Final = _fetch(
+    "log_truncated",
+    Level.WARNING,
+    "the log of {partition} was truncated before {position}",
+    "Records that were read are gone, as a rule after an unclean leader election.",
+)
+TOPICS_RECREATED: Final = _fetch(
+    "topics_recreated",
+    Level.WARNING,
+    "topics deleted and created again: {topics}; positions of the old topics are dropped for "
+    "{partitions}",
+    "A topic that is read was deleted, and another created under its name. It is read from "
+    "where "
+    "`auto.offset.reset` says, by the consumer protocol when the group has given it.",
+    also=("count",),
+)
+LAG_UNKNOWN: Final = _fetch(
+    "lag_unknown",
+    Level.INFO,
+    "the end offset of {partition}, for its lag, is not known: {error}",
+    "The end offset for a lag could not be fetched; call again.",
+)
+
+STATES: Final = (
+    *(each for each in tuple(globals().values()) if isinstance(each, EventKind)),
+    *OUTAGES,
+)
+"""All of them, in the order of the table."""

@@ -1,0 +1,274 @@
+"""Which broker coordinates the group.
+
+Thread: the network thread alone. One look-up at a time serves everybody who
+waits; a caller's deadline takes him out of the waiting and leaves the look-up to
+the others. It goes on for as long as somebody waits, and no longer: an idle
+client asks nobody anything.
+
+What is asked last, before the client closes, waits for a look-up only where that can come to
+something in time: not when every broker refuses connections, and not when the next attempt
+lies beyond the deadline. A broker that is silent is waited for.
+
+Each time that it turns out to be out of reach is told of, and when it serves again; the
+log makes of that a line a minute (`logs.storms`).
+"""
+
+import math
+from functools import partial
+from typing import Final
+
+from prokurist.errors import (
+    DisconnectException,
+    GroupAuthorizationException,
+    KafkaException,
+)
+from prokurist.events.backoff import Backoff
+from prokurist.events.call import Call
+from prokurist.events.clock import Deadline
+from prokurist.events.counter_types import Stretch
+from prokurist.events.log_events import (
+    COORDINATOR_FOUND,
+    COORDINATOR_LOST,
+    COORDINATOR_REACHABLE,
+    COORDINATOR_UNREACHABLE,
+)
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.connections.requests import Lane
+from prokurist.network_thread.error_actions import FIND_COORDINATOR, Action
+from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire.metadata import CoordinatorOf, FindCoordinator
+from prokurist.types import Node
+
+WAIT = "the group's coordinator"
+
+ITS_LANES: Final = frozenset({Lane.COORDINATOR, Lane.JOIN})
+"""What is sent to the coordinator as such; the same broker may lead partitions, too."""
+
+
+class CoordinatorWaiter:
+    """One that waits for the coordinator.
+
+    Attributes:
+        call: Whose ledger tells of it.
+        last: Whether it is asked before the client leaves.
+        found: What it waits for.
+    """
+
+    __slots__ = ("call", "found", "last")
+
+    def __init__(self, call: Call, *, last: bool) -> None:
+        self.call: Call = call
+        self.last: bool = last
+        self.found: Promise[Node] = Promise()
+
+
+def hand_on(shared: Promise[Node], found: Promise[Node]) -> None:
+    """Give one that waits what the search has come to."""
+    if shared.error is not None:
+        found.break_(shared.error)
+    else:
+        found.keep(shared.value)
+
+
+class CoordinatorManager:
+    """See the module.
+
+    Attributes:
+        unknown: How long somebody has had to wait for it.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        client: NetworkClient,
+        metadata: MetadataManager,
+        timer: Timer,
+        backoff: Backoff,
+    ) -> None:
+        self._group_id = group_id
+        self._client = client
+        self._metadata = metadata
+        self._timer = timer
+        self._backoff = backoff
+        self._node: Node | None = None
+        self._search: Operation[Node] | None = None
+        self._found: Promise[Node] | None = None
+        self._waiting: list[CoordinatorWaiter] = []
+        self._next_attempt = -math.inf
+        self._ends_at = math.inf
+        self._last_error: KafkaException | None = None
+        self._is_troubled = False
+        self.unknown: Stretch = Stretch()
+
+    @property
+    def name(self) -> str | None:
+        """The coordinator by name, if it is known: for anybody who looks from outside."""
+        node = self._node
+        return None if node is None else str(node)
+
+    async def known(self, call: Call, *, last: bool = False) -> Node:
+        """The coordinator, as soon as there is one.
+
+        Args:
+            call: Who waits.
+            last: Whether it is asked before the client leaves; see the module.
+
+        Raises:
+            KafkaException: The search met an error that no patience mends, such
+                as missing rights on the group, or it comes too late for what is asked last.
+        """
+        if self._node is not None:
+            return self._node
+        if self._last_error is not None:
+            call.met(self._last_error)
+        call.wait_begins(WAIT, self._timer.now)
+        waiter = CoordinatorWaiter(call, last=last)
+        self._waiting.append(waiter)
+        shared = self._search_shared()
+        pass_on = partial(hand_on, shared, waiter.found)
+        if shared.is_kept:
+            pass_on()
+        else:
+            shared.add(pass_on)
+            self._give_up_late()
+        try:
+            return await waiter.found
+        finally:
+            self._waiting.remove(waiter)
+            shared.remove(pass_on)
+            call.wait_ends(self._timer.now)
+
+    def end_by(self, deadline: Deadline) -> None:
+        """The client closes: whatever is asked, and is not the leave, has ended by then."""
+        self._ends_at = deadline.at
+        self._give_up_late()
+
+    def _give_up_late(self, *, out_of_reach: bool = False) -> None:
+        """End the waits of what is asked last that this search comes too late for.
+
+        Args:
+            out_of_reach: Whether no broker can be reached at all.
+        """
+        for waiter in tuple(self._waiting):
+            if not waiter.last and self._ends_at == math.inf:
+                continue
+            until = waiter.call.deadline.at
+            if not waiter.last:
+                until = min(until, self._ends_at)
+            if out_of_reach or self._next_attempt >= until:
+                waiter.found.break_(
+                    DisconnectException(
+                        f"the coordinator of group {self._group_id} is not known, and cannot "
+                        f"be looked up in time: {self._last_error}"
+                    )
+                )
+
+    def _search_shared(self) -> Promise[Node]:
+        if self._found is None:
+            found = self._found = Promise[Node]()
+            self.unknown.begin(self._timer.now)
+            found.on_forsaken = self._stop
+            search = Operation(self._look_up(), "FindCoordinator", self._searched)
+            self._search = None if search.ended else search
+            return found
+        return self._found
+
+    def _stop(self) -> None:
+        """Nobody waits any more."""
+        if self._search is not None:
+            self._search.throw(Withdrawn("no caller waits for the coordinator"))
+
+    def _searched(self, node: Node | None, error: KafkaException | None) -> None:
+        found, self._found, self._search = self._found, None, None
+        self.unknown.end(self._timer.now)
+        if node is not None:
+            self._node, self._last_error = node, None
+            self._client.trace.emit(COORDINATOR_FOUND, node=node)
+        if found is not None:
+            if error is not None:
+                found.break_(error)
+            elif node is not None:
+                found.keep(node)
+
+    async def _look_up(self) -> Node:
+        failures = 0
+        while True:
+            self._next_attempt = -math.inf
+            asked = await self._metadata.somebody()
+            try:
+                answer = await self._client.send(
+                    asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP), anybody=True
+                )
+            except Withdrawn:
+                raise
+            except KafkaException as error:
+                self._met(self._metadata.suspect(asked, error))
+            else:
+                self._metadata.answered()
+                response = answer.response
+                if FIND_COORDINATOR.of(response.error) is Action.DONE and response.node:
+                    return response.node
+                self._met(self._judged(response.error, response.message))
+                if FIND_COORDINATOR.of(response.error) is Action.REFRESH:
+                    self._metadata.request_update()
+            failures += 1
+            pause = self._backoff.pause(failures)
+            self._next_attempt = self._timer.now + pause
+            self._give_up_late(out_of_reach=self._metadata.all_have_refused)
+            if not self._waiting:
+                raise Withdrawn("nothing waits for the coordinator")
+            await self._timer.sleep(pause, "coordinator look-up backoff")
+
+    def _met(self, error: KafkaException) -> None:
+        """The search goes on; whoever gives up waiting for it can say what it met."""
+        self._last_error = error
+        self._trouble(error)
+        for waiter in self._waiting:
+            waiter.call.met(error)
+
+    def _judged(self, code: int, message: str | None) -> KafkaException:
+        """The error to remember.
+
+        Raises:
+            KafkaException: It is fatal.
+        """
+        if code == 0:
+            return KafkaException("the broker named no coordinator")
+        error = FIND_COORDINATOR.error(code, message)
+        if FIND_COORDINATOR.of(code) is Action.FATAL:
+            if isinstance(error, GroupAuthorizationException):
+                error = GroupAuthorizationException(
+                    f"not allowed in group {self._group_id}: not even to look up its "
+                    f"coordinator",
+                    group_id=self._group_id,
+                )
+            raise error
+        return error
+
+    def forget(self, node: Node, why: KafkaException) -> None:
+        """This one coordinates no more; word of an older one changes nothing."""
+        if self._node == node:
+            self._node = None
+            self._last_error = why
+            self._client.trace.emit(COORDINATOR_LOST, node=node, error=why)
+            self._trouble(why)
+
+    def served(self, node: Node) -> None:
+        """The coordinator has answered as such: whatever kept it out of reach is over."""
+        if self._is_troubled:
+            self._is_troubled = False
+            self._client.trace.emit(COORDINATOR_REACHABLE, node=node, group=self._group_id)
+
+    def _trouble(self, error: KafkaException) -> None:
+        self._is_troubled = True
+        self._client.trace.emit(COORDINATOR_UNREACHABLE, group=self._group_id, error=error)
+
+    def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
+        """One of the coordinator's own connections went down: perhaps it has moved."""
+        if lane in ITS_LANES:
+            self.forget(node, error)
+
+    def __repr__(self) -> str:
+        return f"CoordinatorManager({self._group_id}, {self._node or 'unknown'})"

@@ -1,0 +1,115 @@
+"""The bootstrap addresses: whom a client asks before it knows a cluster.
+
+Thread: the network thread alone.
+
+- They are nodes with negative ids. Numbers are not used twice, because a connection
+  belongs to a number: what begins again gets new connections.
+- With `client.dns.lookup=resolve_canonical_bootstrap_servers_only` each host stands
+  for the names that its addresses bear. They are looked up when somebody is needed
+  for the first time, and again when nobody was left or when all begins again. A host
+  for which that fails stands for itself: its own connection will tell why.
+- Why each of them could not be asked is kept until somebody has answered, so that
+  the error of a call names all of them and not the last one alone.
+"""
+
+from collections.abc import Callable, Iterable
+
+from prokurist.errors import KafkaException, NetworkException
+from prokurist.network_thread.operations.operation import Promise, Withdrawn
+from prokurist.types import Node
+
+Names = Callable[[str, int], Promise[tuple[str, ...]]]
+"""Looks the canonical names of a host up; its port is for the record."""
+
+
+class Bootstrap:
+    """See the module.
+
+    Args:
+        addresses: The configured ones, host and port.
+        canonical: How canonical names are looked up; None where hosts are taken as
+            they are written.
+
+    Attributes:
+        nodes: Whom to ask.
+    """
+
+    def __init__(
+        self, addresses: Iterable[tuple[str, int]], canonical: Names | None = None
+    ) -> None:
+        self._configured = tuple(addresses)
+        self._canonical = canonical
+        self._looked_up = canonical is None
+        self._failures: dict[int, KafkaException] = {}
+        self.nodes: tuple[Node, ...] = numbered(self._configured, -1)
+
+    async def expand(self) -> None:
+        """See that the nodes are what the configured hosts stand for now."""
+        if self._looked_up or self._canonical is None:
+            return
+        # All at once, then one after the other: they wait for the same name server.
+        asked = [(*address, self._canonical(*address)) for address in self._configured]
+        found: dict[tuple[str, int], None] = {}
+        for host, port, names in asked:
+            try:
+                found.update({(name, port): None for name in await names})
+            except Withdrawn:
+                raise
+            except KafkaException:
+                found[host, port] = None
+        # Another operation may have waited for the same and come first.
+        if not self._looked_up:
+            self._looked_up = True
+            if tuple(found) != tuple((node.host, node.port) for node in self.nodes):
+                self._renumber(found)
+
+    def begin_again(self) -> None:
+        """New numbers, hence new connections.
+
+        Those there are may lead to the very brokers that sent us away, while the
+        names stand for others by now.
+        """
+        self._renumber((node.host, node.port) for node in self.nodes)
+        self._looked_up = self._canonical is None
+
+    def _renumber(self, addresses: Iterable[tuple[str, int]]) -> None:
+        self.nodes = numbered(addresses, min(node.id for node in self.nodes) - 1)
+        self._failures.clear()
+
+    @property
+    def servers(self) -> str:
+        """The configured addresses, as `bootstrap.servers` has them."""
+        return ",".join(f"{host}:{port}" for host, port in self._configured)
+
+    def answered(self) -> None:
+        """Somebody has: what failed before explains nothing any more."""
+        self._failures.clear()
+
+    def failed(self, node: Node, error: KafkaException) -> KafkaException:
+        """What to tell of a node that could not be asked: all of it, once all have failed."""
+        mine = {each.id: each for each in self.nodes}
+        if node.id not in mine:
+            return error
+        self._failures[node.id] = error
+        if len(self._failures) < len(mine):
+            return error
+        self._looked_up = self._canonical is None
+        if len(mine) == 1:
+            return error
+        told = "; ".join(
+            f"{each.host}:{each.port}: {self._failures[number]}"
+            for number, each in mine.items()
+        )
+        whole = NetworkException(
+            f"none of the {len(mine)} addresses in bootstrap.servers can be used ({told})"
+        )
+        whole.__cause__ = error
+        return whole
+
+    def __repr__(self) -> str:
+        return f"Bootstrap({len(self.nodes)} nodes, {len(self._failures)} failed)"
+
+
+def numbered(addresses: Iterable[tuple[str, int]], first: int) -> tuple[Node, ...]:
+    """Nodes with ids that go down from the first."""
+    return tuple(Node(first - nth, *address) for nth, address in enumerate(addresses))

@@ -1,0 +1,450 @@
+"""The network client: which broker, which connection, and who hears what of it.
+
+Thread: the network thread alone.
+
+Managers hand in a request, a node and a lane, and get a promise. Everything below
+that promise is settled here and in the connections: opening, queueing, writing,
+matching answers, and telling every promise that is left when a connection goes.
+"""
+
+import math
+from collections.abc import Callable, Collection, Iterable
+from typing import TypeVar
+
+from prokurist.errors import DisconnectException, KafkaException, NetworkException
+from prokurist.events.call import Call
+from prokurist.events.outage_log_events import CONNECTION_ACCEPTED, CONNECTION_REFUSED
+from prokurist.events.reachability import Reachability
+from prokurist.events.trace import UNREAD, Trace
+from prokurist.network_thread.connections.connection import Connection, leave, same_address
+from prokurist.network_thread.connections.connection_state import ConnectionState
+from prokurist.network_thread.connections.features import Features
+from prokurist.network_thread.connections.requests import (
+    ANOTHER_AFTER,
+    STAND_INS,
+    Answer,
+    Expected,
+    Lane,
+    Limits,
+    Unsent,
+)
+from prokurist.network_thread.counters import TrafficCounters
+from prokurist.network_thread.io.network import Arrived, Connected, Happening, Lost, Network
+from prokurist.network_thread.io.resolver import HostLookups, Lookup
+from prokurist.network_thread.operations.operation import Promise
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
+from prokurist.network_thread.wire.request import Request
+from prokurist.network_thread.wire.versions import Versions
+from prokurist.types import Node
+
+Response = TypeVar("Response")
+
+
+class NetworkClient:
+    """See the module.
+
+    Args:
+        network: All that knows sockets.
+        resolver: Looks hosts up, off this thread.
+        timer: The Timer.
+        limits: What bounds a connection.
+        greeting: What a new connection says first.
+        client_id: Said in every request.
+        lots: Draws between brokers that are equal.
+        cap: What we may use of our own versions, in tests of old protocols.
+
+    Attributes:
+        on_disconnect: Called with the node and the error when a connection goes
+            down against our wish, before its requests fail.
+        features: What the cluster has finalised.
+        counters: What is counted of requests and connections.
+        reachability: Since when no broker can be reached, for readers on any thread.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        resolver: HostLookups,
+        timer: Timer,
+        limits: Limits,
+        greeting: ApiVersions,
+        client_id: str,
+        lots: Callable[[], float],
+        cap: Versions | None = None,
+        trace: Trace = UNREAD,
+    ) -> None:
+        self.trace: Trace = trace
+        self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = lambda *_: None
+        self.features: Features = Features()
+        self.counters: TrafficCounters = TrafficCounters()
+        self.reachability: Reachability = Reachability()
+        self._network = network
+        self._resolver = resolver
+        self._timer = timer
+        self._limits = limits
+        self._client_id = client_id
+        self._greeting = greeting
+        self._lots = lots
+        self._cap = cap
+        self._connections: dict[tuple[int, Lane], Connection] = {}
+        self._by_number: dict[int, Connection] = {}
+        self._lookups: dict[Lookup, Callable[[], None]] = {}
+        self._lookup_of: dict[Connection, Lookup] = {}
+        # Those with something unsent, in the order in which they got it; a turn
+        # looks at no other.
+        self._pressing: dict[Connection, None] = {}
+        self._numbers = 0
+        self._closed: KafkaException | None = None
+
+    def send(
+        self,
+        node: Node,
+        request: Request[Response],
+        *,
+        call: Call | None = None,
+        lane: Lane = Lane.GENERAL,
+        effect: bool = False,
+        patience: float | None = None,
+        anybody: bool = False,
+    ) -> Promise[Answer[Response]]:
+        """Have a request sent, as soon as its connection can take it.
+
+        Args:
+            node: To whom.
+            request: One of `wire`'s.
+            call: Whose it is: asked for its claim before the request is written.
+            lane: Beside which traffic.
+            effect: Whether it changes something on the broker.
+            patience: Seconds that its answer may take, for what a broker parks
+                longer than `request.timeout.ms`; None for just that.
+            anybody: Another broker would do as well: it fails if it cannot be
+                written soon.
+
+        Returns:
+            The answer to come, or why there is none. Forsaking it takes an
+            unwritten request back and abandons a written one.
+        """
+        unsent = Unsent(
+            request, call, effect=effect, patience=patience, anybody=anybody, lane=lane
+        )
+        if self._closed is not None:
+            # An operation that close has failed may well try again before its end.
+            unsent.promise.break_(self._closed)
+            return unsent.promise
+        former = self._connections.get((node.id, lane))
+        own = self._at(node, lane)
+        connection = self._carrier(own)
+        self._pressing[connection] = None
+        connection.submit(unsent)
+        leave(former, own)
+        return unsent.promise
+
+    def prepare(self, node: Node, lane: Lane, expected: Expected) -> None:
+        """Have a connection stand, and know how to ask some things, before they are asked.
+
+        It is a favour: where that fails, whoever asks will try again.
+        """
+        if self._closed is None:
+            former = self._connections.get((node.id, lane))
+            connection = self._at(node, lane)
+            connection.prepare(expected)
+            leave(former, connection)
+
+    def _at(self, node: Node, lane: Lane) -> Connection:
+        """The connection to the address that a node has."""
+        key = (node.id, lane)
+        found = self._connections.get(key)
+        if found is None or not same_address(found.node, node):
+            found = self._taken_over(node, lane) or self._new(node, lane)
+            self._connections[key] = found
+        return found
+
+    def _taken_over(self, node: Node, lane: Lane) -> Connection | None:
+        """The connection to a bootstrap address that is this very node's, if one stands."""
+        for (number, its_lane), each in self._connections.items():
+            stands = number < 0 <= node.id and each.state is ConnectionState.READY
+            if stands and its_lane is lane and same_address(each.node, node):
+                del self._connections[number, its_lane]
+                each.is_to(node)
+                return each
+        return None
+
+    def _carrier(self, own: Connection) -> Connection:
+        """The connection that carries the requests of one: itself, unless it is refused."""
+        if not own.has_stand_in:
+            return own
+        other = self._stand_in(own)
+        if own.state is not ConnectionState.READY:
+            own.try_again()
+        elif other is None or not other.pipeline.carries(own.lane):
+            # Not before: what was sent earlier is answered earlier.
+            own.has_stand_in = False
+            self.trace.emit(CONNECTION_ACCEPTED, node=own.node)
+            return own
+        return other or own
+
+    def _stand_in(self, own: Connection) -> Connection | None:
+        """Another connection to the same broker, which could carry its requests."""
+        for lane in STAND_INS[own.lane]:
+            other = self._connections.get((own.node.id, lane))
+            if other is None or other.state is not ConnectionState.READY:
+                continue
+            if same_address(other.node, own.node):
+                return other
+        return None
+
+    def _new(self, node: Node, lane: Lane) -> Connection:
+        return Connection(
+            node,
+            lane,
+            owner=self,
+            network=self._network,
+            timer=self._timer,
+            limits=self._limits,
+            greeting=self._greeting,
+            client_id=self._client_id,
+            cap=self._cap,
+            counters=self.counters,
+        )
+
+    def flush(self) -> None:
+        """Write what can be written."""
+        for connection in tuple(self._pressing):
+            connection.flush()
+            if not connection.pipeline.waiting:
+                self._pressing.pop(connection, None)
+        self.counters.unsent = sum(each.pipeline.waiting for each in self._pressing)
+
+    def handle(self, happenings: Iterable[Happening]) -> None:
+        """Take in what the network says has happened."""
+        for happening in happenings:
+            connection = self._by_number.get(happening.connection)
+            # A number whose try is over says nothing to anybody any more; that
+            # includes happenings of the same batch after their connection went down.
+            if connection is None:
+                continue
+            if isinstance(happening, Arrived):
+                self.reachability.answered_at = self._timer.now
+                connection.arrived(happening.frame)
+            elif isinstance(happening, Connected):
+                connection.connected()
+            elif isinstance(happening, Lost):
+                connection.lost(happening.error)
+        for lookup in self._resolver.collect():
+            settle = self._lookups.pop(lookup, None)
+            if settle is not None:
+                settle()
+
+    # --- what connections ask of their owner -----------------------------------------
+
+    def number(self, connection: Connection) -> int:
+        """See `Owner`."""
+        self._forget(connection)
+        self._numbers += 1
+        self._by_number[self._numbers] = connection
+        return self._numbers
+
+    def resolve(self, connection: Connection) -> None:
+        """See `Owner`."""
+        lookup = self._resolver.resolve(connection.node.host, connection.node.port)
+        if lookup.done:
+            answer(lookup, connection)
+            return
+
+        def settle() -> None:
+            del self._lookup_of[connection]
+            answer(lookup, connection)
+
+        self._lookups[lookup] = settle
+        self._lookup_of[connection] = lookup
+
+    def greeted(self, answer: ApiVersionsAnswer) -> None:
+        """See `Owner`."""
+        self.reachability.connected()
+        self.features.told(answer)
+
+    def take_over(self, connection: Connection, error: KafkaException) -> bool:
+        """See `Owner`."""
+        other = self._stand_in(connection)
+        if other is None:
+            return False
+        connection.has_stand_in = True
+        lanes = {"lane": connection.lane.value, "other": other.lane.value}
+        self.trace.emit(CONNECTION_REFUSED, node=connection.node, error=error, **lanes)
+        self._pressing[other] = None
+        connection.pipeline.hand_over(other.pipeline)
+        return True
+
+    def ended(self, connection: Connection) -> None:
+        """See `Owner`."""
+        self._forget(connection)
+
+    def went_down(self, connection: Connection, error: KafkaException, since: float) -> None:
+        """See `Owner`."""
+        self.reachability.failed(error, self._timer.now)
+        if not any(each.state is ConnectionState.READY for each in self._connections.values()):
+            self.reachability.none_left(since)
+        self.on_disconnect(connection.node, connection.lane, error)
+
+    def _forget(self, connection: Connection) -> None:
+        self._by_number.pop(connection.number, None)
+        lookup = self._lookup_of.pop(connection, None)
+        if lookup is not None:
+            self._give_up(lookup)
+
+    def _give_up(self, lookup: Lookup) -> None:
+        self._lookups.pop(lookup, None)
+        self._resolver.abandon(lookup)
+
+    # --- what managers ask -----------------------------------------------------------
+
+    def canonical_names(self, host: str, port: int) -> Promise[tuple[str, ...]]:
+        """The names that the addresses of a host bear.
+
+        It may take as long as the setup of a connection, of which it is the beginning.
+        """
+        found: Promise[tuple[str, ...]] = Promise()
+        lookup = self._resolver.canonical(host, port)
+
+        def settle() -> None:
+            self._timer.cancel(due)
+            if lookup.error is not None:
+                found.break_(lookup.error)
+            else:
+                found.keep(lookup.names)
+
+        def expire() -> None:
+            self._give_up(lookup)
+            found.break_(
+                NetworkException(f"the canonical names of {host} were not resolved in time")
+            )
+
+        def forsake() -> None:
+            self._timer.cancel(due)
+            self._give_up(lookup)
+
+        due = self._timer.after(
+            self._limits.setup.pause(1), f"the canonical names of {host}", expire
+        )
+        found.on_forsaken = forsake
+        if lookup.done:
+            settle()
+        else:
+            self._lookups[lookup] = settle
+        return found
+
+    def least_loaded(self, nodes: Iterable[Node]) -> Node | None:
+        """The node that a request to anybody goes to.
+
+        The ready one with the fewest requests in flight; else one that is coming
+        up; else of those that may be tried the one whose last try is the longest
+        ago, so that one that refuses is followed by the next; else one that has been
+        coming up for suspiciously long. None while all of them are in a backoff or
+        have asked for silence.
+        """
+        best: tuple[int, float, float] | None = None
+        chosen: Node | None = None
+        for node in nodes:
+            connection = self._general(node)
+            if connection is not None and (connection.backing_off or connection.throttled):
+                continue
+            # Of equals any: clients with one bootstrap list must not all begin at
+            # the same broker.
+            lot = self._lots()
+            rank: tuple[int, float, float]
+            if connection is None:
+                rank = (2, -math.inf, lot)
+            elif connection.state is ConnectionState.DOWN:
+                rank = (2, connection.tried_at, lot)
+            elif connection.state is ConnectionState.READY:
+                rank = (0, connection.pipeline.in_flight + connection.pipeline.waiting, lot)
+            else:
+                slow = self._timer.now - connection.tried_at >= ANOTHER_AFTER
+                rank = (3 if slow else 1, connection.pipeline.waiting, lot)
+            if best is None or rank < best:
+                best, chosen = rank, node
+        return chosen
+
+    def is_ready(self, node: Node, lane: Lane) -> bool:
+        """Whether a connection stands on which a request would be written at once."""
+        own = self._connections.get((node.id, lane))
+        if own is not None and own.has_stand_in:
+            own = self._stand_in(own)
+        return own is not None and own.state is ConnectionState.READY
+
+    def has_refused(self, node: Node) -> bool:
+        """Whether the last try to connect to a node's address was refused, and none stands."""
+        to_it = [each for each in self._connections.values() if same_address(each.node, node)]
+        stands = any(each.state is ConnectionState.READY for each in to_it)
+        return not stands and any(each.refused for each in to_it)
+
+    def next_chance(self, nodes: Iterable[Node]) -> float:
+        """When the first of these nodes may be asked again."""
+        moments = [
+            connection.ready_at
+            for node in nodes
+            if (connection := self._general(node)) is not None
+        ]
+        return min(moments, default=self._timer.now)
+
+    def _general(self, node: Node) -> Connection | None:
+        """The connection to this very address: what befell another says nothing of it."""
+        own = self._connections.get((node.id, Lane.GENERAL))
+        if own is None or not same_address(own.node, node):
+            return None
+        return (own.has_stand_in and self._stand_in(own)) or own
+
+    def release(self, node: Node, lane: Lane) -> None:
+        """Close a connection that is not needed for long, unless it is used."""
+        own = self._connections.get((node.id, lane))
+        if own is not None and not own.pipeline.in_flight and not own.pipeline.waiting:
+            own.close(DisconnectException("what it was for is over"))
+
+    def forget(self, others_than: Collection[int]) -> None:
+        """Have no connection any more to nodes that are gone, unless they are yet to answer.
+
+        Node ids may come and go for as long as a client lives; what it keeps of them
+        does not grow by that.
+        """
+        for key, connection in tuple(self._connections.items()):
+            busy = connection.pipeline.in_flight or connection.pipeline.waiting
+            if key[0] not in others_than and not busy:
+                connection.close(DisconnectException(f"{connection.node} has left the cluster"))
+                self._pressing.pop(connection, None)
+                del self._connections[key]
+
+    def close(self, why: KafkaException) -> None:
+        """Close every connection; whoever still waits hears why, and whoever comes later."""
+        self._closed = why
+        try:
+            for connection in tuple(self._connections.values()):
+                connection.close(why)
+        finally:
+            self._connections.clear()
+            self._pressing.clear()
+            self._resolver.close()
+
+    @property
+    def in_flight(self) -> int:
+        """Requests written and unanswered."""
+        return sum(each.pipeline.in_flight for each in self._connections.values())
+
+    @property
+    def waiting(self) -> int:
+        """Requests submitted and not yet written."""
+        return sum(each.pipeline.waiting for each in self._connections.values())
+
+    def __repr__(self) -> str:
+        return (
+            f"NetworkClient({len(self._connections)} connections, {self.in_flight} in flight, "
+            f"{self.waiting} unsent)"
+        )
+
+
+def answer(lookup: Lookup, connection: Connection) -> None:
+    """Tell a connection what became of its look-up."""
+    if lookup.error is not None:
+        connection.unresolved(lookup.error)
+    else:
+        connection.resolved(lookup.addresses)

@@ -1,0 +1,334 @@
+"""The requests of one connection: written in order, answered in order.
+
+Thread: the network thread alone.
+
+- A request is encoded and claimed in the moment in which it is written, and only
+  when the socket can take it. Until then it is nothing but an entry in a queue,
+  which its caller may take back.
+- There are two ways to give up. The caller's time is over: the attempt is
+  abandoned, it stays in flight, and its late answer is dropped. The request's
+  time is over (`request.timeout.ms`): the connection is suspect, goes down, and
+  everything in flight fails in the order in which it was sent.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+from prokurist.errors import (
+    DisconnectException,
+    KafkaException,
+    TimeoutException,
+    UnsupportedVersionException,
+)
+from prokurist.events.call import DISCONNECTED
+from prokurist.events.call_log_events import LATE_ANSWER_DROPPED
+from prokurist.network_thread.connections.requests import (
+    ANOTHER_AFTER,
+    Answer,
+    Expected,
+    Lane,
+    Limits,
+    Sent,
+    Unsent,
+)
+from prokurist.network_thread.counters import TrafficCounters
+from prokurist.network_thread.operations.operation import Withdrawn
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire import codec
+from prokurist.network_thread.wire.apis import Api
+from prokurist.network_thread.wire.failures import UnsendableRequest
+from prokurist.network_thread.wire.versions import Versions, negotiate
+from prokurist.types import Node
+
+ANSWERED: Final = "answered"
+
+LARGEST_INT32: Final = 0x7FFF_FFFF
+
+
+class Pipeline:
+    """See the module.
+
+    Args:
+        node: Whom the requests go to.
+        timer: The Timer.
+        limits: How long each may take, and how many at once.
+        client_id: Said in every request.
+        cap: What we may use of our own versions, in tests of old protocols.
+        counters: The client's.
+        suspect: Called when a request has been in flight for too long.
+        state: Says where the connection stands, for an error's text.
+
+    Attributes:
+        node: Whom the requests go to.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        *,
+        timer: Timer,
+        limits: Limits,
+        client_id: str,
+        cap: Versions | None,
+        counters: TrafficCounters,
+        suspect: Callable[[KafkaException], None],
+        state: Callable[[], str],
+    ) -> None:
+        self.late_answers: int = 0
+        self.throttled_until: float = 0.0
+        self.used_at: float = timer.now
+        self.node: Node = node
+        self._timer = timer
+        self._limits = limits
+        self._client_id = client_id
+        self._cap = cap
+        self._counters = counters
+        self._suspect = suspect
+        self._state = state
+        self._correlation = 0
+        self._unsent: deque[Unsent] = deque()
+        self._sent: deque[Sent] = deque()
+
+    def submit(self, unsent: Unsent) -> None:
+        """Queue a request."""
+        unsent.promise.on_forsaken = lambda: self._take_back(unsent)
+        unsent.since = self._timer.now
+        if unsent.anybody or unsent.call is None:
+            # A call's own deadline bounds its requests; those of nobody in
+            # particular must not wait in the queue for ever either.
+            longest = self._limits.request
+            if unsent.anybody:
+                longest = min(ANOTHER_AFTER, longest)
+            unsent.due = self._timer.after(
+                longest,
+                f"{unsent.request.api.name} unsent to {self.node}",
+                lambda: self._expire(unsent, longest),
+            )
+        self._unsent.append(unsent)
+
+    def correlate(self) -> int:
+        """The next correlation id; after the largest there is comes 0 again."""
+        self._correlation = (self._correlation + 1) & LARGEST_INT32
+        return self._correlation
+
+    def prepare(self, expected: Expected, offered: Versions) -> None:
+        """Know how to write some requests and read their answers before they are there."""
+        for each in expected:
+            api = each if isinstance(each, Api) else each.api
+            # What this broker does not know will not be asked of it.
+            with suppress(UnsupportedVersionException):
+                codec.prepare(api, negotiate(each, offered, self._cap))
+
+    def flush(
+        self,
+        offered: Versions,
+        writable: Callable[[], bool],
+        write: Callable[[bytes], None],
+    ) -> None:
+        """Write what can be written to a connection that is ready."""
+        while (
+            self._unsent
+            and self._timer.now >= self.throttled_until
+            and len(self._sent) < self._limits.in_flight
+            and writable()
+        ):
+            self._write(self._unsent.popleft(), offered, write)
+
+    def _write(self, unsent: Unsent, offered: Versions, write: Callable[[bytes], None]) -> None:
+        if unsent.due is not None:
+            self._timer.cancel(unsent.due)
+        request = unsent.request
+        correlation = self.correlate()
+        try:
+            version = negotiate(request, offered, self._cap)
+            frame = codec.encode(request, version, correlation, self._client_id)
+        except (UnsupportedVersionException, UnsendableRequest) as error:
+            # This cannot be asked, or not of this broker; nothing has been written.
+            unsent.promise.break_(error)
+            return
+        attempt = None
+        if unsent.call is not None:
+            attempt = unsent.call.claim(
+                request.api.name, str(self.node), self._timer.now, effect=unsent.effect
+            )
+            if attempt is None:
+                unsent.promise.break_(Withdrawn("the caller has left"))
+                return
+        sent = Sent(unsent, correlation, version, attempt, self._timer.now)
+        patience = self._limits.request if unsent.patience is None else unsent.patience
+        self._limit(sent, self._timer.now + patience)
+        unsent.promise.on_forsaken = lambda: self._abandon(sent)
+        self._sent.append(sent)
+        self.used_at = self._timer.now
+        write(frame)
+        self._counters.queued.observe(sent.began - unsent.since)
+        self._counters.wrote(self.node.id, request.api.name, len(frame), sent.began)
+
+    def _limit(self, sent: Sent, at: float) -> None:
+        name = sent.unsent.request.api.name
+        patience = sent.unsent.patience
+        within = (
+            f"request.timeout.ms ({self._limits.request:g} s)"
+            if patience is None
+            else f"the {patience:g} s that it may take"
+        )
+        if sent.due is not None:
+            self._timer.cancel(sent.due)
+        sent.due = self._timer.at(
+            at,
+            f"the answer to {name} from {self.node}",
+            lambda: self._suspect(
+                DisconnectException(
+                    f"{self.node} did not answer {name} within {within}; the connection was "
+                    f"closed"
+                )
+            ),
+        )
+
+    def _take_back(self, unsent: Unsent) -> None:
+        if unsent.due is not None:
+            self._timer.cancel(unsent.due)
+        if unsent in self._unsent:
+            self._unsent.remove(unsent)
+
+    def _expire(self, unsent: Unsent, longest: float) -> None:
+        self._unsent.remove(unsent)
+        unsent.promise.break_(
+            TimeoutException(
+                f"{unsent.request.api.name} could not be written to {self.node} within "
+                f"{longest:g} s: the connection is {self._state()}"
+            )
+        )
+
+    def _abandon(self, sent: Sent) -> None:
+        sent.abandoned = True
+        self._counters.abandoned += 1
+
+    def match(self, frame: memoryview) -> tuple[Sent, Any]:
+        """Take an answer: which request it belongs to, and what it says.
+
+        Raises:
+            KafkaException: It is not the answer that was due, or cannot be read:
+                the connection cannot be trusted any more. Its request is still in
+                flight then, and fails with the others, in its place.
+        """
+        correlation = codec.correlation_id(frame)
+        if not self._sent or self._sent[0].correlation != correlation:
+            expected = self._sent[0].correlation if self._sent else "none"
+            raise DisconnectException(
+                f"{self.node} answered request {correlation} where {expected} was due; the "
+                f"connection was closed"
+            )
+        sent = self._sent[0]
+        # That of an abandoned request is read, too: it may ask for silence.
+        response = codec.decode(sent.unsent.request, sent.version, frame)
+        self._sent.popleft()
+        self.used_at = self._timer.now
+        if sent.due is not None:
+            self._timer.cancel(sent.due)
+        self._counters.answered(
+            self.node.id,
+            sent.unsent.request.api.name,
+            len(frame),
+            self._timer.now - sent.began,
+            throttle_of(response),
+        )
+        return sent, response
+
+    def settle(self, sent: Sent, response: Any) -> None:
+        """Tell whoever asked; operations run on."""
+        self.throttle(throttle_of(response))
+        if sent.abandoned:
+            # Its caller has left; the place in the line was all it still had.
+            self.late_answers += 1
+            self._counters.late_answers += 1
+            self._tell_late(sent)
+            return
+        if sent.attempt is not None and sent.unsent.call is not None:
+            sent.unsent.call.ended(sent.attempt, self._timer.now, ANSWERED)
+        sent.unsent.promise.keep(Answer(response, sent.attempt, self.node))
+
+    def _tell_late(self, sent: Sent) -> None:
+        call = sent.unsent.call
+        if call is not None and call.trace is not None:
+            name = sent.unsent.request.api.name
+            call.trace.emit(LATE_ANSWER_DROPPED, call=call.number, request=name, node=self.node)
+
+    def throttle(self, seconds: float) -> None:
+        """Send nothing for a while (KIP-219).
+
+        The broker reads nothing from us meanwhile, so what is in flight has that
+        much more time before its connection is suspect. Of a silence that was
+        asked for already only what goes beyond it counts.
+        """
+        until = self._timer.now + seconds
+        more = until - max(self.throttled_until, self._timer.now)
+        if more > 0:
+            self.throttled_until = until
+            for sent in self._sent:
+                if sent.due is not None:
+                    self._limit(sent, sent.due.at + more)
+
+    def fail(self, error: KafkaException) -> None:
+        """Everything in flight fails, in the order in which it was sent; then the queue.
+
+        Operations run meanwhile and may submit anew: that is for the next life of
+        the connection and stays.
+        """
+        sent, self._sent = self._sent, deque()
+        unsent, self._unsent = self._unsent, deque()
+        self.throttled_until = 0.0
+        if sent:
+            self._counters.nodes.of(str(self.node.id)).lost += len(sent)
+        for each in sent:
+            if each.due is not None:
+                self._timer.cancel(each.due)
+        for waiting in unsent:
+            if waiting.due is not None:
+                self._timer.cancel(waiting.due)
+        for each in sent:
+            if each.attempt is not None and each.unsent.call is not None:
+                each.unsent.call.ended(each.attempt, self._timer.now, DISCONNECTED, error)
+            each.unsent.promise.break_(error)
+        for waiting in unsent:
+            waiting.promise.break_(error)
+
+    def carries(self, lane: Lane) -> bool:
+        """Whether a request of a kind of traffic is here, written or not."""
+        return any(sent.unsent.lane is lane for sent in self._sent) or any(
+            unsent.lane is lane for unsent in self._unsent
+        )
+
+    def hand_over(self, other: "Pipeline") -> None:
+        """Have another connection to the same broker carry what has not been written."""
+        unsent, self._unsent = self._unsent, deque()
+        for each in unsent:
+            if each.due is not None:
+                self._timer.cancel(each.due)
+                each.due = None
+            other.submit(each)
+
+    @property
+    def unanswered_since(self) -> float:
+        """When the oldest request in flight was written; now, if there is none."""
+        return self._sent[0].began if self._sent else self._timer.now
+
+    @property
+    def in_flight(self) -> int:
+        """Requests written and unanswered, abandoned ones included."""
+        return len(self._sent)
+
+    @property
+    def waiting(self) -> int:
+        """Requests submitted and not yet written."""
+        return len(self._unsent)
+
+    def __repr__(self) -> str:
+        return f"Pipeline({self.node}, {len(self._sent)} in flight, {len(self._unsent)} unsent)"
+
+
+def throttle_of(response: Any) -> float:
+    """The seconds of silence that an answer asks for; of some kinds none can."""
+    return getattr(response, "throttle", 0.0)

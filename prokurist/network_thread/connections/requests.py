@@ -1,0 +1,164 @@
+"""A request on its way: submitted, written, answered.
+
+Thread: the network thread alone.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+
+from prokurist.events.backoff import Backoff
+from prokurist.events.call import Call, Try
+from prokurist.network_thread.operations.operation import Promise
+from prokurist.network_thread.wire.apis import Api
+from prokurist.network_thread.wire.request import Request
+from prokurist.types import Node
+
+if TYPE_CHECKING:
+    from prokurist.network_thread.operations.timer import Due
+
+Response = TypeVar("Response")
+
+ANOTHER_AFTER: Final = 1.0
+"""How long a request that anybody can answer waits for one broker's connection.
+
+Well above what a connection takes to any broker that can be reached, and well below
+the ten seconds of its setup, which one that swallows everything would cost.
+"""
+
+
+Expected: TypeAlias = Collection[Api | Request[object]]
+"""What will be asked; requests where what is asked narrows the versions."""
+
+
+class Lane(Enum):
+    """Kinds of traffic that do not share a connection.
+
+    A broker works on one request of a connection at a time, so what it may park
+    must not stand before what a caller waits for. A lane costs nothing until the
+    first request is sent on it.
+    """
+
+    GENERAL = "general"
+    """Metadata, offsets, the search for the coordinator: answered at once."""
+    COORDINATOR = "coordinator"
+    """Commits, look-ups of what was committed, heartbeats."""
+    FETCH = "fetch"
+    """Fetch, which waits at the broker for records, and whose answer may be long."""
+    JOIN = "join"
+    """JoinGroup and SyncGroup, which wait at the broker for the other members."""
+
+
+STAND_INS: Final = {
+    Lane.GENERAL: (Lane.COORDINATOR, Lane.FETCH, Lane.JOIN),
+    Lane.COORDINATOR: (Lane.GENERAL, Lane.FETCH, Lane.JOIN),
+    Lane.FETCH: (Lane.GENERAL, Lane.COORDINATOR, Lane.JOIN),
+    Lane.JOIN: (Lane.COORDINATOR, Lane.GENERAL, Lane.FETCH),
+}
+"""Which lane's connection carries the requests of a lane that the broker refuses.
+
+The order says where they wait least, and hold others up least.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The configuration that bounds a connection; seconds.
+
+    Attributes:
+        request: `request.timeout.ms`.
+        setup: `socket.connection.setup.timeout.ms` and its `.max.`, which grows
+            with failures in a row.
+        reconnect: `reconnect.backoff.ms` and its `.max.`.
+        idle: `connections.max.idle.ms`; infinite for never.
+        in_flight: Requests written and unanswered at once.
+    """
+
+    request: float
+    setup: Backoff
+    reconnect: Backoff
+    idle: float
+    in_flight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[Response]):
+    """What a broker answered, and the attempt it belongs to, for its outcome."""
+
+    response: Response
+    attempt: Try | None
+    node: Node
+
+
+class Unsent:
+    """A request that has been submitted and not been written.
+
+    Attributes:
+        call: Whose request it is; None for work that is nobody's in particular.
+        effect: Whether it changes something on the broker.
+        patience: How long its answer may take; None for `request.timeout.ms`.
+        anybody: Another broker would do as well.
+        lane: Which kind of traffic it is, whichever connection carries it.
+        due: When it has waited long enough, where no call's deadline says so.
+    """
+
+    __slots__ = (
+        "anybody",
+        "call",
+        "due",
+        "effect",
+        "lane",
+        "patience",
+        "promise",
+        "request",
+        "since",
+    )
+
+    def __init__(
+        self,
+        request: Any,
+        call: Call | None,
+        *,
+        effect: bool,
+        patience: float | None = None,
+        anybody: bool = False,
+        lane: Lane = Lane.GENERAL,
+    ) -> None:
+        self.lane: Lane = lane
+        self.request: Any = request
+        self.call: Call | None = call
+        self.effect: bool = effect
+        self.patience: float | None = patience
+        self.anybody: bool = anybody
+        self.promise: Promise[Answer[Any]] = Promise()
+        self.due: Due | None = None
+        self.since: float = 0.0
+
+
+class Sent:
+    """A request on the wire.
+
+    Attributes:
+        began: When it was written.
+        abandoned: Its caller has left; only its place in the line still counts.
+        due: When its connection becomes suspect.
+    """
+
+    __slots__ = ("abandoned", "attempt", "began", "correlation", "due", "unsent", "version")
+
+    def __init__(
+        self,
+        unsent: Unsent,
+        correlation: int,
+        version: int,
+        attempt: Try | None,
+        began: float,
+    ) -> None:
+        self.unsent: Unsent = unsent
+        self.correlation: int = correlation
+        self.version: int = version
+        self.attempt: Try | None = attempt
+        self.began: float = began
+        self.due: Due | None = None
+        self.abandoned: bool = False

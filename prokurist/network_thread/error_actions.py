@@ -1,0 +1,287 @@
+"""What an error code in an answer means for the operation that asked: data, not ifs.
+
+One table per API, a row per code, each with its reason. A code outside its row is
+judged by the class it has in `prokurist.errors`: retriable ones are tried again,
+with fresh metadata where their class says so; all others are fatal to the call.
+So a code that is newer than we are is fatal, with its number, and never a loop.
+
+Thread: any; tables.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+from prokurist.errors import CommitFailedException, KafkaException, error_for
+from prokurist.errors.codes import NONE, by_code
+
+
+class Action(Enum):
+    """What to do next."""
+
+    DONE = "done"
+    RETRY = "try again after the backoff"
+    REFRESH = "fetch metadata, then try again"
+    REDISCOVER = "look up the coordinator, then try again"
+    REBOOTSTRAP = "bootstrap again, then try again"
+    NOTHING = "there is no such thing: the answer is None"
+    RENEW = "go on with the new epoch, where the membership is the same"
+    REJOIN = "the membership is over: join again"
+    UNRELEASED = "wait until the static member's name is free, for a minute at most"
+    SURFACE = "tell the next poll, and go on"
+    COMMIT_FAILED = "the group no longer counts the member: CommitFailedException"
+    IDENTIFY = "join again at once, with the id that came with the answer"
+    ROUND = "the group is rebalancing: join with the same member id"
+    OUTDATED = "the partitions may be assigned to others: join again with the same member id"
+    RESET = "the same, with a new member id"
+    OUT_OF_RANGE = "the offset is not in the log: apply the reset policy"
+    NEW_SESSION = "open a new fetch session with all partitions"
+    FATAL = "raise it"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """One row."""
+
+    action: Action
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorTable:
+    """The table of one API."""
+
+    api: str
+    rows: Mapping[int, ErrorRow]
+
+    def of(self, code: int) -> Action:
+        """What a code means here."""
+        if code == NONE:
+            return Action.DONE
+        row = self.rows.get(code)
+        if row is not None:
+            return row.action
+        cls = by_code().get(code)
+        if cls is None or not cls.retriable:
+            return Action.FATAL
+        return Action.REFRESH if cls.refreshes_metadata else Action.RETRY
+
+    def error(self, code: int, message: str | None = None) -> KafkaException:
+        """The exception for a code that is no success."""
+        error = error_for(code, message)
+        if error is None:
+            raise AssertionError("success has no exception")
+        if self.of(code) is Action.COMMIT_FAILED:
+            return commit_failed(error)
+        return error
+
+
+def commit_failed(error: KafkaException) -> CommitFailedException:
+    """What a commit ends with that the group refuses because of who has made it."""
+    failed = CommitFailedException(
+        f"Commit rejected: the group no longer knows this consumer as the member that made "
+        f"the commit ({type(error).__name__}: {error}); its partitions may be assigned to "
+        f"another member, and the offsets were not committed"
+    )
+    failed.__cause__ = error
+    return failed
+
+
+def table(api: str, rows: Mapping[int, tuple[Action, str]]) -> ErrorTable:
+    """A table out of plain rows."""
+    return ErrorTable(
+        api, MappingProxyType({code: ErrorRow(*row) for code, row in rows.items()})
+    )
+
+
+_RELOADING: Final = (Action.RETRY, "the right coordinator, which is still loading its log")
+_MOVED: Final = (Action.REDISCOVER, "another broker is the coordinator now")
+_ABSENT: Final = (Action.REDISCOVER, "the group has no coordinator at present")
+_STALE: Final = (Action.RENEW, "the epoch has moved on, and the next heartbeat tells it")
+_REBALANCED: Final = (Action.RENEW, "the generation is over, or about to be")
+
+FIND_COORDINATOR: Final = table(
+    "FindCoordinator",
+    {
+        15: (Action.RETRY, "an election is on its way"),
+        14: (Action.RETRY, "the broker is still loading its log"),
+        30: (Action.FATAL, "no rights on the group: an ACL is missing"),
+    },
+)
+
+OFFSET_COMMIT: Final = table(
+    "OffsetCommit",
+    {
+        3: (Action.RETRY, "the topic may be on its way to the coordinator's metadata"),
+        7: (Action.REDISCOVER, "the coordinator could not replicate: it may be cut off"),
+        14: _RELOADING,
+        15: _ABSENT,
+        16: _MOVED,
+        100: (Action.REFRESH, "the topic was created again, or the coordinator lags behind"),
+        12: (Action.FATAL, "the metadata is too long, and will be the next time"),
+        22: _REBALANCED,
+        24: (Action.FATAL, "no such group"),
+        25: (Action.COMMIT_FAILED, "the coordinator no longer knows the member"),
+        27: _REBALANCED,
+        28: (Action.FATAL, "too large, and will be the next time too"),
+        29: (Action.FATAL, "no rights on the topic"),
+        30: (Action.FATAL, "no rights on the group"),
+        69: (Action.FATAL, "no such group"),
+        82: (Action.COMMIT_FAILED, "another has taken the instance id"),
+        113: _STALE,
+    },
+)
+
+_GONE: Final = (Action.FATAL, "the topic is gone: what comes back is another one")
+
+UNASKED_COMMIT: Final = table(
+    "OffsetCommit",
+    {
+        **{code: (row.action, row.reason) for code, row in OFFSET_COMMIT.rows.items()},
+        3: _GONE,
+        100: _GONE,
+    },
+)
+"""The same for a commit that nobody has asked for, and for whose end others may wait."""
+
+OFFSET_FETCH: Final = table(
+    "OffsetFetch",
+    {
+        7: (Action.REDISCOVER, "the coordinator may be cut off"),
+        14: _RELOADING,
+        15: _ABSENT,
+        16: _MOVED,
+        29: (Action.FATAL, "no rights on the topic"),
+        30: (Action.FATAL, "no rights on the group"),
+        25: (Action.FATAL, "the coordinator no longer knows the member"),
+        113: _STALE,
+        88: (Action.RETRY, "a transaction has yet to settle these offsets"),
+    },
+)
+
+CONSUMER_GROUP_HEARTBEAT: Final = table(
+    "ConsumerGroupHeartbeat",
+    {
+        14: _RELOADING,
+        15: _ABSENT,
+        16: _MOVED,
+        25: (Action.REJOIN, "the coordinator no longer knows the member"),
+        29: (Action.SURFACE, "no rights on a topic, until an ACL grants them"),
+        30: (Action.FATAL, "no rights on the group"),
+        35: (Action.FATAL, "the broker does not support the protocol, or this request"),
+        42: (Action.FATAL, "the broker rejects the request's contents"),
+        69: (Action.FATAL, "no such group"),
+        81: (Action.FATAL, "the group is full"),
+        82: (Action.FATAL, "another has taken the instance id"),
+        110: (Action.REJOIN, "the epoch is over"),
+        111: (Action.UNRELEASED, "a predecessor may have crashed: its session expires soon"),
+        112: (Action.FATAL, "the broker has no such assignor"),
+        128: (Action.FATAL, "the pattern will be no better the next time"),
+    },
+)
+
+_UNKNOWN: Final = (Action.RETRY, "not there, or not yet known to the broker that was asked")
+
+METADATA: Final = table(
+    "Metadata",
+    {
+        3: _UNKNOWN,
+        5: (Action.RETRY, "an election is on its way"),
+        100: _UNKNOWN,
+        129: (Action.REBOOTSTRAP, "the broker is not of our cluster any more (KIP-1102)"),
+        17: (Action.FATAL, "not a legal name of a topic"),
+        29: (Action.FATAL, "no rights on the topic, until an ACL grants them"),
+    },
+)
+
+_MOVED_ON: Final = (Action.REFRESH, "another broker leads the partition by now")
+_OUT_OF_STEP: Final = (Action.REFRESH, "client and leader know different epochs")
+
+_OF_A_LEADER: Final[Mapping[int, tuple[Action, str]]] = {
+    3: (Action.REFRESH, "not there, or not yet known to its leader"),
+    5: (Action.REFRESH, "an election is on its way"),
+    6: _MOVED_ON,
+    9: _MOVED_ON,
+    56: (Action.REFRESH, "the leader's disk has failed: another will lead"),
+    74: _OUT_OF_STEP,
+    75: _OUT_OF_STEP,
+    78: (Action.REFRESH, "a new leader does not know its high watermark yet"),
+    29: (Action.FATAL, "no rights on the topic"),
+}
+
+LIST_OFFSETS: Final = table(
+    "ListOffsets",
+    {
+        **_OF_A_LEADER,
+        43: (Action.NOTHING, "records this old have no timestamps to be found by"),
+    },
+)
+
+FETCH: Final = table(
+    "Fetch",
+    {
+        -1: (Action.RETRY, "the broker met an unexpected error; the next attempt may succeed"),
+        1: (Action.OUT_OF_RANGE, "deleted by now, or not written yet"),
+        2: (Action.FATAL, "damaged on the broker's disk, and will be the next time too"),
+        3: (Action.REFRESH, "not there, or not yet known to its leader"),
+        5: (Action.REFRESH, "an election is on its way"),
+        6: _MOVED_ON,
+        9: _MOVED_ON,
+        29: (Action.FATAL, "no rights on the topic"),
+        56: (Action.REFRESH, "the leader's disk has failed: another will lead"),
+        70: (Action.NEW_SESSION, "the broker has forgotten the session"),
+        71: (Action.NEW_SESSION, "client and broker disagree about the session's requests"),
+        74: _OUT_OF_STEP,
+        75: (Action.REFRESH, "the leader does not know of its election yet"),
+        78: (Action.REFRESH, "a new leader does not know its high watermark yet"),
+        100: (Action.REFRESH, "the topic was created again, or the broker lags behind"),
+        103: (Action.REFRESH, "the topic was created again"),
+        106: (
+            Action.NEW_SESSION,
+            "the session names topics by name and not by id, or the reverse",
+        ),
+        109: (Action.RETRY, "moved to tiered storage: the broker will find it there"),
+    },
+)
+OFFSET_FOR_LEADER_EPOCH: Final = table("OffsetForLeaderEpoch", _OF_A_LEADER)
+
+_RENAMED: Final = (Action.FATAL, "another client has taken the instance id")
+_FORBIDDEN: Final = (Action.FATAL, "no rights on the group")
+_OF_THE_GROUP: Final[Mapping[int, tuple[Action, str]]] = {
+    14: _RELOADING,
+    15: _ABSENT,
+    16: _MOVED,
+    22: (Action.OUTDATED, "the group is in another generation by now"),
+    25: (Action.RESET, "the group has no member of that id"),
+    30: _FORBIDDEN,
+    82: _RENAMED,
+}
+
+JOIN_GROUP: Final = table(
+    "JoinGroup",
+    {
+        **_OF_THE_GROUP,
+        23: (Action.FATAL, "no assignor that all members know, or another kind of group"),
+        24: (Action.FATAL, "not a legal name of a group"),
+        26: (Action.FATAL, "session.timeout.ms lies outside what the broker allows"),
+        27: (Action.RETRY, "the group is between two rebalances"),
+        79: (Action.IDENTIFY, "the broker assigns a member id before it lets the member join"),
+        81: (Action.FATAL, "the group is full"),
+    },
+)
+
+SYNC_GROUP: Final = table(
+    "SyncGroup",
+    {
+        **_OF_THE_GROUP,
+        23: (Action.FATAL, "the group uses another protocol (KIP-559)"),
+        27: (Action.ROUND, "the next rebalance has begun"),
+    },
+)
+
+HEARTBEAT: Final = table(
+    "Heartbeat",
+    {**_OF_THE_GROUP, 27: (Action.ROUND, "a rebalance has begun")},
+)

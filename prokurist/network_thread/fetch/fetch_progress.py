@@ -1,0 +1,90 @@
+"""What a call that waits for records is told of the fetches that are made meanwhile.
+
+Fetches are nobody's in particular: they are sent whether somebody waits or not. A call
+that has a deadline and waits for records is attended to, and its ledger then tells which
+fetch of which broker it waits for, or that there is no leader to ask.
+
+Thread: the network thread alone. One call is attended to at a time, since one is inside.
+"""
+
+from collections.abc import Callable, Iterable
+
+from prokurist.errors import KafkaException
+from prokurist.events.background_events import BackgroundError, BackgroundEvents
+from prokurist.events.call import Call, Try
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.operations.operation import Promise, Withdrawn
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.types import Node, TopicPartition
+
+ANSWERED = "answered"
+
+
+class FetchProgress:
+    """See the module.
+
+    Args:
+        metadata: Knows the leaders.
+        background: Hears of what no patience mends.
+        timer: The Timer.
+        asked: The brokers that a fetch is on its way to, and whether each is connected.
+    """
+
+    def __init__(
+        self,
+        metadata: MetadataManager,
+        background: BackgroundEvents,
+        timer: Timer,
+        asked: Callable[[], Iterable[tuple[Node, bool]]],
+    ) -> None:
+        self._metadata = metadata
+        self._background = background
+        self._timer = timer
+        self._asked = asked
+        self._call: Call | None = None
+        self._tries: dict[int, Try] = {}
+
+    async def attend(self, call: Call, tp: TopicPartition) -> None:
+        """Tell a call's ledger what is done, until it is withdrawn or its time is over."""
+        self._call = call
+        try:
+            while self._metadata.cluster.leader(tp) is None:
+                await self._metadata.refreshed(call, f"a leader of {tp}")
+            for node, connected in self._asked():
+                self.sent(node, connected=connected)
+            await Promise[None]()  # Nobody keeps it: what has come is the application's to see.
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            self._background.post(BackgroundError(error))
+        finally:
+            self._call = None
+            self._tries.clear()
+
+    def sent(self, node: Node, *, connected: bool) -> None:
+        """A fetch goes to a broker: at once, or when there is a connection."""
+        call = self._call
+        if call is None:
+            return
+        if not connected:
+            call.wait_begins(f"a connection to {node}", self._timer.now)
+            return
+        attempt = call.claim("Fetch", str(node), self._timer.now, effect=False)
+        if attempt is not None:
+            self._tries[node.id] = attempt
+
+    def answered(self, node: Node, error: KafkaException | None = None) -> None:
+        """A fetch has ended, with an answer or without one."""
+        call = self._call
+        if call is None:
+            return
+        attempt = self._tries.pop(node.id, None)
+        if attempt is not None:
+            outcome = ANSWERED if error is None else type(error).__name__
+            call.ended(attempt, self._timer.now, outcome, error)
+        elif error is not None:
+            call.met(error)
+            call.wait_begins("retry backoff", self._timer.now)
+
+    def __repr__(self) -> str:
+        return f"Attending({self._call})"

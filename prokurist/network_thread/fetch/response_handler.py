@@ -1,0 +1,205 @@
+"""What becomes of an answer: row by row, records to the buffer, errors to whom they concern.
+
+Thread: the network thread alone.
+
+A row is judged against the wish that it answers. What has been sought away from, or
+is assigned no more, is dropped. An error that the user has to see takes its place
+in the buffer, behind the records that were fetched before it; the partition is
+fetched no further until a poll has seen it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from prokurist.errors import (
+    CorruptRecordException,
+    KafkaException,
+    RecordTooLargeException,
+)
+from prokurist.events.fetch_buffer import Chunk, Entry, Failure, ResponseBytes
+from prokurist.events.fetching import Wish
+from prokurist.events.partition_state import Position
+from prokurist.events.subscription import Subscription
+from prokurist.network_thread.broker_errors import TOPIC_AUTHORIZATION_FAILED, topic_error
+from prokurist.network_thread.error_actions import FETCH, Action
+from prokurist.network_thread.fetch.session import SessionPartition
+from prokurist.network_thread.fetch.sources import Replicas
+from prokurist.network_thread.wire.fetch import FetchAnswer, FetchedPartition
+from prokurist.records.implementation import CODEC
+from prokurist.types import Node, TopicPartition
+
+CORRUPT_MESSAGE: Final = 2
+
+
+@dataclass(slots=True)
+class FetchOutcome:
+    """What an answer has come to.
+
+    Attributes:
+        entries: For the buffer.
+        moved: Whether something was got ahead with: there is more to fetch at once.
+        well: Partitions that were answered without an error.
+        redirected: Partitions for which a replica was named in place of records.
+        behind: Partitions whose replica lacks the offset: their leader is asked.
+        out_of_range: Wishes whose offset the leader lacks, and the leader epoch that was
+            named: fresh metadata have to confirm the leader.
+        troubled: Partitions to be fetched again after a pause.
+        stale: Whether what we know of the cluster is to blame for some of these.
+        leaders: What was said of leaders that are new: their ids and epochs.
+    """
+
+    entries: list[Entry[Any]] = field(default_factory=list)
+    moved: bool = False
+    well: list[TopicPartition] = field(default_factory=list)
+    redirected: list[TopicPartition] = field(default_factory=list)
+    behind: list[TopicPartition] = field(default_factory=list)
+    out_of_range: list[tuple[Wish, int | None]] = field(default_factory=list)
+    troubled: list[TopicPartition] = field(default_factory=list)
+    stale: bool = False
+    leaders: dict[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+
+
+class FetchResponseHandler:
+    """See the module.
+
+    Args:
+        subscription: What is assigned.
+        replicas: Which partitions are read from a replica.
+        read_committed: Whether logs end at their last stable offset.
+    """
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        replicas: Replicas,
+        *,
+        read_committed: bool,
+    ) -> None:
+        self._subscription = subscription
+        self._replicas = replicas
+        self._read_committed = read_committed
+
+    def judge(
+        self, answer: FetchAnswer, asked: dict[TopicPartition, SessionPartition], node: Node
+    ) -> FetchOutcome:
+        """Take an answer in.
+
+        Args:
+            answer: The answer.
+            asked: What was wanted of this broker.
+            node: Whose answer it is.
+        """
+        outcome = FetchOutcome()
+        held = ResponseBytes(answer.size)
+        refused: list[tuple[Wish, FetchedPartition]] = []
+        for row in answer.partitions:
+            put = asked.get(row.partition)
+            if put is None:
+                continue  # Nobody wants it any more, or ever did.
+            match FETCH.of(row.error):
+                case Action.DONE:
+                    self._take(outcome, put, row, held)
+                case Action.REFRESH:
+                    outcome.stale = True
+                    outcome.troubled.append(row.partition)
+                    self._replicas.forget(row.partition)
+                    if row.leader is not None:
+                        outcome.leaders[row.partition] = row.leader.leader, row.leader.epoch
+                case Action.RETRY | Action.NEW_SESSION:
+                    outcome.troubled.append(row.partition)
+                case Action.OUT_OF_RANGE if self._replicas.forget(row.partition):
+                    outcome.moved = True
+                    outcome.behind.append(row.partition)
+                case Action.OUT_OF_RANGE:
+                    outcome.out_of_range.append((put.wish, put.question.leader_epoch))
+                case _:
+                    refused.append((put.wish, row))
+        self._refuse(outcome, refused, node)
+        return outcome
+
+    def _take(
+        self,
+        outcome: FetchOutcome,
+        put: SessionPartition,
+        row: FetchedPartition,
+        held: ResponseBytes,
+    ) -> None:
+        wish = put.wish
+        if row.preferred_replica is not None:
+            self._replicas.prefer(wish.partition, row.preferred_replica)
+            outcome.moved = True
+        if row.preferred_replica is not None and not len(row.records):
+            outcome.redirected.append(wish.partition)
+        else:
+            outcome.well.append(wish.partition)
+        end = row.last_stable_offset if self._read_committed else row.high_watermark
+        if not len(row.records):
+            self._subscription.fetched(wish, None, end=end, start=row.log_start)
+            return
+        run = CODEC.extent(row.records)
+        offset = wish.position.offset
+        if run.next_offset is None or run.next_offset <= offset:
+            self._fail(outcome, wish, unreadable(wish, run.damage, len(row.records)))
+            return
+        # Also what nobody wants any more, since it was sought elsewhere meanwhile: what is
+        # wanted now is asked for at once.
+        outcome.moved = True
+        after = Position(run.next_offset, run.leader_epoch)
+        epoch = put.question.leader_epoch
+        if not self._subscription.fetched(
+            wish, after, end=end, start=row.log_start, leader_epoch=epoch
+        ):
+            return
+        outcome.entries.append(
+            Chunk(
+                wish.partition,
+                wish.ticket,
+                offset,
+                row.records[: run.size],
+                (row.aborted or ()) if self._read_committed else None,
+                held,
+                wish.stop,
+            )
+        )
+
+    def _refuse(
+        self, outcome: FetchOutcome, refused: list[tuple[Wish, FetchedPartition]], node: Node
+    ) -> None:
+        # One error for all topics that are forbidden, so that it is raised once.
+        forbidden = [
+            wish.partition.topic
+            for wish, row in refused
+            if row.error == TOPIC_AUTHORIZATION_FAILED
+        ]
+        denied = topic_error(FETCH, TOPIC_AUTHORIZATION_FAILED, forbidden)
+        for wish, row in refused:
+            error = denied
+            if row.error == CORRUPT_MESSAGE:
+                error = CorruptRecordException(
+                    f"{node} reports that {wish.partition} is damaged at offset "
+                    f"{wish.position.offset}: seek past it to go on"
+                )
+            elif row.error != TOPIC_AUTHORIZATION_FAILED:
+                error = topic_error(FETCH, row.error, [str(wish.partition)])
+            self._fail(outcome, wish, error)
+
+    def _fail(self, outcome: FetchOutcome, wish: Wish, error: KafkaException | None) -> None:
+        """Let a poll see it, unless the fetch is stale."""
+        if self._subscription.stick(wish):
+            outcome.entries.append(
+                Failure(wish.partition, wish.ticket, wish.position.offset, error)
+            )
+
+    def __repr__(self) -> str:
+        return f"Judge({self._subscription})"
+
+
+def unreadable(wish: Wish, damage: str | None, size: int) -> KafkaException:
+    """Why bytes that came for a partition are no batch to go on with."""
+    place = f"{wish.partition} at offset {wish.position.offset}"
+    if damage is not None:
+        return CorruptRecordException(f"{place}: {damage}; seek past it to go on")
+    return RecordTooLargeException(
+        f"{place}: {size} bytes came, which hold no whole batch that reaches this offset; "
+        f"raise max.partition.fetch.bytes"
+    )

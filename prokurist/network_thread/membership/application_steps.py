@@ -1,0 +1,93 @@
+"""What the membership needs the application thread for, as something to await.
+
+Thread: the network thread alone.
+
+A step waits until a poll makes it, for as long as that takes: the application may be
+computing. Whatever ends the wait, a fence for one, calls it off; if a poll has taken it
+by then, its end is somebody else's word and means nothing.
+"""
+
+from collections.abc import Callable
+
+from prokurist.errors import KafkaException
+from prokurist.events.application_events import AutoCommit, StepDone
+from prokurist.events.background_events import BackgroundEvents, Step, StepKind
+from prokurist.events.member_identity import PollActivity
+from prokurist.events.subscription import Subscription
+from prokurist.network_thread.operations.operation import Promise
+from prokurist.types import TopicPartition
+
+
+class ApplicationSteps:
+    """See the module.
+
+    Args:
+        background: Where polls look.
+        subscription: Knows whether the user listens.
+        poll_activity: Has an iteration look there.
+        auto_commit: Whether positions are committed before they are given up.
+    """
+
+    def __init__(
+        self,
+        background: BackgroundEvents,
+        subscription: Subscription,
+        poll_activity: PollActivity,
+        *,
+        auto_commit: bool,
+    ) -> None:
+        self._background = background
+        self._subscription = subscription
+        self._poll_activity = poll_activity
+        self._auto_commit = auto_commit
+        self._awaited: dict[Step, Promise[StepDone]] = {}
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether the user listens to what comes and goes."""
+        subscribed = self._subscription.subscribed
+        return subscribed is not None and subscribed.listens
+
+    async def last_commit(self, partitions: frozenset[TopicPartition]) -> AutoCommit | None:
+        """What to commit before these are given up: how far the next poll finds them."""
+        if not self._auto_commit or not partitions:
+            return None
+        done = await self._made(Step(StepKind.POSITIONS, partitions))
+        return done.answer if isinstance(done.answer, AutoCommit) else None
+
+    async def commit_kept(self, partitions: frozenset[TopicPartition]) -> None:
+        """Have the next poll send a commit of what is owned; its answer is not waited for."""
+        if self._auto_commit and partitions:
+            await self._made(Step(StepKind.COMMIT, partitions))
+
+    async def tell(self, kind: StepKind, partitions: frozenset[TopicPartition]) -> bool:
+        """Have the listener called, if there is one: whether it has raised nothing."""
+        if not self.is_heard:
+            return True
+        return (await self._made(Step(kind, partitions))).error is None
+
+    async def run(self, work: Callable[[], object]) -> StepDone:
+        """Have something run on the application thread."""
+        return await self._made(Step(StepKind.ASSIGN, work=work))
+
+    def done(self, done: StepDone) -> None:
+        """A step has been made; one that was called off means nothing."""
+        promise = self._awaited.get(done.step)
+        if promise is not None:
+            promise.keep(done)
+        elif isinstance(done.answer, AutoCommit):
+            done.answer.call.fail(KafkaException("the membership was over first"))
+
+    async def _made(self, step: Step) -> StepDone:
+        promise = self._awaited[step] = Promise[StepDone]()
+        self._background.post_step(step)
+        self._poll_activity.summon()
+        try:
+            return await promise
+        finally:
+            del self._awaited[step]
+            if not promise.is_kept:
+                self._background.call_off()
+
+    def __repr__(self) -> str:
+        return f"Steps({len(self._awaited)} awaited)"

@@ -1,0 +1,161 @@
+"""How partitions change hands: what has to happen to each before it is another's, or ours.
+
+Thread: the network thread alone. Each of these is an operation; what it waits for is the
+application, which may be computing, or the coordinator. Whatever ends it (a fence, a
+departure) leaves the partitions where they are: returned to nobody.
+
+Given back: nothing of them is returned any more; with auto-commit, how far the next
+poll finds them is committed; the listener hears of it; they are gone. Taken: they are
+assigned, with auto-commit when how far the others have come is on its way to the
+coordinator; the listener hears of it; then they are read. Lost: as given back, and nothing
+is committed, for they may be another's already.
+"""
+
+from collections.abc import Callable, Mapping
+from uuid import UUID
+
+from prokurist.errors import KafkaException
+from prokurist.events.application_events import AutoCommit
+from prokurist.events.background_events import StepKind
+from prokurist.events.group_assignment import NO_IDS
+from prokurist.events.log_events import PARTITIONS_ASSIGNED, PARTITIONS_LOST, PARTITIONS_REVOKED
+from prokurist.events.subscription import Subscription
+from prokurist.events.trace import EventKind, Trace
+from prokurist.network_thread.membership.application_steps import ApplicationSteps
+from prokurist.network_thread.offsets.background_commit import BackgroundCommits
+from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.types import TopicPartition
+
+Partitions = frozenset[TopicPartition]
+
+
+class PartitionTransitions:
+    """See the module.
+
+    Args:
+        subscription: What is assigned.
+        steps: The way to the application thread.
+        auto: Commits what is given back.
+        timer: The Timer.
+        patience: Seconds for that commit: the group waits no longer than this.
+        changed: Called when something is assigned, or is not any more.
+        trace: Where it is told what changes hands.
+    """
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        steps: ApplicationSteps,
+        auto: BackgroundCommits,
+        timer: Timer,
+        patience: float,
+        changed: Callable[[], None],
+        trace: Trace,
+    ) -> None:
+        self._trace = trace
+        self._subscription = subscription
+        self._steps = steps
+        self._auto = auto
+        self._timer = timer
+        self._patience = patience
+        self._changed = changed
+
+    async def give_back(self, term: int, partitions: Partitions) -> bool:
+        """See the module; False when the listener has raised, and they are not gone."""
+        if not self._subscription.give_up(term, partitions):
+            return False
+        self._changed()
+        heard = partitions & self._subscription.told()
+        # Of all that is owned: it is one request, and what stays is safe with it.
+        commit = await self._steps.last_commit(self._subscription.told() if heard else heard)
+        if commit is not None:
+            await self._commit(commit)
+        if heard and not await self._steps.tell(StepKind.REVOKED, heard):
+            return False
+        self.tell_given_back(partitions)
+        return self._drop(term, partitions)
+
+    async def take(
+        self,
+        term: int,
+        partitions: Partitions,
+        ids: Mapping[TopicPartition, UUID] = NO_IDS,
+        *,
+        commit: bool = True,
+    ) -> bool:
+        """See the module; False when the listener has raised, and they are not read.
+
+        Args:
+            term: In which that was decided.
+            partitions: What comes.
+            ids: Of which topics, where the group gives them by that.
+            commit: Whether what is owned already is committed first, where that is automatic.
+        """
+        if commit and partitions:
+            await self._steps.commit_kept(self._subscription.told())
+        awaiting = self._steps.is_heard
+        if not self._subscription.add(term, partitions, awaiting=awaiting, ids=ids):
+            return False
+        self._tell(PARTITIONS_ASSIGNED, partitions)
+        self._changed()
+        if awaiting:
+            if not await self._steps.tell(StepKind.ASSIGNED, partitions):
+                return False
+            if not self._subscription.begin(term, partitions):
+                return False
+            self._changed()
+        return True
+
+    async def lose(self, term: int) -> None:
+        """See the module; whatever the listener raises, they are gone."""
+        self._tell(PARTITIONS_LOST, self._subscription.owned())
+        heard = self._subscription.lose(term)
+        self._changed()
+        if heard:
+            await self._steps.tell(StepKind.LOST, heard)
+        self._drop(term, self._subscription.owned())
+
+    def tell_given_back(self, partitions: Partitions) -> None:
+        """Tell operators what is given back, to the group that wants it or by the user."""
+        self._tell(PARTITIONS_REVOKED, partitions)
+
+    def _tell(self, kind: EventKind, partitions: Partitions) -> None:
+        if partitions:
+            self._trace.emit(kind, partitions=partitions, count=len(partitions))
+
+    def _drop(self, term: int, partitions: Partitions) -> bool:
+        dropped = self._subscription.drop(term, partitions)
+        self._changed()
+        return dropped
+
+    async def _commit(self, commit: AutoCommit) -> None:
+        """Try until the coordinator has it, it refuses, or the group waits no longer."""
+        ended = Promise[KafkaException | None]()
+
+        def done(committed: object, error: KafkaException | None) -> None:
+            if error is None:
+                commit.call.finish(committed)
+            else:
+                commit.call.fail(error)
+            ended.keep(error)
+
+        self._auto.overtake(commit.offsets)
+        operation = Operation(
+            self._auto.commit(commit),
+            "the commit before a revocation",
+            done,
+        )
+        due = self._timer.after(
+            self._patience,
+            "the commit before a revocation",
+            lambda: operation.throw(Withdrawn("the group waits no longer")),
+        )
+        ended.on_forsaken = lambda: operation.throw(Withdrawn("the membership is over"))
+        try:
+            await ended
+        finally:
+            self._timer.cancel(due)
+
+    def __repr__(self) -> str:
+        return f"Handover({self._subscription})"

@@ -1,0 +1,59 @@
+"""Automatic commits: a snapshot of positions, tried again until the coordinator has it.
+
+Thread: the network thread alone. Which positions, and when, the application thread
+decides, at the start of a poll; here a snapshot is never made newer.
+
+It may become too old instead. Between two of its attempts the user may commit by
+hand, or the positions of a newer moment may go out: to try the old ones once more
+would set the group back. So whatever is committed later takes its partitions out of
+every snapshot that is under way, and a snapshot of which nothing is left has ended.
+An attempt that is on the wire already does no harm: the later commit is behind it, on
+the same connection, and a broker takes one after the other.
+"""
+
+from collections.abc import Iterable
+
+from prokurist.events.application_events import AutoCommit
+from prokurist.events.call import Call
+from prokurist.network_thread.error_actions import UNASKED_COMMIT
+from prokurist.network_thread.offsets.commit_manager import CommitManager
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+
+class BackgroundCommits:
+    """See the module."""
+
+    def __init__(self, commits: CommitManager) -> None:
+        self._commits = commits
+        self._overtaken: dict[Call, set[TopicPartition]] = {}
+
+    async def commit(self, wish: AutoCommit) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Commit a snapshot; what is overtaken between two attempts is left out.
+
+        Returns:
+            What was committed.
+        """
+        overtaken = self._overtaken[wish.call] = set()
+        try:
+            return await self._commits.commit(
+                wish.call,
+                wish.offsets,
+                wish.identity,
+                wish.topics,
+                overtaken=overtaken,
+                table=UNASKED_COMMIT,
+            )
+        finally:
+            del self._overtaken[wish.call]
+
+    def overtake(self, partitions: Iterable[TopicPartition]) -> None:
+        """No snapshot that is under way is tried again for these.
+
+        They are committed anew, or were of a topic that is no more.
+        """
+        later = frozenset(partitions)
+        for each in self._overtaken.values():
+            each.update(later)
+
+    def __repr__(self) -> str:
+        return f"AutoCommits({len(self._overtaken)} under way)"

@@ -1,0 +1,151 @@
+"""Chooses the member id and the epoch for a commit, by the membership in which it was made.
+
+Thread: the network thread alone.
+
+A commit carries the identity of the moment in which it was made. Its attempts may carry
+a newer epoch as long as the membership is the same and all its partitions are still owned:
+then no other member can have gone on from there. Otherwise it has failed, and is never sent
+with a newer epoch on old offsets.
+
+Under the classic protocol a new generation ends the commits of older ones, also those of a
+member that takes part in it: their caller hears that the group has rebalanced, and commits
+again after the next poll. What a member commits last, in `close` or `unsubscribe`, has no
+next poll. It follows the member into the new generation, for partitions that the member has
+owned throughout (which needs a cooperative assignor).
+"""
+
+from collections.abc import Callable, Collection
+from typing import Final
+
+from prokurist.errors import (
+    CommitFailedException,
+    KafkaException,
+    RebalanceInProgressException,
+)
+from prokurist.events.member_identity import Identity, MemberIdentity, Role
+from prokurist.network_thread.error_actions import commit_failed
+from prokurist.types import TopicPartition
+
+NOT_COUNTED: Final = (
+    "Commit rejected: this consumer is no longer, or not yet, the member of the group that "
+    "the offsets were to be committed by. Its partitions may be assigned to another member "
+    "by now. Call poll() to rejoin"
+)
+
+
+class CommitIdentities:
+    """See the module.
+
+    Args:
+        member_identity: Who we are.
+        owned: What the group has given us, and has not got back.
+    """
+
+    def __init__(
+        self, member_identity: MemberIdentity, owned: Callable[[], frozenset[TopicPartition]]
+    ) -> None:
+        self._member_identity = member_identity
+        self._owned = owned
+
+    @property
+    def present(self) -> Identity:
+        """Who we are now."""
+        return self._member_identity.identity
+
+    def of(self, made_by: Identity, partitions: Collection[TopicPartition]) -> Identity:
+        """The identity with which an attempt of a commit is sent.
+
+        Args:
+            made_by: That of the moment in which it was made.
+            partitions: What is to be committed.
+
+        Raises:
+            CommitFailedException: The member was not, or is no longer, in the group.
+            RebalanceInProgressException: The group is, or was meanwhile, rebalancing.
+        """
+        if made_by.role is Role.ALONE:
+            return made_by
+        if made_by.role is Role.REBALANCING:
+            raise RebalanceInProgressException(
+                "Commit rejected: the group is rebalancing. Call poll(), which takes part in "
+                "that, and commit what is still assigned then"
+            )
+        if made_by.role is Role.OUTSIDE:
+            raise CommitFailedException(NOT_COUNTED)
+        if self.may_renew(made_by, partitions):
+            present = self.present
+            return present if present.role is Role.MEMBER else made_by
+        if not self.is_same(made_by):
+            raise self.refusal(made_by, partitions)
+        return made_by
+
+    def is_same(self, made_by: Identity) -> bool:
+        """Whether the membership has gone on since."""
+        return self.present.incarnation == made_by.incarnation
+
+    def may_renew(self, made_by: Identity, partitions: Collection[TopicPartition]) -> bool:
+        """Whether these may be committed with whatever epoch there is now."""
+        if made_by.by_epoch:
+            return (
+                self.present.by_epoch
+                and self.is_same(made_by)
+                and self._owned().issuperset(partitions)
+            )
+        return made_by.departing and self._is_still_in(made_by, partitions)
+
+    def may_go_on(
+        self, made_by: Identity, sent_as: Identity, partitions: Collection[TopicPartition]
+    ) -> bool:
+        """Whether an attempt that was refused for its epoch may be followed by another.
+
+        A classic member that is in the generation that was refused has no newer one to
+        come; one that takes part in a round has.
+        """
+        present = self.present
+        is_newer = present.role is Role.REBALANCING or present.epoch != sent_as.epoch
+        return self.may_renew(made_by, partitions) and (made_by.by_epoch or is_newer)
+
+    def _is_still_in(self, made_by: Identity, partitions: Collection[TopicPartition]) -> bool:
+        """Whether a classic member is in the group under the same id, and owns these."""
+        present = self.present
+        return (
+            present.is_counted
+            and not present.by_epoch
+            and present.member_id == made_by.member_id
+            and self._owned().issuperset(partitions)
+        )
+
+    def refusal(
+        self,
+        made_by: Identity,
+        partitions: Collection[TopicPartition],
+        error: KafkaException | None = None,
+    ) -> KafkaException:
+        """What a commit ends with that was overtaken by a rebalance, or by the member's end.
+
+        Args:
+            made_by: The identity of the moment in which it was made.
+            partitions: What was to be committed.
+            error: What the coordinator said, where it was asked.
+        """
+        if isinstance(error, RebalanceInProgressException):
+            return error
+        refused: KafkaException
+        if not made_by.by_epoch and self._is_still_in(made_by, partitions):
+            refused = RebalanceInProgressException(
+                "Commit rejected: the group has rebalanced since, and this consumer still owns "
+                "these partitions. Call poll(), and commit what is still assigned then"
+            )
+        elif error is not None:
+            return commit_failed(error)
+        else:
+            refused = CommitFailedException(NOT_COUNTED)
+        refused.__cause__ = error
+        return refused
+
+    def may_ask_again(self, asked_by: Identity) -> bool:
+        """Whether a look-up that was refused for its epoch may have a newer one."""
+        return asked_by.by_epoch and self.is_same(asked_by)
+
+    def __repr__(self) -> str:
+        return f"Stamps({self._member_identity})"

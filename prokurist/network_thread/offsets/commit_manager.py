@@ -1,0 +1,383 @@
+"""Commits, and look-ups of what was committed.
+
+Thread: the network thread alone. Each wish is one operation, which can be read
+from top to bottom: find the coordinator, ask it, judge its answer by the table,
+and go round again until it is done, fatal, or the caller's time is over.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from uuid import UUID
+
+from prokurist.errors import CommitFailedException, KafkaException
+from prokurist.events.application_events import BY_NAME
+from prokurist.events.backoff import Backoff
+from prokurist.events.call import Call, Try
+from prokurist.events.member_identity import NOBODY, Identity
+from prokurist.network_thread.broker_errors import UNKNOWN_TOPIC_ID, offsets_error, topics_of
+from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.connections.requests import Lane
+from prokurist.network_thread.error_actions import (
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    Action,
+    ErrorTable,
+)
+from prokurist.network_thread.offsets.commit_identity import CommitIdentities
+from prokurist.network_thread.offsets.committed_lookups import CommittedLookups, Taker
+from prokurist.network_thread.operations.operation import Withdrawn
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire.committed_offsets import (
+    OffsetCommit,
+    OffsetCommitAnswer,
+    OffsetFetch,
+)
+from prokurist.types import Node, OffsetAndMetadata, TopicPartition
+
+REQUEST_TIMED_OUT = 7
+APPLIED = frozenset({REQUEST_TIMED_OUT, 15, 20})
+"""Codes after which the commit may be in the coordinator's log all the same.
+
+COORDINATOR_NOT_AVAILABLE (15) is also what a coordinator makes of a write that was
+appended and not replicated in time, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) included.
+"""
+
+UNNAMED = REQUEST_TIMED_OUT
+"""What counts for a partition that an answer passes over in silence."""
+
+WORST_FIRST = (
+    Action.FATAL,
+    Action.COMMIT_FAILED,
+    Action.RENEW,
+    Action.REDISCOVER,
+    Action.REFRESH,
+    Action.RETRY,
+)
+"""Of several verdicts in one answer, the one that decides what comes next."""
+
+
+def as_it_is(error: KafkaException) -> KafkaException:
+    """Raise just what the coordinator said."""
+    return error
+
+
+class CommitManager:
+    """See the module."""
+
+    def __init__(
+        self,
+        group_id: str,
+        client: NetworkClient,
+        coordinator: CoordinatorManager,
+        metadata: MetadataManager,
+        timer: Timer,
+        backoff: Backoff,
+        commit_identities: CommitIdentities,
+    ) -> None:
+        self._commit_identities = commit_identities
+        self._group_id = group_id
+        self._client = client
+        self._coordinator = coordinator
+        self._metadata = metadata
+        self._timer = timer
+        self._backoff = backoff
+        self._lookups = CommittedLookups(self._look_up, timer)
+
+    async def commit(
+        self,
+        call: Call,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        identity: Identity = NOBODY,
+        topics: Mapping[str, UUID] = BY_NAME,
+        *,
+        overtaken: Collection[TopicPartition] = frozenset(),
+        table: ErrorTable = OFFSET_COMMIT,
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Commit offsets; those that the coordinator has taken are not sent again.
+
+        Args:
+            call: For whom.
+            offsets: What.
+            identity: Who we were when it was wished.
+            topics: Of which topics these are, as far as that is known.
+            overtaken: Which of them need no further attempt; it may grow meanwhile.
+            table: What the codes of an answer mean.
+
+        Returns:
+            What was committed.
+        """
+        self._lookups.part()
+        left, taken = dict(offsets), dict[TopicPartition, OffsetAndMetadata]()
+        failures = 0
+        while left:
+            node = await self._coordinator.known(call)
+            stamp = self._commit_identities.of(identity, left)
+            request = self._request(left, stamp, topics)
+            call.wait_begins(f"a connection to {node}", self._timer.now)
+            try:
+                answer = await self._client.send(
+                    node, request, call=call, lane=Lane.COORDINATOR, effect=True
+                )
+            except Withdrawn:
+                raise
+            except KafkaException as error:
+                self._unreachable(call, node, error)
+            else:
+                failed = refused(answer.response, left)
+                undone = len(failed) == len(left) and not APPLIED.intersection(failed.values())
+                taken.update((tp, left[tp]) for tp in left if tp not in failed)
+                left = {tp: left[tp] for tp in failed}
+                action = await self._recover(
+                    call,
+                    table,
+                    failed,
+                    node,
+                    answer.attempt,
+                    undone=undone,
+                    renews=partial(self._commit_identities.may_go_on, identity, stamp, left),
+                    refusal=partial(self._commit_identities.refusal, identity, left),
+                )
+                if action is Action.REFRESH:
+                    self._see_ended(failed, topics)
+            if left:
+                failures += 1
+                await self._pause(call, failures)
+                left = {tp: at for tp, at in left.items() if tp not in overtaken}
+        return taken
+
+    def _request(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        stamp: Identity,
+        topics: Mapping[str, UUID],
+    ) -> OffsetCommit:
+        """An attempt, with the member id and the epoch of an identity."""
+        return OffsetCommit(
+            self._group_id,
+            tuple(sorted(offsets.items())),
+            stamp.epoch,
+            stamp.member_id,
+            stamp.instance_id,
+            stamp.by_epoch,
+            topics,
+        )
+
+    def _see_ended(
+        self, failed: Mapping[TopicPartition, int], topics: Mapping[str, UUID]
+    ) -> None:
+        """Metadata are fresh: see whether a topic whose id was unknown is another one by now.
+
+        Raises:
+            CommitFailedException: It is, and will never again be what was read.
+        """
+        unknown = topics_of(tp for tp, code in failed.items() if code == UNKNOWN_TOPIC_ID)
+        now = self._metadata.cluster.ids_of(unknown)
+        anew = [each for each in now if topics.get(each, now[each]) != now[each]]
+        if anew:
+            raise CommitFailedException(
+                f"{', '.join(anew)} was deleted and created again: offsets of the old topic "
+                f"cannot be committed for the new one, which is read from where "
+                f"auto.offset.reset says"
+            )
+
+    async def commit_once(
+        self,
+        call: Call,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        identity: Identity = NOBODY,
+        topics: Mapping[str, UUID] = BY_NAME,
+    ) -> None:
+        """Commit offsets in one attempt; whatever comes of it ends the call."""
+        self._lookups.part()
+        node = await self._coordinator.known(call)
+        request = self._request(offsets, self._commit_identities.of(identity, offsets), topics)
+        call.wait_begins(f"a connection to {node}", self._timer.now)
+        try:
+            answer = await self._client.send(
+                node, request, call=call, lane=Lane.COORDINATOR, effect=True
+            )
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            self._coordinator.forget(node, error)
+            raise
+        failed = refused(answer.response, offsets)
+        if not failed:
+            self._coordinator.served(node)
+            return
+        action, refusal = self._worst(OFFSET_COMMIT, failed)
+        if action is Action.REDISCOVER:
+            self._coordinator.forget(node, refusal)
+        else:
+            self._coordinator.served(node)
+        if action is Action.RENEW:
+            raise self._commit_identities.refusal(identity, offsets, refusal)
+        raise refusal
+
+    async def committed(
+        self,
+        call: Call,
+        partitions: tuple[TopicPartition, ...],
+        taker: Taker | None = None,
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Look up what is committed; None for a partition without a commit.
+
+        Args:
+            call: For whom.
+            partitions: Of which partitions.
+            taker: Is given what each answer tells; one for all of them may be long in
+                coming, while a transaction is open.
+        """
+        return await self._lookups.look_up(call, partitions, taker)
+
+    async def _look_up(
+        self, call: Call, partitions: frozenset[TopicPartition], told: Taker
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        found: dict[TopicPartition, OffsetAndMetadata | None] = {}
+        left = set(partitions)
+        failures = 0
+        while left:
+            node = await self._coordinator.known(call)
+            stamp = self._commit_identities.present
+            # A broker too old to wait for open transactions is asked all the same:
+            # offsets that may yet change are better than none.
+            request = OffsetFetch(
+                self._group_id,
+                tuple(sorted(left)),
+                require_stable=True,
+                unstable_will_do=True,
+                member_id=stamp.member_id if stamp.by_epoch else None,
+                member_epoch=stamp.epoch if stamp.by_epoch else -1,
+            )
+            call.wait_begins(f"a connection to {node}", self._timer.now)
+            try:
+                answer = await self._client.send(
+                    node, request, call=call, lane=Lane.COORDINATOR
+                )
+            except Withdrawn:
+                raise
+            except KafkaException as error:
+                self._unreachable(call, node, error)
+            else:
+                response = answer.response
+                failed = {tp: response.error for tp in left if response.error}
+                new: dict[TopicPartition, OffsetAndMetadata | None] = {}
+                for row in response.committed:
+                    if row.partition not in left or failed.get(row.partition):
+                        continue
+                    if row.error:
+                        failed[row.partition] = row.error
+                    else:
+                        left.discard(row.partition)
+                        new[row.partition] = (
+                            None
+                            if row.offset is None
+                            else OffsetAndMetadata(row.offset, row.metadata, row.leader_epoch)
+                        )
+                found.update(new)
+                told(new)
+                await self._recover(
+                    call,
+                    OFFSET_FETCH,
+                    failed,
+                    node,
+                    answer.attempt,
+                    renews=partial(self._commit_identities.may_ask_again, stamp),
+                )
+            if left:
+                failures += 1
+                await self._pause(call, failures)
+        return found
+
+    def _unreachable(self, call: Call, node: Node, error: KafkaException) -> None:
+        """The coordinator did not answer, or cannot be asked this.
+
+        Raises:
+            KafkaException: It cannot be asked this, however often one tries.
+        """
+        if not error.retriable:
+            raise error
+        call.met(error)
+        self._coordinator.forget(node, error)
+
+    async def _recover(
+        self,
+        call: Call,
+        table: ErrorTable,
+        failed: Mapping[TopicPartition, int],
+        node: Node,
+        attempt: Try | None,
+        *,
+        renews: Callable[[], bool],
+        refusal: Callable[[KafkaException], KafkaException] = as_it_is,
+        undone: bool = True,
+    ) -> Action:
+        """Do what the worst of some codes asks for; it returns if trying again may help.
+
+        Args:
+            call: Whose ledger tells of it.
+            table: What the codes mean.
+            failed: The codes.
+            node: Who sent them.
+            attempt: Which attempt they answered.
+            renews: Whether it may go on with a newer epoch.
+            refusal: What to raise where it may not.
+            undone: Whether they say that nothing at all was done.
+
+        Returns:
+            What they asked for.
+
+        Raises:
+            KafkaException: It is fatal to the call.
+        """
+        if not failed:
+            self._coordinator.served(node)
+            return Action.DONE
+        action, error = self._worst(table, failed)
+        if action is not Action.REDISCOVER:
+            self._coordinator.served(node)
+        if attempt is not None:
+            call.ended(attempt, self._timer.now, type(error).__name__, error, undone=undone)
+        if action in (Action.FATAL, Action.COMMIT_FAILED):
+            raise error
+        if action is Action.RENEW and not renews():
+            raise refusal(error)
+        if action is Action.REDISCOVER:
+            self._coordinator.forget(node, error)
+        elif action is Action.REFRESH:
+            await self._metadata.refreshed(call, "fresh metadata")
+        return action
+
+    def _worst(
+        self, table: ErrorTable, failed: Mapping[TopicPartition, int]
+    ) -> tuple[Action, KafkaException]:
+        """Of several codes, the one that decides, and what to say of it."""
+        action = next(
+            each
+            for each in WORST_FIRST
+            if any(table.of(code) is each for code in failed.values())
+        )
+        code = next(code for code in failed.values() if table.of(code) is action)
+        return action, offsets_error(table, code, failed, self._group_id)
+
+    async def _pause(self, call: Call, failures: int) -> None:
+        call.wait_begins("retry backoff", self._timer.now)
+        await self._timer.sleep(self._backoff.pause(failures), "commit backoff")
+        call.wait_ends(self._timer.now)
+
+    def __repr__(self) -> str:
+        return f"CommitManager({self._group_id})"
+
+
+def refused(
+    answer: OffsetCommitAnswer, asked: Iterable[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """What was not committed, and the code that says why.
+
+    A partition that the answer does not name was not committed either: the
+    broker's word for it is missing, and it is asked again.
+    """
+    codes = dict(answer.errors)
+    return {tp: code for tp in asked if (code := codes.get(tp, UNNAMED))}

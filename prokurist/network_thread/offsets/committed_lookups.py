@@ -1,0 +1,105 @@
+"""Look-ups of what was committed: two that are equal share one request.
+
+Thread: the network thread alone.
+
+- Only one that is not written yet can be joined: no answer is older than its
+  question. For the same reason nobody joins one that began before a commit did: it
+  may be written before that.
+- Each who waits keeps his own deadline and his own ledger, which hears what the
+  look-up does. It ends with the last of them.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
+
+from prokurist.events.call import Call
+from prokurist.events.clock import NEVER
+from prokurist.network_thread.operations.operation import Promise, begin
+from prokurist.network_thread.operations.shared_call import SharedCall
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+Committed: TypeAlias = dict[TopicPartition, OffsetAndMetadata | None]
+
+Taker: TypeAlias = Callable[[Committed], None]
+"""Is given what one answer tells."""
+
+Asking: TypeAlias = Callable[
+    [Call, frozenset[TopicPartition], Taker], Coroutine[Any, Any, Committed]
+]
+
+
+class LookUp:
+    """One look-up, for all who share it."""
+
+    def __init__(self, now: float) -> None:
+        self.call: SharedCall = SharedCall("committed", now, NEVER)
+        self.answer: Promise[Committed] | None = None
+        self.takers: list[Taker] = []
+
+    def told(self, found: Committed) -> None:
+        """One answer has come."""
+        for take in tuple(self.takers):
+            take(found)
+
+    def __repr__(self) -> str:
+        return f"LookUp({self.call})"
+
+
+class CommittedLookups:
+    """See the module.
+
+    Args:
+        ask: Asks the coordinator.
+        timer: The Timer.
+    """
+
+    def __init__(self, ask: Asking, timer: Timer) -> None:
+        self._ask = ask
+        self._timer = timer
+        self._joinable: dict[frozenset[TopicPartition], LookUp] = {}
+
+    async def look_up(
+        self, call: Call, partitions: tuple[TopicPartition, ...], taker: Taker | None = None
+    ) -> Committed:
+        """What is committed for some partitions.
+
+        Args:
+            call: For whom.
+            partitions: Which.
+            taker: Is given what each answer tells, as it comes.
+
+        Raises:
+            KafkaException: What the look-up has met, for all who share it.
+        """
+        wanted = frozenset(partitions)
+        mine = self._joinable.get(wanted)
+        if mine is None or mine.call.was_written:
+            mine = self._joinable[wanted] = LookUp(self._timer.now)
+        mine.call.follow(call, self._timer.now)
+        if taker is not None:
+            mine.takers.append(taker)
+        try:
+            if mine.answer is None:
+                # Followed first: the ledger hears of its first steps, too.
+                mine.answer = begin(
+                    self._ask(mine.call, wanted, mine.told), "a look-up of offsets"
+                )
+            found = await mine.answer
+        finally:
+            mine.call.leave_alone(call)
+            if taker is not None:
+                mine.takers.remove(taker)
+            if not mine.call.is_followed and self._joinable.get(wanted) is mine:
+                del self._joinable[wanted]
+        return {tp: found[tp] for tp in partitions}
+
+    def part(self) -> None:
+        """A commit begins: who asks from now on joins nothing that began before."""
+        self._joinable.clear()
+
+    def __len__(self) -> int:
+        return len(self._joinable)
+
+    def __repr__(self) -> str:
+        return f"SharedLookups({len(self._joinable)} can be joined)"

@@ -1,0 +1,79 @@
+"""Where the logs of what is assigned end: looked up when somebody asks for a lag.
+
+Thread: the network thread alone. Nobody waits for it: an answer goes to the
+`Subscription`, an error to the log, and whoever asks for the lag again has both.
+"""
+
+from prokurist.errors import KafkaException
+from prokurist.events.application_events import LookUpEnd
+from prokurist.events.call import Call
+from prokurist.events.clock import Deadline
+from prokurist.events.log_events import LAG_UNKNOWN
+from prokurist.events.subscription import Subscription
+from prokurist.events.trace import Trace
+from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
+from prokurist.network_thread.offsets.position_search import LEAST, Taking, nothing
+from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.operation import Withdrawn
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire.log_offsets import Moment
+from prokurist.types import TopicPartition
+
+
+class LagManager:
+    """See the module.
+
+    Args:
+        subscription: What is assigned.
+        calls: Bounds the look-ups.
+        offsets: Asks the leaders.
+        timer: The Timer.
+        patience: `default.api.timeout.ms`, in seconds.
+        read_committed: Whether logs end at their last stable offset.
+        trace: Where it is told what was not found out.
+    """
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        calls: Calls,
+        offsets: OffsetsManager,
+        timer: Timer,
+        *,
+        patience: float,
+        read_committed: bool,
+        trace: Trace,
+    ) -> None:
+        self._trace = trace
+        self._subscription = subscription
+        self._calls = calls
+        self._offsets = offsets
+        self._timer = timer
+        self._patience = max(patience, LEAST)
+        self._read_committed = read_committed
+
+    def take(self, event: LookUpEnd) -> None:
+        """Begin to look up where a log ends."""
+        now, tp = self._timer.now, event.partition
+        call = Call("current_lag", now, Deadline.after(now, self._patience), partitions=(tp,))
+        self._calls.start(call, self._end(call, tp, event.born))
+
+    async def _end(self, call: Call, tp: TopicPartition, born: int) -> None:
+        end: int | None = None
+        try:
+            listed = await self._offsets.listed(
+                call,
+                {tp: int(Moment.LATEST)},
+                read_committed=self._read_committed,
+                taker=Taking(nothing, lambda _: self._subscription.end_wanted(tp, born)),
+            )
+            end = listed[tp].offset if tp in listed else None
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            self._trace.emit(LAG_UNKNOWN, partition=tp, error=error)
+        finally:
+            self._subscription.end_found(tp, born, end)
+
+    def __repr__(self) -> str:
+        return f"LagManager({self._offsets})"

@@ -1,0 +1,170 @@
+"""What leaders are asked, and what their answers are worth, partition by partition.
+
+Thread: the network thread alone. `LeaderQueries` does the asking.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from prokurist.errors import KafkaException, RetriableException
+from prokurist.events.call import Call
+from prokurist.network_thread.broker_errors import topic_error
+from prokurist.network_thread.error_actions import Action, ErrorTable
+from prokurist.network_thread.wire.request import Request
+from prokurist.types import Node, TopicPartition
+
+
+class PartitionReply(Protocol):
+    """What a leader says of one partition."""
+
+    @property
+    def partition(self) -> TopicPartition:
+        """Which."""
+        ...
+
+    @property
+    def error(self) -> int:
+        """0, or why it says nothing."""
+        ...
+
+
+RowT = TypeVar("RowT", bound=PartitionReply)
+RowT_contra = TypeVar("RowT_contra", bound=PartitionReply, contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderReply(Generic[RowT]):
+    """What came of asking one leader.
+
+    Attributes:
+        found: The partitions that it answered for.
+        failed: The others, and why.
+        stale: Whether what we know of the cluster is to blame.
+    """
+
+    found: Mapping[TopicPartition, RowT]
+    failed: Mapping[TopicPartition, KafkaException]
+    stale: bool
+
+
+class LeaderQuery(Protocol[RowT]):
+    """What is asked of leaders."""
+
+    @property
+    def api(self) -> str:
+        """By which API, as the protocol calls it."""
+        ...
+
+    def request(
+        self, epochs: Mapping[TopicPartition, int | None], seconds: float
+    ) -> Request[Any]:
+        """What to ask one leader.
+
+        Args:
+            epochs: The partitions, and the epoch that we believe it to lead each in.
+            seconds: How long it may take.
+        """
+        ...
+
+    def judged(
+        self, epochs: Mapping[TopicPartition, int | None], answer: Any, node: Node
+    ) -> LeaderReply[RowT]:
+        """What its answer is worth, partition by partition.
+
+        Raises:
+            KafkaException: It refuses something for good.
+        """
+        ...
+
+    def unasked(self, tp: TopicPartition, epoch: int | None) -> RowT | None:
+        """What counts where a leader is too old to be asked; None if nothing does."""
+        ...
+
+
+class ReplyConsumer(Protocol[RowT_contra]):
+    """Takes answers one by one, as they come."""
+
+    def take(self, found: Mapping[TopicPartition, RowT_contra]) -> None:
+        """One leader has answered."""
+        ...
+
+    def wants(self, tp: TopicPartition) -> bool:
+        """Whether its answer is wanted yet."""
+        ...
+
+
+class RunningQuery(Generic[RowT]):
+    """One question to leaders, and what has come of it.
+
+    Attributes:
+        call: For whom it is asked.
+        leader_query: What.
+        taker: Is given each leader's answer when it comes.
+        found: What was answered.
+        outstanding: The brokers that are yet to answer.
+    """
+
+    def __init__(
+        self, call: Call, leader_query: LeaderQuery[RowT], taker: ReplyConsumer[RowT] | None
+    ) -> None:
+        self.call: Call = call
+        self.leader_query: LeaderQuery[RowT] = leader_query
+        self.taker: ReplyConsumer[RowT] | None = taker
+        self.found: dict[TopicPartition, RowT] = {}
+        self.outstanding: list[Node] = []
+
+    def missing(self, partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+        """Those that are not answered for, and wanted yet."""
+        wants = None if self.taker is None else self.taker.wants
+        return tuple(
+            tp for tp in partitions if tp not in self.found and (wants is None or wants(tp))
+        )
+
+    def __repr__(self) -> str:
+        return f"Query({self.leader_query.api}, {len(self.found)} found)"
+
+
+def judged(
+    table: ErrorTable,
+    partitions: Iterable[TopicPartition],
+    rows: Iterable[RowT],
+    node: Node,
+    worth: Callable[[RowT, Action], RowT | None],
+) -> LeaderReply[RowT]:
+    """What an answer is worth, partition by partition.
+
+    Args:
+        table: What codes mean here.
+        partitions: What was asked about.
+        rows: What was answered.
+        node: By whom.
+        worth: A row as it counts, by its verdict; None for one that does not.
+
+    Raises:
+        KafkaException: It refuses something for good.
+    """
+    by_partition = {row.partition: row for row in rows}
+    found: dict[TopicPartition, RowT] = {}
+    failed: dict[TopicPartition, KafkaException] = {}
+    stale = False
+    refused: dict[int, list[str]] = {}
+    for tp in partitions:
+        row = by_partition.get(tp)
+        if row is None:
+            failed[tp] = RetriableException(f"{node} left {tp} out of its answer")
+            continue
+        action = table.of(row.error)
+        counted = worth(row, action)
+        if counted is not None:
+            found[tp] = counted
+        elif action is Action.DONE:
+            failed[tp] = RetriableException(f"{node} gave an incomplete answer for {tp}")
+        elif action in (Action.RETRY, Action.REFRESH):
+            failed[tp] = topic_error(table, row.error, [str(tp)])
+            stale = stale or action is Action.REFRESH
+        else:
+            refused.setdefault(row.error, []).append(tp.topic)
+    for code, topics in refused.items():
+        raise topic_error(table, code, topics)
+    return LeaderReply(found, failed, stale)

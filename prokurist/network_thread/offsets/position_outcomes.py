@@ -1,0 +1,219 @@
+"""What becomes of searches for positions: answers settled, errors told, ends made.
+
+Thread: the network thread alone. `PositionsManager` does the asking.
+
+Nobody is told before everything that came with one answer is settled: the last one
+to hear of his position ends the search, and nothing shall be lost by that.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+
+from prokurist.errors import KafkaException, LogTruncationException
+from prokurist.events.assignment import PositionRequest
+from prokurist.events.background_events import BackgroundError, BackgroundEvents
+from prokurist.events.cluster import ABSENT, Cluster
+from prokurist.events.log_events import LOG_TRUNCATED, POSITIONS_RESET, TOPICS_RECREATED
+from prokurist.events.partition_state import Position
+from prokurist.events.position_validation import truncated
+from prokurist.events.subscription import Subscription
+from prokurist.events.trace import Trace
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.offsets.position_search import Search, narrowing, truncation_of
+from prokurist.network_thread.offsets.validation_manager import Check
+from prokurist.network_thread.wire.log_offsets import ListedOffset
+from prokurist.types import TopicPartition
+
+
+class Outcomes:
+    """See the module.
+
+    Args:
+        subscription: What is assigned.
+        background: Where errors go that nobody waits for.
+        metadata: Knows the leaders' epochs.
+        trace: Where it is told what becomes of positions.
+        ended: Called with what is of a topic that is no more: its place is committed
+            unasked no more.
+
+    Attributes:
+        searches: Those there are, by what they look for.
+    """
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        background: BackgroundEvents,
+        metadata: MetadataManager,
+        trace: Trace,
+        ended: Callable[[Collection[TopicPartition]], None],
+    ) -> None:
+        self._trace = trace
+        self._ended = ended
+        self.searches: dict[TopicPartition, Search] = {}
+        self._subscription = subscription
+        self._background = background
+        self._metadata = metadata
+
+    def looks_for(self, wanted: PositionRequest) -> bool:
+        """Whether a search will settle this position.
+
+        One that began for a topic that was deleted since, or before the position was sought
+        elsewhere, drops its answer.
+        """
+        search = self.searches.get(wanted.partition)
+        asked = None if search is None else search.left.get(wanted.partition)
+        return asked is not None and asked.ticket == wanted.ticket
+
+    def wants(self, search: Search, tp: TopicPartition) -> bool:
+        """Whether an answer about a partition would be of use."""
+        wanted = search.left.get(tp)
+        return (
+            wanted is not None and search.is_needed and self._subscription.still_wanted(wanted)
+        )
+
+    def settle_listed(
+        self, search: Search, found: Mapping[TopicPartition, ListedOffset]
+    ) -> None:
+        """A leader has said where reading goes on."""
+        settled = []
+        for tp, row in found.items():
+            if row.offset is not None and tp in search.left:
+                # Without the epoch of the answer: for the end of a log that is the
+                # leader's current one, in which nothing need have been written. Once it
+                # has ended without a record no log knows it any more.
+                self._subscription.settle(search.left[tp], Position(row.offset), row.asked_in)
+                settled.append(tp)
+        if settled:
+            begins = {tp: found[tp].offset for tp in settled}
+            self._trace.emit(POSITIONS_RESET, offsets=begins, count=len(begins))
+        self._all_over(search, settled)
+
+    def settle_committed(
+        self, search: Search, found: Mapping[TopicPartition, Position]
+    ) -> None:
+        """The group has said where reading goes on; the leaders may have to confirm it."""
+        settled = []
+        for tp, position in found.items():
+            if tp in search.left:
+                unconfirmed = self._subscription.settle_committed(search.left[tp], position)
+                if unconfirmed is None:
+                    settled.append(tp)
+                else:
+                    search.left[tp] = unconfirmed
+        self._all_over(search, settled)
+
+    def settle_checks(self, search: Search, checks: Mapping[TopicPartition, Check]) -> None:
+        """A leader has confirmed positions, or says that its log was cut back."""
+        settled = []
+        cut: list[LogTruncationException] = []
+        for tp, check in checks.items():
+            wanted = search.left.get(tp)
+            if wanted is None or wanted.confirm is None:
+                continue
+            if check.confirms(wanted.confirm):
+                self._subscription.confirmed(wanted, check.asked_in)
+                settled.append(tp)
+                continue
+            error = self._subscription.diverged(
+                tp, wanted.ticket, *check.shared, check.asked_in
+            )
+            if error is not None:
+                cut.append(error)
+                continue
+            self._trace.emit(LOG_TRUNCATED, partition=tp, position=wanted.confirm)
+            if self._subscription.still_wanted(wanted):
+                # The leader cannot tell where: now it is the policy's turn.
+                policy = self._subscription.policy
+                search.left[tp] = replace(wanted, reset=policy, confirm=None)
+            else:
+                settled.append(tp)
+        self._all_over(search, settled)
+        if cut:
+            together = truncation_of(cut)
+            self.refuse(search, together.partitions, together, narrow=narrowing(cut))
+
+    def _all_over(self, search: Search, settled: Iterable[TopicPartition]) -> None:
+        self.on_metadata(self._metadata.cluster)
+        for tp in settled:
+            self.over(search, tp)
+
+    def on_metadata(self, cluster: Cluster) -> None:
+        """See what positions are worth, by what is known of topics and leaders now."""
+        assigned = self._subscription.assigned()
+        self._see_topics(cluster, {tp.topic for tp in assigned})
+        known = {tp: cluster.leader_epoch(tp) for tp in assigned}
+        epochs = {tp: epoch for tp, epoch in known.items() if epoch is not None}
+        if self._subscription.leaders_are(epochs):
+            self._background.nudge()
+
+    def _see_topics(self, cluster: Cluster, topics: Collection[str]) -> None:
+        """See which of them were deleted, and which created again."""
+        views = {each: cluster.topics.get(each) for each in topics}
+        absent = [each for each, view in views.items() if view and view.error in ABSENT]
+        anew = self._subscription.topics_are(cluster.ids_of(topics), absent)
+        over = anew.begun + anew.given_up
+        self._ended(over + anew.absent)
+        if not over:
+            return
+        self._trace.emit(
+            TOPICS_RECREATED,
+            topics=tuple(sorted({tp.topic for tp in over})),
+            partitions=frozenset(over),
+            count=len(over),
+        )
+        if anew.unplaced:
+            wanted = [each for each, _ in anew.unplaced]
+            lost = [
+                truncated(
+                    each.partition, offset, where="its topic was deleted and created again"
+                )
+                for each, offset in anew.unplaced
+            ]
+            self._background.post(
+                BackgroundError(truncation_of(lost), frozenset(wanted), narrowing(lost))
+            )
+        self._background.nudge()
+
+    def over(
+        self, search: Search, tp: TopicPartition, error: KafkaException | None = None
+    ) -> None:
+        """A search has done with a partition."""
+        if self.searches.get(tp) is search:
+            del self.searches[tp]
+        search.over(tp, error)
+
+    def refuse(
+        self,
+        search: Search,
+        partitions: Iterable[TopicPartition],
+        error: KafkaException,
+        *,
+        narrow: Callable[[frozenset[TopicPartition]], KafkaException] | None = None,
+    ) -> None:
+        """Raise an error in the calls that wait for one of these; else in the next poll.
+
+        Args:
+            search: Which has met it.
+            partitions: What it is about.
+            error: The error.
+            narrow: Makes the same error about some of them.
+        """
+        refused = [search.left[tp] for tp in partitions if tp in search.left]
+        heard = any(search.is_awaited(each.partition) for each in refused)
+        # Given up first: whoever has raised it may ask again.
+        if self._subscription.given_up(refused) and search.polled and not heard:
+            self._background.post(BackgroundError(error, frozenset(refused), narrow))
+        for wanted in refused:
+            self.over(search, wanted.partition, error)
+
+    def give_up(self, search: Search) -> None:
+        """It has ended: what it has not found is asked for again by whoever waits."""
+        left = list(search.left.values())
+        if self._subscription.given_up(left):
+            self._background.nudge()
+        for wanted in left:
+            self.over(search, wanted.partition)
+
+    def __repr__(self) -> str:
+        return f"Outcomes({len(self.searches)} being looked up)"

@@ -1,0 +1,132 @@
+"""One look-up of positions in the background: what it has left, and who waits for it.
+
+Thread: the network thread alone. `PositionsManager` does the work.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Generic
+
+from prokurist.errors import (
+    KafkaException,
+    LogTruncationException,
+    NoOffsetForPartitionException,
+)
+from prokurist.events.assignment import PositionRequest
+from prokurist.network_thread.offsets.leader_query import RowT
+from prokurist.network_thread.operations.concurrent_pieces import ConcurrentPieces
+from prokurist.network_thread.operations.operation import Promise
+from prokurist.network_thread.operations.shared_call import SharedCall
+from prokurist.network_thread.wire.log_offsets import ListedOffset
+from prokurist.types import OffsetAndMetadata, TopicPartition, named
+
+LEAST: Final = 30.0
+"""Seconds that a look-up has at least, however short users want their own calls."""
+
+
+class Search:
+    """One look-up in the background.
+
+    Attributes:
+        call: Its deadline and its ledger.
+        left: What has not been found yet.
+        pieces: The stages that are on their way.
+    """
+
+    def __init__(self, call: SharedCall, wanted: Iterable[PositionRequest]) -> None:
+        self.call = call
+        self.left: dict[TopicPartition, PositionRequest] = {
+            each.partition: each for each in wanted
+        }
+        self.pieces: ConcurrentPieces = ConcurrentPieces()
+        self._ends: dict[TopicPartition, Promise[None]] = {}
+
+    @property
+    def polled(self) -> bool:
+        """Whether a `poll` has asked for it, which does not wait for it."""
+        return self.call.detached
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anybody wants what it finds."""
+        return self.polled or self.call.is_followed
+
+    def end_of(self, tp: TopicPartition) -> Promise[None]:
+        """Kept when it has done with a partition, whatever came of it; broken by an error."""
+        return self._ends.setdefault(tp, Promise())
+
+    def over(self, tp: TopicPartition, error: KafkaException | None = None) -> None:
+        """It has done with a partition."""
+        self.left.pop(tp, None)
+        end = self._ends.pop(tp, None)
+        if end is not None and error is not None:
+            end.break_(error)
+        elif end is not None:
+            end.keep(None)
+
+    def is_awaited(self, tp: TopicPartition) -> bool:
+        """Whether somebody waits for a partition."""
+        return tp in self._ends
+
+    def __repr__(self) -> str:
+        return f"Search({len(self.left)} left{', polled' * self.polled})"
+
+
+class SearchKind(Enum):
+    """Who is asked first about a position."""
+
+    GROUP = "the group"
+    LEADER = "the leader, who has to confirm it"
+    POLICY = "the leader, as the policy says"
+
+
+def kind_of(wanted: PositionRequest) -> SearchKind:
+    """Who is asked first about this one."""
+    if wanted.confirm is not None:
+        return SearchKind.LEADER
+    return SearchKind.GROUP if wanted.reset is None else SearchKind.POLICY
+
+
+@dataclass(frozen=True, slots=True)
+class Taking(Generic[RowT]):
+    """Takes what leaders find, as their answers come; see `Taker`."""
+
+    take: Callable[[Mapping[TopicPartition, RowT]], None]
+    wants: Callable[[TopicPartition], bool]
+
+
+def nothing(_found: Mapping[TopicPartition, ListedOffset]) -> None:
+    """Take no answer before all are there."""
+
+
+def no_offset(partitions: Iterable[TopicPartition]) -> NoOffsetForPartitionException:
+    """Nothing is committed, and there is no policy."""
+    found = tuple(sorted(partitions))
+    return NoOffsetForPartitionException(
+        f"nothing is committed for {named(found)}, and auto.offset.reset is none: seek, "
+        f"commit, or set a policy",
+        partitions=found,
+    )
+
+
+def truncation_of(errors: Iterable[LogTruncationException]) -> LogTruncationException:
+    """Of what one leader has said of several logs, one error that names all of them."""
+    each = list(errors)
+    offsets: dict[TopicPartition, int] = {}
+    divergent: dict[TopicPartition, OffsetAndMetadata] = {}
+    for error in each:
+        offsets.update(error.offsets)
+        divergent.update(error.divergent_offsets)
+    text = "; ".join(map(str, each))
+    return LogTruncationException(text, offsets=offsets, divergent_offsets=divergent)
+
+
+def narrowing(
+    errors: Iterable[LogTruncationException],
+) -> Callable[[frozenset[TopicPartition]], LogTruncationException]:
+    """Makes the error of some of these logs, where that of all of them says too much."""
+    each = list(errors)
+    return lambda partitions: truncation_of(
+        error for error in each if not partitions.isdisjoint(error.partitions)
+    )

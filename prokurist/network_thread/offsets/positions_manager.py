@@ -1,0 +1,443 @@
+"""Positions of what is assigned: looked up where they are missing, when somebody asks.
+
+Thread: the network thread alone. Each look-up is one operation in the background,
+with a deadline of its own: what the group has committed, which the leaders confirm,
+and where that says nothing, what the policy says, by the leaders.
+
+- Each partition goes through these stages by itself. One whose leader is away or silent,
+  or for which the group has no stable answer yet, holds up no other.
+- One look-up serves all who wait: a partition is never looked up twice at once.
+- What a `poll` has asked for goes on after that poll, until its own deadline. What
+  only `position` has asked for ends with the last one who waits for it.
+- An answer is bound to its ticket. Where the user has sought elsewhere or assigned
+  anew in the meantime it is dropped, and nothing more is asked about it.
+- An error ends the look-up for the partitions that it concerns, and for no others.
+  Whoever waits for one of them raises it; if nobody does, the next `poll`.
+- When metadata tells a new leader epoch, a poll that waits hears of it, and asks for
+  what has to be confirmed.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from prokurist.config import OffsetReset
+from prokurist.errors import (
+    InvalidTopicException,
+    KafkaException,
+    TopicAuthorizationException,
+    UnknownMemberIdException,
+)
+from prokurist.events.application_events import (
+    DropStale,
+    LookUpPosition,
+    LookUpPositions,
+    PositionEvent,
+)
+from prokurist.events.assignment import PositionRequest
+from prokurist.events.background_events import BackgroundEvents
+from prokurist.events.backoff import Backoff
+from prokurist.events.call import Call
+from prokurist.events.clock import Deadline
+from prokurist.events.cluster import Cluster
+from prokurist.events.partition_state import Position
+from prokurist.events.subscription import Subscription
+from prokurist.events.trace import Trace
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.offsets.commit_manager import CommitManager
+from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
+from prokurist.network_thread.offsets.position_outcomes import Outcomes
+from prokurist.network_thread.offsets.position_search import (
+    LEAST,
+    Search,
+    SearchKind,
+    Taking,
+    kind_of,
+    no_offset,
+    nothing,
+)
+from prokurist.network_thread.offsets.validation_manager import Check, ValidationManager
+from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.operation import Withdrawn
+from prokurist.network_thread.operations.shared_call import SharedCall
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire.log_offsets import ListedOffset, Moment
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+
+class PositionsManager:
+    """See the module.
+
+    Args:
+        subscription: What is assigned.
+        background: Where errors go that nobody waits for.
+        calls: Bounds the look-ups.
+        offsets: Asks the leaders where logs begin and end.
+        validation: Asks the leaders to confirm positions.
+        metadata: Knows their epochs.
+        commits: Asks the group; None in a client that has none.
+        timer: The Timer.
+        backoff: The pauses between two questions to a group that does not count us.
+        patience: `default.api.timeout.ms`, in seconds.
+        read_committed: Whether logs end at their last stable offset.
+        time_of_day: Milliseconds since the epoch, for policies that count back from now.
+        trace: Where it is told what becomes of positions.
+        ended: Called with what is of a topic that is no more.
+    """
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        background: BackgroundEvents,
+        calls: Calls,
+        offsets: OffsetsManager,
+        validation: ValidationManager,
+        metadata: MetadataManager,
+        commits: CommitManager | None,
+        timer: Timer,
+        backoff: Backoff,
+        *,
+        patience: float,
+        read_committed: bool,
+        time_of_day: Callable[[], int],
+        trace: Trace,
+        ended: Callable[[Collection[TopicPartition]], None],
+    ) -> None:
+        self._subscription = subscription
+        self._calls = calls
+        self._offsets = offsets
+        self._validation = validation
+        self._commits = commits
+        self._timer = timer
+        self._backoff = backoff
+        self._patience = max(patience, LEAST)
+        self._read_committed = read_committed
+        self._time_of_day = time_of_day
+        self._outcomes = Outcomes(subscription, background, metadata, trace, ended)
+
+    def take(self, event: PositionEvent) -> None:
+        """Begin what an event asks for."""
+        match event:
+            case LookUpPosition(call, tp):
+                self._calls.start(call, self.position(call, tp))
+            case LookUpPositions():
+                self._search_all()
+            case DropStale():
+                self.drop_stale()
+
+    # --- for those who wait ----------------------------------------------------------
+
+    async def position(self, call: Call, tp: TopicPartition) -> int:
+        """The position of a partition, as soon as it is known.
+
+        Raises:
+            NoOffsetForPartitionException: Nothing is committed and there is no policy;
+                it names all partitions of which that is so.
+            KafkaException: Another error that no patience mends.
+        """
+        while (known := self._subscription.position(tp)) is None:
+            search, begun = self._search_for(tp)
+            # It is waited for before it begins: what needs no asking ends it at once.
+            end = search.end_of(tp)
+            search.call.follow(call, self._timer.now)
+            try:
+                if begun:
+                    self._calls.start(search.call, self._work(search))
+                await end
+            finally:
+                search.call.leave_alone(call)
+                if not search.is_needed:
+                    self._stop(search, "no caller waits for these positions")
+            if not call.is_open:
+                # The thread is ending, and nothing may begin any more.
+                raise Withdrawn("the caller has left")
+        return known
+
+    def on_metadata(self, cluster: Cluster) -> None:
+        """See what positions are worth, by what is known of topics and leaders now."""
+        self._outcomes.on_metadata(cluster)
+
+    # --- searches --------------------------------------------------------------------
+
+    def _search_all(self) -> None:
+        """Look up whatever is missing, for a poll."""
+        for search in set(self._outcomes.searches.values()):
+            search.call.detached = True
+        # A search for each kind: what the group does not tell concerns only the first.
+        kinds: dict[SearchKind, list[PositionRequest]] = {}
+        for wanted in self._not_looked_for():
+            kinds.setdefault(kind_of(wanted), []).append(wanted)
+        for each in kinds.values():
+            search = self._new(each, polled=True)
+            self._calls.start(search.call, self._work(search))
+
+    def _search_for(self, tp: TopicPartition) -> tuple[Search, bool]:
+        """The search for one partition, and whether it is new and to be started.
+
+        Raises:
+            Withdrawn: Its position is not missing any more.
+        """
+        search = self._outcomes.searches.get(tp)
+        if search is not None:
+            return search, False
+        missing = self._not_looked_for()
+        mine = next((wanted for wanted in missing if wanted.partition == tp), None)
+        if mine is None:
+            # The caller has left since we looked, and has sought or assigned already:
+            # only he does, and he does not while he waits here.
+            raise Withdrawn("the caller has left, and reads elsewhere")
+        # With all that are missing in the same way, which an error then names too.
+        alike = [each for each in missing if kind_of(each) is kind_of(mine)]
+        return self._new(alike, polled=False), True
+
+    def _not_looked_for(self) -> list[PositionRequest]:
+        return [
+            wanted
+            for wanted in self._subscription.wanted()
+            if not self._outcomes.looks_for(wanted)
+        ]
+
+    def _new(self, wanted: list[PositionRequest], *, polled: bool) -> Search:
+        now = self._timer.now
+        deadline = Deadline.after(now, self._patience)
+        search = Search(SharedCall("positions", now, deadline, detached=polled), wanted)
+        self._outcomes.searches.update(dict.fromkeys(search.left, search))
+        return search
+
+    async def _work(self, search: Search) -> None:
+        try:
+            self._go_on(search, tuple(search.left))
+            await search.pieces.ended()
+        finally:
+            self._outcomes.give_up(search)
+
+    def _go_on(
+        self,
+        search: Search,
+        partitions: Iterable[TopicPartition],
+        after: SearchKind | None = None,
+    ) -> None:
+        """Begin the next stage of some partitions, whatever the others wait for.
+
+        Args:
+            search: The search that they are of.
+            partitions: Which; those that are found, or in the same stage yet, are left out.
+            after: The stage that has just answered for them; None for none.
+        """
+        stages: dict[SearchKind, list[TopicPartition]] = {}
+        for tp in partitions:
+            wanted = search.left.get(tp)
+            if wanted is not None and kind_of(wanted) is not after:
+                stages.setdefault(kind_of(wanted), []).append(tp)
+        for kind, part in stages.items():
+            work = {
+                SearchKind.GROUP: self._by_group,
+                SearchKind.LEADER: self._by_leaders,
+                SearchKind.POLICY: self._by_policy,
+            }[kind]
+            search.pieces.begin(
+                self._stage(search, kind, part, work(search, part)),
+                f"positions by {kind.value}",
+            )
+
+    async def _stage(
+        self,
+        search: Search,
+        kind: SearchKind,
+        partitions: Iterable[TopicPartition],
+        work: Coroutine[Any, Any, None],
+    ) -> None:
+        """Do the work of a stage; its error concerns those that are in that stage yet."""
+        try:
+            await work
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            stuck = [
+                tp
+                for tp in partitions
+                if (wanted := search.left.get(tp)) is not None and kind_of(wanted) is kind
+            ]
+            self._outcomes.refuse(search, stuck, error)
+
+    async def _by_group(self, search: Search, partitions: list[TopicPartition]) -> None:
+        """What the group has committed; what it has not is left to the policy."""
+        commits = self._commits
+        if commits is None:
+            self._take_committed(search, dict.fromkeys(partitions))
+            return
+        await self._without_refused(
+            search, partitions, lambda tps: self._committed(search, commits, tps)
+        )
+
+    def _take_committed(
+        self, search: Search, found: Mapping[TopicPartition, OffsetAndMetadata | None]
+    ) -> None:
+        """The group has answered for some partitions."""
+        self._outcomes.settle_committed(
+            search,
+            {
+                tp: Position(offset.offset, offset.leader_epoch)
+                for tp, offset in found.items()
+                if offset is not None
+            },
+        )
+        policy = self._subscription.policy
+        none = [
+            tp for tp, at in found.items() if at is None and self._outcomes.wants(search, tp)
+        ]
+        if policy.kind == "none" and none:
+            self._outcomes.refuse(search, none, no_offset(none), narrow=no_offset)
+            none = []
+        for tp in none:
+            wanted = search.left[tp]
+            if self._subscription.need_reset(wanted, policy):
+                search.left[tp] = replace(wanted, reset=policy)
+        self._go_on(search, found, after=SearchKind.GROUP)
+
+    async def _committed(
+        self, search: Search, commits: CommitManager, partitions: tuple[TopicPartition, ...]
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Ask the group; a member that it does not count asks again as who it is then.
+
+        Put out, it hears so from its next heartbeat, and loses what it looks for. Nobody
+        has to be told before: a poll above all, which could do nothing about it.
+        """
+        failures = 0
+        while True:
+            try:
+                return await commits.committed(
+                    search.call,
+                    partitions,
+                    lambda found: self._take_committed(search, found),
+                )
+            except UnknownMemberIdException:
+                if self._subscription.subscribed is None:
+                    raise
+                failures += 1
+            await self._timer.sleep(self._backoff.pause(failures), "retry backoff")
+            if not any(self._outcomes.wants(search, tp) for tp in partitions):
+                return {}
+
+    async def _by_leaders(self, search: Search, partitions: list[TopicPartition]) -> None:
+        """Have positions confirmed; where a log was cut back, the policy says what follows."""
+        unconfirmed = {
+            tp: wanted.confirm
+            for tp in partitions
+            if (wanted := search.left.get(tp)) is not None and wanted.confirm is not None
+        }
+
+        def take(checks: Mapping[TopicPartition, Check]) -> None:
+            self._outcomes.settle_checks(search, checks)
+            self._go_on(search, checks, after=SearchKind.LEADER)
+
+        taking: Taking[Check] = Taking(take, lambda tp: self._outcomes.wants(search, tp))
+        await self._without_refused(
+            search,
+            unconfirmed,
+            lambda tps: self._validation.check(
+                search.call, {tp: unconfirmed[tp] for tp in tps}, taking
+            ),
+        )
+
+    async def _by_policy(self, search: Search, partitions: list[TopicPartition]) -> None:
+        """What the leaders say of beginnings, ends and times."""
+        questions = {
+            tp: self._moment(wanted.reset)
+            for tp in partitions
+            if (wanted := search.left.get(tp)) is not None and wanted.reset is not None
+        }
+
+        def take(found: Mapping[TopicPartition, ListedOffset]) -> None:
+            self._outcomes.settle_listed(search, found)
+            young = {tp: questions[tp] for tp in found if tp in search.left}
+            if young:
+                work = self._by_end(search, young)
+                search.pieces.begin(
+                    self._stage(search, SearchKind.POLICY, young, work), "positions by time"
+                )
+
+        await self._listed(
+            search, questions, Taking(take, lambda tp: self._outcomes.wants(search, tp))
+        )
+
+    async def _by_end(self, search: Search, questions: Mapping[TopicPartition, int]) -> None:
+        """By time, and no record is that young: reading goes on with the next one written.
+
+        The end is asked for first and the time once more after it: a record written in
+        between is found by one of the two.
+        """
+        ends = await self._listed(search, dict.fromkeys(questions, int(Moment.LATEST)))
+        await self._listed(search, {tp: questions[tp] for tp in ends}, self._taking(search))
+        self._outcomes.settle_listed(search, ends)
+
+    def _taking(self, search: Search) -> Taking[ListedOffset]:
+        return Taking(
+            lambda found: self._outcomes.settle_listed(search, found),
+            lambda tp: self._outcomes.wants(search, tp),
+        )
+
+    async def _listed(
+        self,
+        search: Search,
+        questions: Mapping[TopicPartition, int],
+        taking: Taking[ListedOffset] | None = None,
+    ) -> dict[TopicPartition, ListedOffset]:
+        taker: Taking[ListedOffset] = taking or Taking(
+            nothing, lambda tp: self._outcomes.wants(search, tp)
+        )
+        return await self._without_refused(
+            search,
+            questions,
+            lambda tps: self._offsets.listed(
+                search.call,
+                {tp: questions[tp] for tp in tps},
+                read_committed=self._read_committed,
+                taker=taker,
+            ),
+        )
+
+    async def _without_refused(
+        self,
+        search: Search,
+        partitions: Iterable[TopicPartition],
+        ask: Callable[[tuple[TopicPartition, ...]], Awaitable[dict[TopicPartition, Any]]],
+    ) -> dict[TopicPartition, Any]:
+        """Ask for partitions; if some topics are refused, again for the others.
+
+        Raises:
+            KafkaException: An error that is about no topics in particular.
+        """
+        wanted = tuple(partitions)
+        while left := tuple(tp for tp in wanted if self._outcomes.wants(search, tp)):
+            try:
+                return await ask(left)
+            except (TopicAuthorizationException, InvalidTopicException) as error:
+                refused = [tp for tp in left if tp.topic in error.topics]
+                if not refused:
+                    raise
+                self._outcomes.refuse(search, refused, error)
+        return {}
+
+    def _moment(self, reset: OffsetReset) -> int:
+        if reset.duration is not None:
+            return max(0, self._time_of_day() - round(reset.duration * 1000))
+        return Moment.EARLIEST if reset.kind == "earliest" else Moment.LATEST
+
+    # --- how a search ends -----------------------------------------------------------
+
+    def drop_stale(self) -> None:
+        """Stop the searches of which nothing is wanted any more."""
+        for search in set(self._outcomes.searches.values()):
+            for tp, wanted in tuple(search.left.items()):
+                if not self._subscription.still_wanted(wanted):
+                    self._outcomes.over(search, tp)
+            if not search.left:
+                self._stop(search, "other partitions are read by now")
+
+    def _stop(self, search: Search, why: str) -> None:
+        search.call.leave(self._timer.now, Withdrawn(why))
+        self._calls.withdraw(search.call)
+
+    def __repr__(self) -> str:
+        return f"PositionsManager({len(self._outcomes.searches)} being looked up)"

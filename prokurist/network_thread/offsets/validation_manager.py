@@ -1,0 +1,149 @@
+"""Whether leaders have the record before a position: the question of KIP-320.
+
+Thread: the network thread alone. The leaders are asked as `LeaderQueries` asks them.
+
+A position that knows the epoch of the record before it can be compared with a log:
+the leader says where that epoch ends there. An end before the position, or none at
+all, means that the log was cut back, and that others wrote what comes now. A leader
+that is too old for the question leaves the position as it is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from prokurist.errors import RetriableException
+from prokurist.events.call import Call
+from prokurist.events.partition_state import Position
+from prokurist.network_thread.error_actions import OFFSET_FOR_LEADER_EPOCH, Action
+from prokurist.network_thread.offsets.leader_queries import LeaderQueries
+from prokurist.network_thread.offsets.leader_query import LeaderReply, ReplyConsumer, judged
+from prokurist.network_thread.wire.log_offsets import (
+    EpochEnd,
+    EpochQuestion,
+    OffsetForLeaderEpoch,
+    OffsetForLeaderEpochAnswer,
+)
+from prokurist.types import Node, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a leader says of a position.
+
+    Attributes:
+        partition: The partition.
+        error: 0, or why it says nothing.
+        asked_in: The epoch that we believed it to lead in.
+        end: Where the epoch of the record before ends in its log; None where it is
+            too old to say.
+    """
+
+    partition: TopicPartition
+    error: int
+    asked_in: int | None
+    end: EpochEnd | None
+
+    @property
+    def shared(self) -> tuple[int | None, int | None]:
+        """The last epoch that its log shares with what was read, and its end there."""
+        return (None, None) if self.end is None else (self.end.epoch, self.end.end_offset)
+
+    def confirms(self, position: Position) -> bool:
+        """Whether its log is the one that was read, as far as it can tell."""
+        if self.end is None:
+            return True
+        epoch, end_offset = self.shared
+        return epoch is not None and end_offset is not None and end_offset >= position.offset
+
+
+class ValidationManager:
+    """See the module.
+
+    Args:
+        leaders: Asks them.
+    """
+
+    def __init__(self, leaders: LeaderQueries) -> None:
+        self._leaders = leaders
+
+    async def check(
+        self,
+        call: Call,
+        positions: Mapping[TopicPartition, Position],
+        taker: ReplyConsumer[Check],
+    ) -> dict[TopicPartition, Check]:
+        """Have positions checked by the leaders; each knows its epoch.
+
+        Raises:
+            KafkaException: The same as `LeaderQueries.ask`.
+        """
+        return await self._leaders.ask(call, positions, EpochQuery(positions), taker)
+
+    def __repr__(self) -> str:
+        return f"ValidationManager({self._leaders})"
+
+
+class EpochQuery:
+    """Where does the epoch of the record before each position end? See `LeaderQuery`."""
+
+    api: str = OFFSET_FOR_LEADER_EPOCH.api
+
+    def __init__(self, positions: Mapping[TopicPartition, Position]) -> None:
+        self._positions = positions
+        self._doubted: set[TopicPartition] = set()
+
+    def request(
+        self, epochs: Mapping[TopicPartition, int | None], seconds: float
+    ) -> OffsetForLeaderEpoch:
+        """See `LeaderQuery`."""
+        del seconds  # The protocol has no room for them here.
+        return OffsetForLeaderEpoch(
+            tuple(EpochQuestion(tp, self._epoch(tp), epoch) for tp, epoch in epochs.items())
+        )
+
+    def _epoch(self, tp: TopicPartition) -> int:
+        epoch = self._positions[tp].epoch
+        if epoch is None:
+            raise AssertionError(f"the position of {tp} has no epoch to be checked by")
+        return epoch
+
+    def judged(
+        self,
+        epochs: Mapping[TopicPartition, int | None],
+        answer: OffsetForLeaderEpochAnswer,
+        node: Node,
+    ) -> LeaderReply[Check]:
+        """See `LeaderQuery`."""
+        rows = [
+            Check(end.partition, end.error, epochs.get(end.partition), end)
+            for end in answer.ends
+        ]
+        heard = judged(OFFSET_FOR_LEADER_EPOCH, epochs, rows, node, done)
+        early = {
+            tp: RetriableException(f"{node} leads {tp} in an older epoch than was read")
+            for tp, check in heard.found.items()
+            if self._is_early(tp, check)
+        }
+        self._doubted.update(early)
+        found = {tp: check for tp, check in heard.found.items() if tp not in early}
+        return LeaderReply(found, {**heard.failed, **early}, heard.stale or bool(early))
+
+    def _is_early(self, tp: TopicPartition, check: Check) -> bool:
+        """Whether somebody else may lead by now, in the epoch that was read.
+
+        What we know of the leader is older than the record, so perhaps we have asked
+        one that was deposed and does not know it yet. Its word would throw away a
+        good position. Fresh metadata is asked for once; if that knows nothing newer
+        either, the epoch is nobody's.
+        """
+        behind = check.asked_in is not None and check.asked_in < self._epoch(tp)
+        return behind and tp not in self._doubted and not check.confirms(self._positions[tp])
+
+    def unasked(self, tp: TopicPartition, epoch: int | None) -> Check | None:
+        """See `LeaderQuery`: the position counts as it is (B92)."""
+        return Check(tp, 0, epoch, None)
+
+
+def done(check: Check, action: Action) -> Check | None:
+    """An answer counts if it is no error."""
+    return check if action is Action.DONE else None

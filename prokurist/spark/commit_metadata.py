@@ -1,0 +1,58 @@
+"""What a commit leaves beside its offsets, and which commits are refused for what is there.
+
+Thread: any; pure functions.
+Invariants: a note of ours is a JSON object with the first letters of a query's id and the
+number of its batch. Any other note is somebody else's, and says nothing.
+"""
+
+import json
+from collections.abc import Mapping
+
+from prokurist.spark.errors import CommitBackwardsException
+from prokurist.types import OffsetAndMetadata, TopicPartition, named, require_int
+
+
+def note_of(query: str, batch: int) -> str:
+    """What stands beside the offsets of a streaming query's batch."""
+    require_int("batch", batch)
+    return json.dumps({"q": query[:8], "b": batch}, separators=(",", ":"))
+
+
+def is_later(before: OffsetAndMetadata | None, query: str | None, batch: int | None) -> bool:
+    """Whether what is committed is of a later batch of the same query."""
+    if before is None or query is None or batch is None:
+        return False
+    try:
+        note = json.loads(before.metadata)
+    except ValueError:
+        return False
+    if not isinstance(note, dict) or note.get("q") != query[:8]:
+        return False
+    noted = note.get("b")
+    return isinstance(noted, int) and noted > batch
+
+
+def refuse_backwards(
+    group: str,
+    before: Mapping[TopicPartition, OffsetAndMetadata | None],
+    wanted: Mapping[TopicPartition, OffsetAndMetadata],
+) -> None:
+    """See that no offset is before the one that is committed.
+
+    Raises:
+        CommitBackwardsException: One is.
+    """
+    committed = {
+        tp: kept.offset
+        for tp, at in wanted.items()
+        if (kept := before[tp]) is not None and kept.offset > at.offset
+    }
+    if committed:
+        first = min(committed)
+        raise CommitBackwardsException(
+            f"the group {group!r} would go back for {named(committed)} ({first} from "
+            f"{committed[first]} to {wanted[first].offset}), and read again what is done; "
+            "nothing was committed. If that is meant, pass force=True",
+            committed=committed,
+            wanted={tp: wanted[tp].offset for tp in committed},
+        )

@@ -1,0 +1,66 @@
+"""Troubles that last: a line when one begins, one a minute, and one when it is over.
+
+Thread: the committer's; pure but for the log, and handed each moment.
+"""
+
+import logging
+from dataclasses import dataclass
+from typing import Final
+
+EVERY: Final = 60.0
+"""Seconds between two lines about one trouble."""
+
+LOG: Final = logging.getLogger("prokurist.spark")
+
+
+@dataclass(slots=True)
+class RepeatedWarning:
+    """A trouble while it lasts."""
+
+    since: float
+    said_at: float
+
+
+class RepeatedWarnings:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._lasting: dict[tuple[str, str], RepeatedWarning] = {}
+
+    def met(self, about: str, kind: str, what: str, now: float) -> None:
+        """It is there, again or still.
+
+        Args:
+            about: Of which query it is.
+            kind: Which trouble, so that its end is known as its own.
+            what: A sentence, for the log.
+            now: The moment.
+        """
+        lasting = self._lasting.get((about, kind))
+        if lasting is None:
+            self._lasting[about, kind] = RepeatedWarning(now, now)
+            LOG.warning("%s: %s", about, what)
+        elif now >= lasting.said_at + EVERY:
+            lasting.said_at = now
+            LOG.warning("%s: for %.0f s now: %s", about, now - lasting.since, what)
+
+    def over(self, about: str, kind: str, now: float) -> None:
+        """It is not there; nothing happens where it was not."""
+        lasting = self._lasting.pop((about, kind), None)
+        if lasting is not None:
+            LOG.warning("%s: %s again after %.0f s", about, kind, now - lasting.since)
+
+    def given_up(self, about: str, kind: str, now: float) -> None:
+        """It lasts, and nobody tries any longer."""
+        lasting = self._lasting.pop((about, kind), None)
+        if lasting is not None:
+            LOG.warning(
+                "%s has ended: given up after %.0f s: %s", about, now - lasting.since, kind
+            )
+
+    def forget(self, about: str) -> None:
+        """That query is no more."""
+        self._lasting = {key: each for key, each in self._lasting.items() if key[0] != about}
+
+    def __repr__(self) -> str:
+        return f"Troubles({len(self._lasting)})"

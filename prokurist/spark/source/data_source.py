@@ -1,0 +1,103 @@
+"""`format("prokurist")`: Kafka as a data source of Spark, without jars.
+
+Spark pickles these objects and makes them again elsewhere, so they hold what was asked
+for, and no client:
+
+| what | process |
+| --- | --- |
+| `KafkaDataSource`, and `partitions` of its `reader` | a worker beside the driver, for a moment |
+| its `streamReader`, and all that it does but `read` | one of its own beside the driver |
+| `read` | the executors' workers, which live on |
+"""
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from typing import Any
+
+try:
+    from pyspark.sql.datasource import (
+        DataSource,
+        DataSourceReader,
+        DataSourceStreamReader,
+        InputPartition,
+    )
+    from pyspark.sql.types import StructType
+except ImportError as _missing:
+    raise ImportError(
+        'format("prokurist") needs pyspark 4.0 or later: pip install "prokurist[spark]"'
+    ) from _missing
+
+from prokurist.spark.source.batch_planning import planned
+from prokurist.spark.source.filter_ranges import EVERYWHERE
+from prokurist.spark.source.options import Settings
+from prokurist.spark.source.schema import ddl, projected
+from prokurist.spark.source.task import read
+from prokurist.spark.source.task_attempts import attempt_number
+
+
+class KafkaDataSource(DataSource):
+    """A source of Kafka's records; its options are those of `options.OPTIONS`.
+
+    Args:
+        options: As they were given to Spark.
+
+    Raises:
+        ConfigException: One is not known, cannot be given, or has no value of its kind.
+    """
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._settings = Settings.of(options)
+
+    @classmethod
+    def name(cls) -> str:
+        """What stands in `format`."""
+        return "prokurist"
+
+    def schema(self) -> str:
+        """The columns, where the user asks for none."""
+        return ddl(with_headers=self._settings.include_headers)
+
+    def reader(self, schema: StructType) -> "BatchReader":
+        """What reads a batch."""
+        columns = self._columns(schema)
+        if not self._settings.filter_pushdown:
+            return BatchReader(self._settings, columns)
+        # Here, because Spark asks whoever has the method, and pyspark 4.0 has no filters.
+        from prokurist.spark.source.filter_pushdown import FilteringReader  # noqa: PLC0415
+
+        return FilteringReader(self._settings, columns)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """What reads a stream."""
+        # Here, because a batch needs none of it, and older pysparks have not all of it.
+        from prokurist.spark.source.stream_reader import StreamReader  # noqa: PLC0415
+
+        return StreamReader(self._settings, self._columns(schema))
+
+    def _columns(self, schema: StructType) -> tuple[str, ...]:
+        fields = [(each.name, each.dataType.simpleString()) for each in schema]
+        return projected(fields, with_headers=self._settings.include_headers)
+
+
+class BatchReader(DataSourceReader):
+    """Reads from offsets to offsets, which are fixed when it is first asked for them.
+
+    Args:
+        settings: What the options come to.
+        columns: What is wanted of each record.
+    """
+
+    def __init__(self, settings: Settings, columns: tuple[str, ...]) -> None:
+        self._settings = settings
+        self._columns = columns
+        self._where = EVERYWHERE
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """A task for each piece of each partition that there is something of."""
+        pieces = planned(self._settings, self._columns, self._where)
+        return [InputPartition(piece) for piece in pieces] or [InputPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The records of one piece, as Arrow batches."""
+        # Spark makes one task, of nothing, where there is nothing to read.
+        return iter(()) if partition.value is None else read(partition.value, attempt_number())

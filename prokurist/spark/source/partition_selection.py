@@ -1,0 +1,71 @@
+"""Which partitions are read: `subscribe`, `subscribePattern` or `assign`.
+
+Thread: any; frozen values and pure functions.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from prokurist.errors import ConfigException
+from prokurist.spark.offset_json import check_topic, partitions_in
+from prokurist.spark.source.java_patterns import java_pattern
+from prokurist.types import TopicPartition
+
+WAYS: Final = ("subscribe", "subscribePattern", "assign")
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """All partitions of some topics, those that come later among them."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """All partitions of all topics in whose name a pattern is found."""
+
+    pattern: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """Some partitions, and no others."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+Selection = Topics | Matching | Partitions
+
+
+def selection_in(options: Mapping[str, str]) -> Selection:
+    """Which partitions a reader's options ask for.
+
+    Args:
+        options: Names in lower case, and values.
+
+    Raises:
+        ConfigException: They say nothing of it, or more than one thing, or nonsense.
+    """
+    ways = [name for name in WAYS if name.lower() in options]
+    if len(ways) != 1:
+        given = " and ".join(ways) + " are all given" if ways else "none is given"
+        raise ConfigException(
+            f"one of subscribe, subscribePattern and assign says what is read; {given}"
+        )
+    (way,) = ways
+    text = options[way.lower()].strip()
+    if not text:
+        raise ConfigException(f"{way} is empty: say what is to be read")
+    if way == "assign":
+        return Partitions(tuple(partitions_in(text, way)))
+    if way == "subscribePattern":
+        return Matching(java_pattern(text, way))
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise ConfigException(f"subscribe={text!r} names no topic")
+    for name in names:
+        check_topic(name, f"subscribe={text!r}")
+    return Topics(names)

@@ -1,0 +1,132 @@
+"""What a task does: it reads one range, and hands it on as Arrow batches.
+
+Thread: the main one of a Python worker of Spark.
+
+Invariants: a piece carries durations and no moment, because Spark plans a frame once and
+reads its pieces for as long as its session lives. What is bounded is silence: the time that a
+task waits for a record. What Spark does with the records meanwhile is not counted.
+"""
+
+import logging
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.errors import (
+    LogTruncationException,
+    OffsetOutOfRangeException,
+    TimeoutException,
+)
+from prokurist.records.consumer_records import ConsumerRecords
+from prokurist.spark.errors import DataLossException
+from prokurist.spark.offset_ranges import OffsetRange
+from prokurist.spark.source.arrow_batches import ArrowBatches
+from prokurist.spark.source.worker_consumers import CLIENTS
+
+FETCH: Final = {"max.partition.fetch.bytes": str(8 << 20)}
+"""What is fetched at a time, unless the user says: a task reads one partition alone, and
+each fetch has a price of its own."""
+
+log: logging.Logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a task needs to know; it is pickled, and holds no client.
+
+    Attributes:
+        range: What is read.
+        client: The configuration of the client, its secrets included.
+        columns: The columns that are wanted, in order.
+        batch_bytes: Bytes of an Arrow batch.
+        stall: Seconds that one attempt waits for a record, at most.
+        budget: Seconds that all attempts of the task wait for a record, at most.
+        fail_on_data_loss: Whether records that are gone are an error.
+    """
+
+    range: OffsetRange
+    client: Mapping[str, str]
+    columns: tuple[str, ...]
+    batch_bytes: int
+    stall: float
+    budget: float
+    fail_on_data_loss: bool
+
+    def patience(self, attempt: int) -> float:
+        """Return the seconds that an attempt waits for a record before it fails.
+
+        Each attempt has half of what the ones before it have left of the budget. So their sum
+        stays below it however many attempts Spark is configured for, and none is left without.
+
+        Args:
+            attempt: Its number, counted from 0.
+        """
+        return min(self.stall, math.ldexp(self.budget, -attempt - 1))
+
+    def __str__(self) -> str:
+        return str(self.range)
+
+
+def read(piece: Piece, attempt: int = 0) -> Iterator[Any]:
+    """Read a range as `pyarrow.RecordBatch`es.
+
+    Args:
+        piece: What is read.
+        attempt: Which of Spark's attempts at this task it is, counted from 0.
+
+    Raises:
+        KafkaException: It cannot be read.
+    """
+    batches = ArrowBatches(piece.columns, piece.batch_bytes)
+    with CLIENTS.lent(FETCH | dict(piece.client)) as consumer:
+        for records in _records(consumer, piece, attempt):
+            yield from batches.of(records)
+
+
+def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[ConsumerRecords]:
+    """The records of a range, without those that are gone if they need not be there."""
+    wanted = piece.range
+    patience = piece.patience(attempt)
+    start, cut_at = wanted.start, None
+    while start < wanted.end:
+        try:
+            yield from consumer.read_range(
+                wanted.partition, start, wanted.end, stall_timeout=patience
+            )
+        except TimeoutException as error:
+            error.add_note(
+                f"Attempt {attempt} of this task waits {patience:g} s for a record: at most "
+                f"readStallMs, and half of what earlier attempts left of batchDeadlineMs."
+            )
+            raise
+        except OffsetOutOfRangeException as error:
+            if piece.fail_on_data_loss:
+                raise DataLossException(
+                    f"records of {wanted} are gone: {error}. They were removed by age or size, "
+                    f"or the topic was created again. Set failOnDataLoss to false to read "
+                    f"what is left"
+                ) from error
+            following = _after_loss(error, wanted)
+            # What this client knew may have been an older log: what is there is read now.
+            start, cut_at = (wanted.end if following == cut_at else following), following
+            rest = f"goes on at offset {start}" if start < wanted.end else "ends here"
+            log.warning("records of %s may be gone, and reading %s: %s", wanted, rest, error)
+        else:
+            return
+
+
+def _after_loss(error: OffsetOutOfRangeException, wanted: OffsetRange) -> int:
+    """Where reading goes on after what is gone.
+
+    Raises:
+        OffsetOutOfRangeException: Nobody could say in time what is left.
+    """
+    position = error.offsets.get(wanted.partition, wanted.start)
+    if isinstance(error, LogTruncationException):
+        return position
+    if error.log_start is None:
+        # What is left may be all but the first record: another attempt will know.
+        raise error
+    return error.log_start if error.log_start > position else wanted.end

@@ -1,0 +1,112 @@
+"""The clients of one of Spark's processes.
+
+Thread: the main one of a Python worker of Spark, which lives on from task to task. So its
+clients do too, and with them their connections: a task finds one that is free, of the same
+configuration and of this very process, or builds one.
+
+Invariants: a client is one task's at a time. One whose task has failed is closed, and one
+whose task was given up in between is kept.
+"""
+
+import gc
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.errors import ConfigWarning, KafkaException
+
+MOST_CLIENTS: Final = 4
+"""Of different configurations, that a worker keeps."""
+CLOSE: Final = 1.0
+"""Seconds for closing one: it has nothing to lose."""
+
+A_LARGE_BLOCK: Final = 31 << 20
+"""Bytes; just below the largest of which glibc takes notice."""
+
+Key = tuple[int, tuple[tuple[str, str], ...]]
+
+
+def made(config: Mapping[str, str], **keys: Any) -> KafkaConsumer:
+    """A client, without the warnings about its configuration.
+
+    Whoever reads the options gives them, once; clients are built in many processes.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConfigWarning)
+        return KafkaConsumer(config, **keys)
+
+
+def keep_memory() -> None:
+    """Have the C library keep what a batch of rows has freed, for the next one.
+
+    glibc gives the end of its heap back when that is more than twice as large as the largest
+    block that it has ever mapped and been given back. Without a large one that is a few MiB,
+    and nearly each batch had its pages taken away and faulted in again: rows of 1 KiB came at
+    seven eighths of their rate. The block costs nothing, as nobody writes to it; another C
+    library does as it likes.
+    """
+    bytes(A_LARGE_BLOCK)
+
+
+def spare_what_stays() -> None:
+    """Have the garbage collector pass over what there is by now: modules, and no garbage.
+
+    Spark's workers collect after each task, and went through all that was imported each time:
+    a tenth of what their main thread did. Done once, by whoever comes first.
+    """
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
+
+
+class WorkerConsumers:
+    """The clients of this process; see the module."""
+
+    def __init__(self) -> None:
+        self._free: dict[Key, KafkaConsumer] = {}
+
+    @contextmanager
+    def lent(self, config: Mapping[str, str]) -> Iterator[KafkaConsumer]:
+        """A client for one task."""
+        key = os.getpid(), tuple(sorted(config.items()))
+        # Copies that a fork has made are nobody's to close.
+        self._free = {each: free for each, free in self._free.items() if each[0] == key[0]}
+        consumer = self._free.pop(key, None) or self._built(config)
+        try:
+            yield consumer
+        except KafkaException:
+            consumer.close(CLOSE)
+            raise
+        except BaseException:
+            self._keep(key, consumer)
+            raise
+        else:
+            self._keep(key, consumer)
+
+    def _built(self, config: Mapping[str, str]) -> KafkaConsumer:
+        keep_memory()
+        spare_what_stays()
+        return made(config, auto_offset_reset="none")
+
+    def _keep(self, key: Key, consumer: KafkaConsumer) -> None:
+        former = self._free.pop(key, None)
+        self._free[key] = consumer
+        if former is not None:
+            former.close(CLOSE)
+        while len(self._free) > MOST_CLIENTS:
+            self._free.pop(next(iter(self._free))).close(CLOSE)
+
+    def close(self) -> None:
+        """Close those that are free."""
+        while self._free:
+            self._free.popitem()[1].close(CLOSE)
+
+    def __len__(self) -> int:
+        """How many are free."""
+        return len(self._free)
+
+
+CLIENTS: Final = WorkerConsumers()

@@ -1,0 +1,181 @@
+"""The committer's thread: begun with the first query, and ended with the last.
+
+Thread: `CommitThread`'s methods are called from Spark's callbacks and the application; `_run`
+is the thread's own. It is a daemon, so it never keeps a program from ending.
+Invariants: the callbacks leave a letter and begin the thread, and wait for nothing. Between
+the thread's last look and its end nothing is lost: both are made under one lock, as is the
+look of whoever would begin another.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import TypeAlias
+
+from prokurist.errors import TimeoutException
+from prokurist.events.clock import Clock, Deadline
+from prokurist.spark.watcher.commit_worker import CommitWorker, Rules
+from prokurist.spark.watcher.event_queue import EventQueue, Run
+from prokurist.spark.watcher.progress import QueryBatch
+
+Look: TypeAlias = Callable[[], tuple[frozenset[str], list[QueryBatch]]]
+"""Asks Spark which runs there are, and for the last batch of each that has one."""
+
+
+@dataclass(slots=True)
+class WorkerCall:
+    """Spark is to be asked, by the thread: the answer may never come.
+
+    Attributes:
+        look: How.
+        done: Set when it has answered.
+        running: The runs that there are; None where Spark could not say.
+        batches: The last batch of each.
+    """
+
+    look: Look
+    done: threading.Event = field(default_factory=threading.Event)
+    running: frozenset[str] | None = None
+    batches: list[QueryBatch] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Ask."""
+        try:
+            self.running, self.batches = self.look()
+        except Exception:  # noqa: BLE001 - Spark has ended: there is nothing more to hear
+            self.running = None
+        finally:
+            self.done.set()
+
+
+class CommitThread:
+    """See the module.
+
+    Args:
+        rules: What the user has said.
+        clock: The clock.
+
+    Attributes:
+        inbox: Where the callbacks leave what they hear.
+    """
+
+    def __init__(self, rules: Rules, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closing = False
+        self._errand: WorkerCall | None = None
+        self.inbox: EventQueue = EventQueue(clock, self._wake)
+        self._committing = CommitWorker(
+            self.inbox,
+            rules,
+            clock,
+            Random(),  # noqa: S311 - jitter is no secret
+        )
+
+    def _wake(self) -> None:
+        """See that there is a thread."""
+        with self._lock:
+            if self._closing or (self._thread is not None and self._thread.is_alive()):
+                return
+            self._thread = threading.Thread(
+                target=self._run, name="prokurist-spark-committer", daemon=True
+            )
+            self._thread.start()
+
+    def _run(self) -> None:
+        while not self._closing:
+            errand, self._errand = self._errand, None
+            if errand is not None:
+                self._go(errand)
+            due = self._committing.turn()
+            if due is not None:
+                self.inbox.wait(due)
+                continue
+            with self._lock:
+                if self.inbox.is_empty and self._errand is None:
+                    self._thread = None
+                    return
+        self._committing.close()
+
+    def _go(self, errand: WorkerCall) -> None:
+        errand.run()
+        for batch in errand.batches:
+            self.inbox.asked(batch, over=False)
+
+    def flush(self, batch: QueryBatch, deadline: Deadline, given: float, *, over: bool) -> None:
+        """Wait until the group has been told of a batch.
+
+        Args:
+            batch: The batch.
+            deadline: When to give up.
+            given: The seconds of which that is the end.
+            over: Whether its query has ended.
+
+        Raises:
+            KafkaException: The group says no.
+            TimeoutException: The time is over.
+        """
+        began = self._clock.now()
+        self.inbox.asked(batch, over=over)
+        run = self.inbox.await_settled(
+            batch.query.run_id, batch.number, deadline, asked_at=began
+        )
+        if run is None:
+            return
+        if run.refused_at is not None and run.refused_at >= began and run.failure is not None:
+            raise run.failure
+        raise late(batch, run, given, given + self._clock.now() - deadline.at)
+
+    def drain(self, look: Look, deadline: Deadline) -> None:
+        """Have all told that there is to tell, as far as there is time.
+
+        Args:
+            look: How Spark is asked.
+            deadline: The end of all.
+        """
+        with self._lock:
+            if self._thread is None:
+                return
+            errand = self._errand = WorkerCall(look)
+        began = self._clock.now()
+        self.inbox.nudge()
+        if not errand.done.wait(deadline.remaining(self._clock.now())):
+            return
+        for batch in errand.batches:
+            self.inbox.await_settled(batch.query.run_id, batch.number, deadline, asked_at=began)
+        if errand.running is not None:
+            # The others have ended: Spark still tells of their last batches.
+            self.inbox.await_end(errand.running, deadline)
+
+    def close(self, deadline: Deadline) -> None:
+        """End the thread, whatever it has not done; a second time does nothing."""
+        with self._lock:
+            self._closing, thread = True, self._thread
+        self.inbox.nudge()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(deadline.remaining(self._clock.now()))
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether there is a thread."""
+        thread = self._thread
+        return thread is not None and thread.is_alive()
+
+    def __repr__(self) -> str:
+        return f"Committer({self.inbox}, {'at work' if self.is_alive else 'idle'})"
+
+
+def late(batch: QueryBatch, run: Run, given: float, took: float) -> TimeoutException:
+    """The group was not told in time."""
+    failure = run.failure
+    return TimeoutException(
+        f"flush of {batch.query.label} has not ended within {given:g} s: its group has not "
+        f"been told of batch {batch.number}; the last attempt: {failure or 'none has ended'}",
+        operation="flush",
+        timeout=given,
+        elapsed=took,
+        last_error=failure,
+        may_have_happened=getattr(failure, "may_have_happened", False),
+    )

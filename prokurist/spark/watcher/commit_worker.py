@@ -1,0 +1,353 @@
+"""The committer's work: letters read, groups told, logs looked at, one thing at a time.
+
+Thread: the committer's; handed its clock and what makes its clients, so that it is played
+in virtual time.
+Invariants: whatever fails, fails for one query and for now: it is counted, told in the log
+as a trouble, and tried again. What is due first is done first, so that a group that is out
+of reach delays the others by one attempt and no more. A run that is over is tried for
+`GRACE` seconds more, and then left as it is.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random
+from typing import Final, Protocol
+
+from prokurist.errors import CommitFailedException, KafkaException
+from prokurist.events.backoff import Backoff
+from prokurist.events.clock import Clock, Deadline
+from prokurist.metrics.queries import QUERIES, OpenQueries
+from prokurist.spark.errors import GroupInUseException
+from prokurist.spark.repeated_warnings import RepeatedWarnings
+from prokurist.spark.watcher.event_queue import EventQueue, QueuedEvent
+from prokurist.spark.watcher.pending_commit import PendingCommit
+from prokurist.spark.watcher.progress import Query, QueryBatch
+from prokurist.spark.watcher.query_progress import QueryProgress
+from prokurist.types import OffsetAndMetadata, TopicPartition, named
+
+GRACE: Final = 30.0
+"""Seconds for what a run leaves that is over."""
+
+CLOSE: Final = 1.0
+"""Seconds for closing a client, which is in no group and has nothing to tell."""
+
+PAUSES: Final = (0.5, 10.0)
+"""Between attempts that fail: the first pause, and the longest."""
+
+
+class Client(Protocol):
+    """What is needed of a consumer."""
+
+    def committed(
+        self, partitions: tuple[TopicPartition, ...], timeout: float, /
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """What its group has."""
+        ...
+
+    def commit_sync(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout: float, /
+    ) -> None:
+        """Tell its group."""
+        ...
+
+    def end_offsets(
+        self, partitions: tuple[TopicPartition, ...], timeout: float, /
+    ) -> Mapping[TopicPartition, int]:
+        """Where logs end."""
+        ...
+
+    def close(self, timeout: float, /) -> None:
+        """It is needed no more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the user has said.
+
+    Attributes:
+        connect: Makes the client for a query and its group; None where that query is left
+            alone.
+        group: Which group is told of a query; None where it is left alone.
+        sample_interval: Seconds between two looks at the logs.
+        commit_deadline: Seconds for each attempt to tell a group, and for each look.
+        allow_rewind: Whether an offset may go back.
+    """
+
+    connect: Callable[[Query, str], Client | None]
+    group: Callable[[Query], str | None]
+    sample_interval: float
+    commit_deadline: float
+    allow_rewind: bool
+
+
+@dataclass(slots=True)
+class Kept:
+    """A run, until it is done with.
+
+    Attributes:
+        query: The run.
+        batch: Its newest batch that was read.
+        watched: What is kept of one that reads Kafka and is not left alone.
+        client: Its client.
+        until: When it is given up, once it is over.
+    """
+
+    query: Query
+    batch: int = -1
+    watched: QueryProgress | None = None
+    client: Client | None = None
+    until: float = math.inf
+
+
+class CommitWorker:
+    """See the module.
+
+    Args:
+        inbox: Where letters come from, and where it is told what became of them.
+        rules: What the user has said.
+        clock: The clock.
+        random: Spreads the pauses.
+        queries: Where readers find what is watched.
+    """
+
+    def __init__(
+        self,
+        inbox: EventQueue,
+        rules: Rules,
+        clock: Clock,
+        random: Random,
+        queries: OpenQueries = QUERIES,
+    ) -> None:
+        self._inbox = inbox
+        self._rules = rules
+        self._clock = clock
+        self._backoff = Backoff(*PAUSES, random.random)
+        self._queries = queries
+        self._kept: dict[str, Kept] = {}
+        self._warnings = RepeatedWarnings()
+
+    def turn(self) -> float | None:
+        """Read what has come, and do what is due first.
+
+        Returns:
+            When to come again, whatever comes before; None when nothing is left.
+        """
+        for letter in self._inbox.take():
+            self._read(letter)
+        now = self._clock.now()
+        for kept in list(self._kept.values()):
+            self._settle(kept, now)
+        if not self._kept:
+            return None
+        due, act = min(
+            (work for kept in self._kept.values() for work in self._work(kept)),
+            key=lambda work: work[0],
+            default=(math.inf, None),
+        )
+        if act is None or due > now:
+            return due
+        act()
+        return now
+
+    def close(self) -> None:
+        """Leave everything as it is."""
+        for kept in list(self._kept.values()):
+            self._part(kept)
+
+    # --- letters -----------------------------------------------------------------------
+
+    def _read(self, letter: QueuedEvent) -> None:
+        now = self._clock.now()
+        kept = self._kept.setdefault(letter.query.run_id, Kept(letter.query))
+        batch = letter.batch
+        if batch is not None and batch.number > kept.batch:
+            kept.query = batch.query
+            try:
+                self._batch(kept, letter, batch)
+            except Exception as error:  # noqa: BLE001 - the user's code, or an offset of Spark's
+                text = f"batch {batch.number} is ignored: {error}"
+                self._warnings.met(kept.query.label, BATCHES, text, now)
+                self._inbox.failed(kept.query, error, refused=True)
+            else:
+                kept.batch = batch.number
+                self._warnings.over(kept.query.label, BATCHES, now)
+        if letter.urgent and kept.watched is not None:
+            kept.watched.commitment.hurry(now)
+        if letter.over:
+            kept.until = min(kept.until, now + GRACE)
+
+    def _batch(self, kept: Kept, letter: QueuedEvent, batch: QueryBatch) -> None:
+        ends = batch.ends()
+        if kept.watched is None and ends:
+            self._begin(kept, letter)
+        if kept.watched is not None:
+            kept.watched.ended(ends)
+
+    def _begin(self, kept: Kept, letter: QueuedEvent) -> None:
+        """A run turns out to read Kafka."""
+        group = self._rules.group(kept.query)
+        client = self._rules.connect(kept.query, group) if group else None
+        if group is None or client is None:
+            return
+        commitment = PendingCommit(self._backoff, allow_rewind=self._rules.allow_rewind)
+        kept.client = client
+        kept.watched = QueryProgress(
+            kept.query, group, letter.counters, commitment, self._clock
+        )
+        if not letter.over:
+            self._queries.add(kept.watched)
+
+    def _settle(self, kept: Kept, now: float) -> None:
+        """Say what is done, and part with what is over."""
+        watched = kept.watched
+        even = watched is None or not watched.commitment.is_open
+        if even:
+            self._inbox.settled(kept.query, kept.batch)
+        if kept.until < math.inf and watched is not None:
+            self._queries.remove(watched)
+        hopeless = watched is not None and watched.commitment.is_refused
+        if (even or hopeless or now >= kept.until) and kept.until < math.inf:
+            if not even:
+                self._warnings.given_up(kept.query.label, COMMITS, now)
+            # Another letter may have come meanwhile.
+            if self._inbox.forget(kept.query):
+                self._part(kept)
+
+    def _part(self, kept: Kept) -> None:
+        del self._kept[kept.query.run_id]
+        self._warnings.forget(kept.query.label)
+        if kept.watched is not None:
+            self._queries.remove(kept.watched)
+        if kept.client is not None:
+            with suppress(KafkaException):
+                kept.client.close(CLOSE)
+
+    # --- work --------------------------------------------------------------------------
+
+    def _work(self, kept: Kept) -> list[tuple[float, Callable[[], None]]]:
+        watched, client = kept.watched, kept.client
+        if watched is None or client is None:
+            return []
+        work: list[tuple[float, Callable[[], None]]] = [
+            (watched.commitment.due_at, lambda: self._tell(kept, watched, client))
+        ]
+        if kept.until == math.inf:
+            work.append((watched.sample_at, lambda: self._sample(kept, watched, client)))
+        else:
+            work.append((kept.until, lambda: None))
+        return work
+
+    def _tell(self, kept: Kept, watched: QueryProgress, client: Client) -> None:
+        began = self._clock.now()
+        commitment = watched.commitment
+        if not commitment.is_open:
+            commitment.renew(began)
+        result, why = "committed", None
+        try:
+            told = self._told(
+                commitment, client, Deadline.after(began, self._rules.commit_deadline)
+            )
+        except Exception as error:  # noqa: BLE001 - whatever it is, the query goes on
+            told, why = True, error
+            result = "failed" if is_passing(error) else "refused"
+        now = self._clock.now()
+        if told:
+            watched.commits[result] += 1
+            watched.commit_seconds.observe(now - began)
+        if why is not None:
+            self._tell_of_failure(watched, why, now)
+            self._replace(kept, why)
+        else:
+            self._warnings.over(watched.query.label, COMMITS, now)
+            self._tell_of_rewind(watched, now)
+
+    def _told(self, commitment: PendingCommit, client: Client, deadline: Deadline) -> bool:
+        """Ask and tell the group: whether there was something to tell."""
+        unknown = commitment.unknown
+        if unknown:
+            found = client.committed(unknown, deadline.remaining(self._clock.now()))
+            has = {each: None if had is None else had.offset for each, had in found.items()}
+            commitment.has(has, self._clock.now())
+        pending = commitment.pending
+        if pending:
+            offsets = {each: OffsetAndMetadata(end) for each, end in pending.items()}
+            client.commit_sync(offsets, deadline.remaining(self._clock.now()))
+            commitment.told(pending, self._clock.now())
+        return bool(pending)
+
+    def _tell_of_failure(self, watched: QueryProgress, why: Exception, now: float) -> None:
+        refused = not is_passing(why)
+        text = f"group {watched.group!r} was not told of its progress: {why}"
+        if refused:
+            watched.commitment.refused(now)
+            if isinstance(why, CommitFailedException):
+                text = (
+                    f"group {watched.group!r} has members that are alive, and refuses the "
+                    f"offsets of a query, which is none of them: give the query a group of its "
+                    f"own, or end those consumers ({why})"
+                )
+                why = GroupInUseException(text, group=watched.group)
+        else:
+            watched.commitment.failed(now)
+        self._warnings.met(watched.query.label, COMMITS, text, now)
+        self._inbox.failed(watched.query, why, refused=refused)
+
+    def _replace(self, kept: Kept, why: Exception) -> None:
+        """Build another client where this one will not work again."""
+        if (
+            getattr(why, "fatal", False)
+            and kept.client is not None
+            and kept.watched is not None
+        ):
+            with suppress(KafkaException):
+                kept.client.close(CLOSE)
+            kept.client = self._rules.connect(kept.query, kept.watched.group)
+
+    def _tell_of_rewind(self, watched: QueryProgress, now: float) -> None:
+        behind = watched.commitment.kept_back
+        if not behind:
+            self._warnings.over(watched.query.label, AHEAD, now)
+            return
+        watched.commits["kept_back"] += 1
+        first = min(behind)
+        self._warnings.met(
+            watched.query.label,
+            AHEAD,
+            f"group {watched.group!r} is ahead in {named(behind)}, such as {behind[first]} "
+            f"where the query is at {watched.done[first]}: it is not taken back; if the "
+            f"checkpoint was changed on purpose, pass allow_rewind=True",
+            now,
+        )
+
+    def _sample(self, kept: Kept, watched: QueryProgress, client: Client) -> None:
+        began = self._clock.now()
+        watched.sample_at = began + self._rules.sample_interval
+        label = watched.query.label
+        try:
+            ends = client.end_offsets(tuple(watched.done), self._rules.commit_deadline)
+        except Exception as error:  # noqa: BLE001 - the same
+            watched.samples_failed += 1
+            text = f"where its logs end is not known: {error}"
+            self._warnings.met(label, SAMPLES, text, self._clock.now())
+            self._replace(kept, error)
+        else:
+            now = self._clock.now()
+            watched.sampled(ends, now)
+            self._warnings.over(label, SAMPLES, now)
+
+    def __repr__(self) -> str:
+        return f"Committing({len(self._kept)} runs)"
+
+
+BATCHES: Final = "its batches are read"
+COMMITS: Final = "its group is told of its progress"
+SAMPLES: Final = "its logs are looked at"
+AHEAD: Final = "its group is not ahead of it"
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether another attempt may do."""
+    return bool(getattr(error, "retriable", False))

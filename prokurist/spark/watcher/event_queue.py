@@ -1,0 +1,264 @@
+"""What Spark's callbacks and the application leave for the committer, and hear from it.
+
+Thread: callbacks and the application post, the committer takes; one lock guards all of it,
+and is held for a few assignments. Nobody waits for anybody but who asks to.
+Invariants: a run has one letter at most, with its newest batch: memory is bounded however
+long the committer is kept. What is counted is counted when it is posted, so nothing of it
+is lost when a letter is overtaken. Of runs that are over some hundreds are remembered, so
+that an event that comes late does not begin one anew.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Final
+
+from prokurist.events.clock import Clock, Deadline
+from prokurist.events.counter_types import Histogram
+from prokurist.spark.watcher.progress import Query, QueryBatch
+
+MOST_REMEMBERED: Final = 256
+"""Runs that are over."""
+
+
+class RunCounters:
+    """What is counted of one run, when its events come.
+
+    Attributes:
+        rows: How many rows its batches had.
+        batches: How long they took.
+        last: The newest batch.
+    """
+
+    __slots__ = ("batches", "last", "rows")
+
+    def __init__(self) -> None:
+        self.rows: int = 0
+        self.batches: Histogram = Histogram()
+        self.last: QueryBatch | None = None
+
+    def count(self, batch: QueryBatch) -> None:
+        """A batch is done; one without rows was none."""
+        self.rows += batch.rows
+        if batch.rows:
+            self.batches.observe(batch.seconds)
+
+
+@dataclass(slots=True)
+class QueuedEvent:
+    """What is new of a run.
+
+    Attributes:
+        query: The run.
+        counters: Its counters.
+        batch: Its newest batch.
+        over: Whether it has ended.
+        urgent: Whether somebody waits for it.
+    """
+
+    query: Query
+    counters: RunCounters
+    batch: QueryBatch | None = None
+    over: bool = False
+    urgent: bool = False
+
+
+@dataclass(slots=True)
+class Run:
+    """What is known of a run, until it is over and done with.
+
+    Attributes:
+        counters: What is counted of it.
+        settled: The number of the last batch after which nothing was left to tell the group.
+        failure: Why the last attempt to tell it failed; None where it did not.
+        refused_at: When the group has said no last.
+    """
+
+    counters: RunCounters = field(default_factory=RunCounters)
+    settled: int = -1
+    failure: Exception | None = None
+    refused_at: float | None = None
+
+
+class EventQueue:
+    """See the module.
+
+    Args:
+        clock: What waits are bounded by.
+        wake: Called, without the lock, when there is something for the committer.
+    """
+
+    def __init__(self, clock: Clock, wake: Callable[[], None] = lambda: None) -> None:
+        self._clock = clock
+        self._wake = wake
+        self._changed = threading.Condition()
+        self._letters: dict[str, QueuedEvent] = {}
+        self._runs: dict[str, Run] = {}
+        self._over: OrderedDict[str, Run] = OrderedDict()
+        self._nudged = False
+
+    # --- who posts ---------------------------------------------------------------------
+
+    def started(self, query: Query) -> None:
+        """A run has begun."""
+        self._post(query)
+
+    def progressed(self, batch: QueryBatch) -> None:
+        """A batch is done, Spark says."""
+        self._post(batch.query, batch, counts=True)
+
+    def ended(self, query: Query) -> None:
+        """A run is over, Spark says; of one that is not known there is nothing to do."""
+        self._post(query, over=True)
+
+    def asked(self, batch: QueryBatch, *, over: bool) -> None:
+        """The application says that a batch is done, and waits for it.
+
+        Args:
+            batch: The batch, which Spark may have told of or be about to.
+            over: Whether the run has ended meanwhile.
+        """
+        self._post(batch.query, batch, over=over, urgent=True)
+
+    def _post(
+        self,
+        query: Query,
+        batch: QueryBatch | None = None,
+        *,
+        over: bool = False,
+        urgent: bool = False,
+        counts: bool = False,
+    ) -> None:
+        with self._changed:
+            run = self._run_of(query, batch, over=over, urgent=urgent)
+            if run is None:
+                return
+            if batch is not None and counts:
+                run.counters.count(batch)
+            letter = self._letters.setdefault(query.run_id, QueuedEvent(query, run.counters))
+            letter.over = letter.over or over
+            letter.urgent = letter.urgent or urgent
+            last = run.counters.last
+            if batch is not None and (last is None or batch.number > last.number):
+                letter.batch = run.counters.last = batch
+            self._changed.notify_all()
+        self._wake()
+
+    def _run_of(
+        self, query: Query, batch: QueryBatch | None, *, over: bool, urgent: bool
+    ) -> Run | None:
+        """The run that a letter is of; None for one that has nothing to tell any more."""
+        run = self._runs.get(query.run_id)
+        if run is not None:
+            return run
+        if query.run_id in self._over:
+            # Only who waits may have something newer, where Spark's events were lost.
+            newer = batch is not None and batch.number > self._over[query.run_id].settled
+            if not (urgent and newer):
+                return None
+        elif over and batch is None:
+            return None
+        run = self._runs[query.run_id] = Run()
+        return run
+
+    # --- the committer -----------------------------------------------------------------
+
+    def take(self) -> list[QueuedEvent]:
+        """All letters."""
+        with self._changed:
+            letters, self._letters = self._letters, {}
+        return list(letters.values())
+
+    def wait(self, until: float) -> None:
+        """Wait for a letter, for a nudge, or for a moment."""
+        with self._changed:
+            if not self._letters and not self._nudged:
+                seconds = until - self._clock.now()
+                if seconds > 0:
+                    self._changed.wait(min(seconds, threading.TIMEOUT_MAX))
+            self._nudged = False
+
+    def nudge(self) -> None:
+        """End the committer's present wait, or the next one."""
+        with self._changed:
+            self._nudged = True
+            self._changed.notify_all()
+
+    def settled(self, query: Query, batch: int) -> None:
+        """The group has been told all of a run up to this batch."""
+        with self._changed:
+            if (run := self._runs.get(query.run_id)) is not None and run.settled < batch:
+                run.settled, run.failure = batch, None
+                self._changed.notify_all()
+
+    def failed(self, query: Query, why: Exception, *, refused: bool) -> None:
+        """The group could not be told, or has said no."""
+        with self._changed:
+            if (run := self._runs.get(query.run_id)) is not None:
+                run.failure = why
+                run.refused_at = self._clock.now() if refused else run.refused_at
+                self._changed.notify_all()
+
+    def forget(self, query: Query) -> bool:
+        """A run is over and done with.
+
+        Returns:
+            False where there is another letter of it.
+        """
+        with self._changed:
+            if query.run_id in self._letters:
+                return False
+            self._over[query.run_id] = self._runs.pop(query.run_id, Run())
+            while len(self._over) > MOST_REMEMBERED:
+                self._over.popitem(last=False)
+            self._changed.notify_all()
+            return True
+
+    # --- who waits ---------------------------------------------------------------------
+
+    def await_settled(
+        self, run_id: str, batch: int, deadline: Deadline, *, asked_at: float
+    ) -> Run | None:
+        """Wait until the group knows of a batch, refuses it, or the time is over.
+
+        Args:
+            run_id: Whose batch.
+            batch: Its number.
+            deadline: The end of the wait.
+            asked_at: Since when a refusal counts: from before the batch was asked for, as
+                the committer may be done with it before anybody waits.
+
+        Returns:
+            None when it knows; else the run, with what went wrong.
+        """
+        with self._changed:
+            while True:
+                over = run_id not in self._runs
+                run = self._over.get(run_id, Run()) if over else self._runs[run_id]
+                if run.settled >= batch:
+                    return None
+                refused = run.refused_at is not None and run.refused_at >= asked_at
+                if over or refused:
+                    return run
+                left = deadline.remaining(self._clock.now())
+                if not left:
+                    return run
+                self._changed.wait(min(left, threading.TIMEOUT_MAX))
+
+    def await_end(self, of_others_than: Collection[str], deadline: Deadline) -> None:
+        """Wait until all runs but these are over and done with, or the time is over."""
+        with self._changed:
+            while self._runs.keys() - set(of_others_than):
+                left = deadline.remaining(self._clock.now())
+                if not left:
+                    return
+                self._changed.wait(left)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no letter."""
+        return not self._letters
+
+    def __repr__(self) -> str:
+        return f"Inbox({len(self._runs)} runs, {len(self._letters)} letters)"

@@ -1,0 +1,149 @@
+"""What a group is still to be told of a query's progress, and when.
+
+Thread: the committer's; pure, and handed each moment.
+Invariants: only the newest end of each partition waits, so whatever comes in the time of an
+outage is one commit after it. Before a partition's first commit the group is asked what it
+has, and whenever it was not told anything for an hour: a group without members forgets
+offsets some days after they were committed, and somebody else may have moved them.
+An offset goes back only where that is allowed.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from prokurist.events.backoff import Backoff
+from prokurist.types import TopicPartition
+
+RENEWED_EVERY: Final = 3600.0
+"""Seconds after which offsets that have not changed are committed once more."""
+
+REFUSED_FOR: Final = 60.0
+"""Seconds after which a group is asked again that has said no: its members may have gone."""
+
+
+class PendingCommit:
+    """See the module.
+
+    Args:
+        backoff: The pauses between attempts that fail.
+        allow_rewind: Whether an offset may go back.
+
+    Attributes:
+        due_at: When there is something to do; never, where there is nothing.
+        committed: What the group has, as far as is known.
+        is_refused: Whether it has said no to the last attempt.
+    """
+
+    def __init__(self, backoff: Backoff, *, allow_rewind: bool) -> None:
+        self._backoff = backoff
+        self._allow_rewind = allow_rewind
+        self._ends: dict[TopicPartition, int] = {}
+        self.committed: Mapping[TopicPartition, int | None] = {}
+        self.is_refused: bool = False
+        self._renewing = False
+        self._failures = 0
+        self._not_before = -math.inf
+        self._renew_at = math.inf
+
+    def ended(self, ends: Mapping[TopicPartition, int]) -> None:
+        """A batch has ended there; what waited before is overtaken.
+
+        Args:
+            ends: Of all partitions: one that is not among them is no more.
+        """
+        self._ends = dict(ends)
+        self.committed = {
+            partition: offset
+            for partition, offset in self.committed.items()
+            if partition in self._ends
+        }
+
+    @property
+    def due_at(self) -> float:
+        """See the class."""
+        if not self.is_open:
+            return self._renew_at
+        return self._not_before
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the group is still to be asked or told something."""
+        return bool(self.unknown or self.pending)
+
+    @property
+    def unknown(self) -> tuple[TopicPartition, ...]:
+        """The partitions of which the group has to be asked first."""
+        return tuple(each for each in self._ends if each not in self.committed)
+
+    @property
+    def pending(self) -> dict[TopicPartition, int]:
+        """What is to be committed of those that it was asked about."""
+        return {
+            partition: end
+            for partition, end in self._ends.items()
+            if partition in self.committed and self._wanted(end, self.committed[partition])
+        }
+
+    @property
+    def kept_back(self) -> dict[TopicPartition, int]:
+        """The partitions in which the group is ahead, and where: it is not told to go back."""
+        if self._allow_rewind:
+            return {}
+        return {
+            partition: committed
+            for partition, committed in self.committed.items()
+            if committed is not None and committed > self._ends[partition]
+        }
+
+    def _wanted(self, end: int, committed: int | None) -> bool:
+        if committed is None or end > committed:
+            return True
+        return self._renewing if end == committed else self._allow_rewind
+
+    def renew(self, now: float) -> None:
+        """The hour is over: everything is asked and told anew."""
+        self.committed, self._renewing = {}, True
+        self._renew_at, self._not_before = math.inf, now
+
+    def hurry(self, now: float) -> None:
+        """Somebody waits: no pause holds the next attempt back, nor a refusal before it."""
+        self.is_refused = False
+        self._not_before = min(self._not_before, now)
+
+    def has(self, committed: Mapping[TopicPartition, int | None], now: float) -> None:
+        """The group has these offsets; None for no offset."""
+        self.committed = {**self.committed, **committed}
+        if not self.is_open:
+            # It has them already. It counts from now all the same: when they were
+            # committed is not known.
+            self._done(now)
+
+    def told(self, offsets: Mapping[TopicPartition, int], now: float) -> None:
+        """The group has taken these."""
+        self.committed = {**self.committed, **offsets}
+        self._done(now)
+
+    def _done(self, now: float) -> None:
+        self._renewing, self._failures, self.is_refused = False, 0, False
+        self._not_before, self._renew_at = now, now + RENEWED_EVERY
+
+    def failed(self, now: float) -> None:
+        """An attempt has failed, and the next may not."""
+        self._failures += 1
+        self.is_refused = False
+        self._not_before = now + self._backoff.pause(self._failures)
+
+    def refused(self, now: float) -> None:
+        """The group has said no."""
+        self.is_refused = True
+        self._not_before = now + REFUSED_FOR
+
+    @property
+    def ends(self) -> Mapping[TopicPartition, int]:
+        """Where the last batch has ended."""
+        return self._ends
+
+    def __repr__(self) -> str:
+        state = "open" if self.is_open else "even"
+        return f"Commitment({len(self._ends)} partitions, {state})"

@@ -1,0 +1,142 @@
+"""What a streaming query tells of its progress: which batch, and where it ended in Kafka.
+
+Thread: any; frozen values and pure functions.
+Invariants: making a `QueryBatch` reads attributes that are there already, so that it can be made
+in Spark's callback; the JSON in it is read later, by whoever asks for `ends`.
+
+Of a source Spark tells a description and the JSON of its last offsets. The JVM's Kafka
+source is known by the first; what a source of Python's is described as says nothing, and
+it is known by the form of its offsets, which no other source of Spark's has.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from prokurist.errors import ConfigException
+from prokurist.spark.offset_json import SourceOffset
+from prokurist.types import TopicPartition
+
+JVM_SOURCES: Final = ("KafkaV2[", "KafkaSource[", "KafkaSourceV1[")
+"""How the JVM's sources describe themselves, in the versions that there are."""
+
+NOTHING: Final = ("", "null", "None")
+"""How an offset is written that is not there: by Spark, and by PySpark."""
+
+
+class NotKafkaOffsets(ValueError):
+    """A Kafka source has told an offset that is none of Kafka's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One run of a streaming query.
+
+    Attributes:
+        id: Its id, which stays the same for as long as its checkpoint does.
+        run_id: This run's, from a start to an end.
+        name: What the application called it; None for nothing.
+    """
+
+    id: str
+    run_id: str
+    name: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What it goes by in metrics and messages, which is its name, or else its id."""
+        return self.name or self.id
+
+
+@dataclass(frozen=True, slots=True)
+class QueryBatch:
+    """A batch that is done.
+
+    Attributes:
+        query: Whose it is.
+        number: Spark's number for it.
+        rows: How many rows its sources gave.
+        seconds: How long its trigger took.
+        ended: When that was over, in seconds since 1970; None where Spark does not tell.
+        sources: For each source its description and the JSON of where the batch ended.
+    """
+
+    query: Query
+    number: int
+    rows: int
+    seconds: float
+    ended: float | None
+    sources: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, progress: Mapping[str, Any]) -> "QueryBatch":
+        """Read a progress of Spark's, of an event or of `query.lastProgress`."""
+        sources: Iterable[Mapping[str, Any]] = progress["sources"]
+        rows = progress.get("numInputRows")
+        if rows is None:  # Through Spark Connect there is no sum.
+            rows = sum(each["numInputRows"] for each in sources)
+        seconds = progress["durationMs"].get("triggerExecution", 0) / 1000
+        return cls(
+            Query(str(progress["id"]), str(progress["runId"]), progress["name"]),
+            progress["batchId"],
+            rows,
+            seconds,
+            ended_at(progress["timestamp"], seconds),
+            tuple((each["description"] or "", str(each["endOffset"])) for each in sources),
+        )
+
+    @classmethod
+    def done(cls, progress: Mapping[str, Any]) -> "QueryBatch | None":
+        """Read the last batch that is done out of a progress, which may be of an idle trigger.
+
+        Spark gives an idle trigger the number of the batch that will come next. Where it
+        stands is where the batch before that one ended. When that was over is not known.
+
+        Returns:
+            None where no batch is done yet.
+        """
+        batch = cls.of(progress)
+        if batch.rows or "addBatch" in progress["durationMs"]:
+            return batch
+        if any(each.get("startOffset") != each["endOffset"] for each in progress["sources"]):
+            return batch
+        return replace(batch, number=batch.number - 1, ended=None) if batch.number else None
+
+    def ends(self) -> dict[TopicPartition, int]:
+        """For each partition of Kafka's the offset after the last record that is done.
+
+        A partition that two sources read is done as far as both have come.
+
+        Raises:
+            NotKafkaOffsets: A source of the JVM's has told what cannot be read.
+        """
+        ends: dict[TopicPartition, int] = {}
+        for description, end in self.sources:
+            for partition, offset in ends_of(description, end).items():
+                ends[partition] = min(offset, ends.get(partition, offset))
+        return ends
+
+
+def ended_at(timestamp: str, seconds: float) -> float | None:
+    """When a trigger was over that began then; None where that is no time."""
+    try:
+        return datetime.fromisoformat(timestamp).timestamp() + seconds
+    except (TypeError, ValueError):
+        return None
+
+
+def ends_of(description: str, end: str) -> Mapping[TopicPartition, int]:
+    """Where a source has come to; nothing for one that does not read Kafka.
+
+    Raises:
+        NotKafkaOffsets: It is a source of the JVM's, and that is unreadable.
+    """
+    if end in NOTHING:
+        return {}
+    try:
+        return SourceOffset.of(end, "endOffset").ends
+    except ConfigException as error:
+        if description.startswith(JVM_SOURCES):
+            raise NotKafkaOffsets(f"{description} ended at {end[:200]!r}: {error}") from error
+        return {}

@@ -1,0 +1,112 @@
+"""One run of a query that reads Kafka: how far it is, and how far its logs are.
+
+Thread: the committer's writes; readings are made in any. What a reading walks through is
+replaced and never changed.
+"""
+
+from collections.abc import Mapping
+
+from prokurist.events.clock import Clock
+from prokurist.events.counter_types import Histogram
+from prokurist.metrics.queries import PartitionReading, QueryReading
+from prokurist.spark.watcher.event_queue import RunCounters
+from prokurist.spark.watcher.log_ends import LogEnds
+from prokurist.spark.watcher.pending_commit import PendingCommit
+from prokurist.spark.watcher.progress import Query
+from prokurist.types import TopicPartition
+
+RESULTS = ("committed", "refused", "failed", "kept_back")
+"""How a commit may end."""
+
+
+class QueryProgress:
+    """See the module.
+
+    Args:
+        query: The run.
+        group: Which group is told of it.
+        counters: What its events have counted.
+        commitment: What the group is still to be told.
+        clock: For the age of what is not done.
+
+    Attributes:
+        done: For each partition where the last batch has ended.
+        sample_at: When the logs are to be looked at next.
+        commits: How many commits ended how.
+        commit_seconds: How long they took.
+        samples_failed: How often the logs could not be looked at.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        group: str,
+        counters: RunCounters,
+        commitment: PendingCommit,
+        clock: Clock,
+    ) -> None:
+        self.query: Query = query
+        self.group: str = group
+        self.commitment: PendingCommit = commitment
+        self.done: Mapping[TopicPartition, int] = {}
+        self.sample_at: float = clock.now()
+        self.commits: dict[str, int] = dict.fromkeys(RESULTS, 0)
+        self.commit_seconds: Histogram = Histogram()
+        self.samples_failed: int = 0
+        self._counters = counters
+        self._clock = clock
+        self._logs: Mapping[TopicPartition, LogEnds] = {}
+
+    def ended(self, ends: Mapping[TopicPartition, int]) -> None:
+        """A batch has ended there."""
+        if ends.keys() - self._logs.keys():
+            self.sample_at = self._clock.now()  # Of the new ones nothing is known yet.
+        self._logs = {each: self._logs.get(each) or LogEnds() for each in ends}
+        self.done = dict(ends)
+        self.commitment.ended(ends)
+
+    def sampled(self, ends: Mapping[TopicPartition, int], now: float) -> None:
+        """The logs end there now."""
+        for partition, end in ends.items():
+            if (log := self._logs.get(partition)) is not None:
+                log.seen(end, now, self.done[partition])
+
+    def reading(self, most_partitions: int) -> QueryReading:
+        """It as it is now."""
+        now, last = self._clock.now(), self._counters.last
+        logs, done, committed = self._logs, self.done, self.commitment.committed
+        listed: list[PartitionReading] = []
+        lags: list[int] = []
+        ages: list[float] = []
+        for partition, log in logs.items():
+            offset, end = done.get(partition, 0), log.end
+            if end is not None:
+                # A batch may have ended beyond what was there at the last look.
+                end = max(end, offset)
+            lag = None if end is None else end - offset
+            age = log.age(offset, now)
+            if lag is not None:
+                lags.append(lag)
+            if age is not None:
+                ages.append(age)
+            if len(listed) < most_partitions:
+                has = committed.get(partition)
+                listed.append(PartitionReading(partition, has, end, lag, age))
+        return QueryReading(
+            query=self.query.label,
+            group=self.group,
+            partitions=listed,
+            unlisted=len(logs) - len(listed),
+            lag=sum(lags) if lags else None,
+            lag_seconds=max(ages, default=None),
+            batch=None if last is None else last.number,
+            batch_ended=None if last is None else last.ended,
+            batches=self._counters.batches,
+            rows=self._counters.rows,
+            commits=self.commits,
+            commit_seconds=self.commit_seconds,
+            samples_failed=self.samples_failed,
+        )
+
+    def __repr__(self) -> str:
+        return f"Watched({self.query.label} by {self.group}, {self.commitment})"

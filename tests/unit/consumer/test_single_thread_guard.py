@@ -1,0 +1,19 @@
+"""The way in: which process it is."""
+
+import subprocess
+import sys
+
+FORK = """
+import os
+from prokurist.consumer.single_thread_guard import PROCESS
+assert PROCESS.id == os.getpid()
+child = os.fork()
+if not child:
+    os._exit(PROCESS.id != os.getpid())
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_fork_knows_that_it_is_one() -> None:
+    """CONTRACT, rule 1: nobody asks the system for each call, and a copy is known at once."""
+    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)

@@ -1,0 +1,13 @@
+"""docs/logging.md is what the table says."""
+
+from pathlib import Path
+
+from prokurist.logs.logging_page import document
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_page_is_current() -> None:
+    """A change of the table that is not written out fails here, with the command."""
+    current = document() == (ROOT / "docs" / "logging.md").read_text(encoding="utf-8")
+    assert current, "refresh it: python -m prokurist.logs > docs/logging.md"

@@ -1,0 +1,222 @@
+"""CONTRACT, errors per request: every row, every code, and codes nobody knows."""
+
+import pytest
+
+from prokurist import errors
+from prokurist.errors.codes import by_code
+from prokurist.network_thread.error_actions import (
+    CONSUMER_GROUP_HEARTBEAT,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LIST_OFFSETS,
+    METADATA,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    OFFSET_FOR_LEADER_EPOCH,
+    SYNC_GROUP,
+    Action,
+    ErrorTable,
+)
+
+D, R, F, M, C, E, B, N, X = (
+    Action.DONE,
+    Action.RETRY,
+    Action.REFRESH,
+    Action.REDISCOVER,
+    Action.COMMIT_FAILED,
+    Action.RENEW,
+    Action.REBOOTSTRAP,
+    Action.NOTHING,
+    Action.FATAL,
+)
+
+OF_MEMBERS = {
+    "CoordinatorLoadInProgressException": R,
+    "CoordinatorNotAvailableException": M,
+    "NotCoordinatorException": M,
+    "UnknownMemberIdException": Action.RESET,
+    "IllegalGenerationException": Action.OUTDATED,
+    "GroupAuthorizationException": X,
+    "FencedInstanceIdException": X,
+}
+
+ROWS: list[tuple[ErrorTable, dict[str, Action]]] = [
+    (
+        FIND_COORDINATOR,
+        {
+            "CoordinatorNotAvailableException": R,
+            "CoordinatorLoadInProgressException": R,
+            "TimeoutException": R,
+            "GroupAuthorizationException": X,
+            "InvalidGroupIdException": X,
+        },
+    ),
+    (
+        OFFSET_COMMIT,
+        {
+            "CoordinatorLoadInProgressException": R,
+            "UnknownTopicOrPartitionException": R,
+            "UnknownTopicIdException": F,
+            "CoordinatorNotAvailableException": M,
+            "NotCoordinatorException": M,
+            "TimeoutException": M,
+            "UnknownMemberIdException": C,
+            "FencedInstanceIdException": C,
+            "StaleMemberEpochException": E,
+            "IllegalGenerationException": E,
+            "GroupAuthorizationException": X,
+            "OffsetMetadataTooLarge": X,
+            "InvalidCommitOffsetSizeException": X,
+            "TopicAuthorizationException": X,
+            "RebalanceInProgressException": E,
+            "GroupIdNotFoundException": X,
+            "InvalidGroupIdException": X,
+        },
+    ),
+    (
+        OFFSET_FETCH,
+        {
+            "CoordinatorLoadInProgressException": R,
+            "UnstableOffsetCommitException": R,
+            "NotCoordinatorException": M,
+            "CoordinatorNotAvailableException": M,
+            "TopicAuthorizationException": X,
+            "GroupAuthorizationException": X,
+            "UnknownMemberIdException": X,
+            "StaleMemberEpochException": E,
+        },
+    ),
+    (
+        CONSUMER_GROUP_HEARTBEAT,
+        {
+            "NotCoordinatorException": M,
+            "CoordinatorNotAvailableException": M,
+            "CoordinatorLoadInProgressException": R,
+            "UnreleasedInstanceIdException": Action.UNRELEASED,
+            "GroupIdNotFoundException": X,
+            "TopicAuthorizationException": Action.SURFACE,
+            "GroupAuthorizationException": X,
+            "InvalidRequestException": X,
+            "GroupMaxSizeReachedException": X,
+            "UnsupportedAssignorException": X,
+            "UnsupportedVersionException": X,
+            "FencedInstanceIdException": X,
+            "InvalidRegularExpression": X,
+            "FencedMemberEpochException": Action.REJOIN,
+            "UnknownMemberIdException": Action.REJOIN,
+        },
+    ),
+    (
+        METADATA,
+        {
+            "RebootstrapRequiredException": B,
+            "UnknownTopicOrPartitionException": R,
+            "LeaderNotAvailableException": R,
+            "TimeoutException": R,
+            "TopicAuthorizationException": X,
+            "InvalidTopicException": X,
+        },
+    ),
+    (
+        LIST_OFFSETS,
+        {
+            "NotLeaderOrFollowerException": F,
+            "ReplicaNotAvailableException": F,
+            "KafkaStorageException": F,
+            "OffsetNotAvailableException": F,
+            "LeaderNotAvailableException": F,
+            "FencedLeaderEpochException": F,
+            "UnknownLeaderEpochException": F,
+            "UnknownTopicOrPartitionException": F,
+            "TimeoutException": R,
+            "TopicAuthorizationException": X,
+            "UnsupportedForMessageFormatException": N,
+        },
+    ),
+    (
+        OFFSET_FOR_LEADER_EPOCH,
+        {
+            "NotLeaderOrFollowerException": F,
+            "ReplicaNotAvailableException": F,
+            "KafkaStorageException": F,
+            "OffsetNotAvailableException": F,
+            "LeaderNotAvailableException": F,
+            "FencedLeaderEpochException": F,
+            "UnknownLeaderEpochException": F,
+            "UnknownTopicOrPartitionException": F,
+            "TimeoutException": R,
+            "TopicAuthorizationException": X,
+            "UnsupportedForMessageFormatException": X,
+        },
+    ),
+    (
+        JOIN_GROUP,
+        {
+            **OF_MEMBERS,
+            "MemberIdRequiredException": Action.IDENTIFY,
+            "RebalanceInProgressException": R,
+            "GroupMaxSizeReachedException": X,
+            "InconsistentGroupProtocolException": X,
+            "InvalidSessionTimeoutException": X,
+            "InvalidGroupIdException": X,
+            "UnsupportedVersionException": X,
+        },
+    ),
+    (
+        SYNC_GROUP,
+        {
+            **OF_MEMBERS,
+            "RebalanceInProgressException": Action.ROUND,
+            "InconsistentGroupProtocolException": X,
+        },
+    ),
+    (HEARTBEAT, {**OF_MEMBERS, "RebalanceInProgressException": Action.ROUND}),
+]
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "action"),
+    [
+        pytest.param(table, name, action, id=f"{table.api}-{name}")
+        for table, rows in ROWS
+        for name, action in rows.items()
+    ],
+)
+def test_each_row_of_the_contract(table: ErrorTable, name: str, action: Action) -> None:
+    """B43–B50, B70, B83–B86, B119, B126, B132: what the table of each API says of a code."""
+    code = next(code for code, cls in by_code().items() if cls.__name__ == name)
+    assert table.of(code) is action
+
+
+@pytest.mark.parametrize(
+    "table", [table for table, _ in ROWS], ids=lambda table: str(table.api)
+)
+@pytest.mark.parametrize("code", sorted(by_code()))
+def test_a_code_outside_its_row_is_judged_by_its_class(table: ErrorTable, code: int) -> None:
+    """Retriable: again, with fresh metadata where the class says so; else fatal."""
+    assert table.of(0) is Action.DONE
+    if code in table.rows:
+        assert table.rows[code].reason
+        return
+    cls = by_code()[code]
+    expected = (F if cls.refreshes_metadata else R) if cls.retriable else X
+    assert table.of(code) is expected
+    assert isinstance(table.error(code), cls)
+
+
+@pytest.mark.parametrize(
+    "table", [table for table, _ in ROWS], ids=lambda table: str(table.api)
+)
+def test_a_code_that_nobody_knows_is_fatal_with_its_number(table: ErrorTable) -> None:
+    """A broker newer than we are never makes a loop."""
+    assert table.of(32000) is Action.FATAL
+    assert table.error(32000).error_code == 32000
+
+
+def test_what_fences_a_member_becomes_commit_failed_with_its_cause() -> None:
+    """B46: the text says whose the partitions are, the cause says what the broker said."""
+    error = OFFSET_COMMIT.error(25)
+    assert type(error) is errors.CommitFailedException
+    assert type(error.__cause__) is errors.UnknownMemberIdException
+    assert "not committed" in str(error)

@@ -1,0 +1,84 @@
+"""What Spark's questions to a batch become; without a Java."""
+
+import pickle
+
+import pytest
+
+pytest.importorskip("pyspark", "4.0", reason="PySpark is not installed")
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import LongType, StringType, StructType
+
+from prokurist.errors import ConfigException
+from prokurist.spark.source import data_source as module
+from prokurist.spark.source.data_source import KafkaDataSource
+from prokurist.spark.source.filter_ranges import FilterRanges
+from prokurist.spark.source.options import Settings
+
+GIVEN = {"kafka.bootstrap.servers": "b:9092", "subscribe": "orders"}
+
+
+def columns(*names: str) -> StructType:
+    """A schema of the user's."""
+    kinds = {"offset": LongType(), "topic": StringType()}
+    wanted = StructType()
+    for each in names:
+        wanted = wanted.add(each, kinds[each])
+    return wanted
+
+
+def test_it_is_called_as_it_is_written() -> None:
+    """And says what it has, with headers where they are asked for."""
+    assert KafkaDataSource.name() == "prokurist"
+    assert "headers" not in KafkaDataSource(dict(GIVEN)).schema()
+    assert "headers" in KafkaDataSource(GIVEN | {"includeHeaders": "true"}).schema()
+
+
+def test_an_option_that_is_none_is_refused_at_once() -> None:
+    """Before anybody is asked."""
+    with pytest.raises(ConfigException, match="subscribe"):
+        KafkaDataSource(GIVEN | {"subscrive": "bills"})
+
+
+def test_a_batch_has_the_columns_of_the_user_s_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In his order; what is planned is a task each."""
+
+    def planned(settings: Settings, wanted: tuple[str, ...], _: FilterRanges) -> list[object]:
+        return [settings, wanted]
+
+    monkeypatch.setattr(module, "planned", planned)
+    source = KafkaDataSource(dict(GIVEN))
+    reader = pickle.loads(pickle.dumps(source.reader(columns("offset", "topic"))))
+    settings, wanted = (each.value for each in reader.partitions())
+    assert settings == Settings.of(GIVEN)
+    assert wanted == ("offset", "topic")
+
+
+def test_a_batch_of_nothing_has_a_task_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark makes one in any case."""
+    monkeypatch.setattr(module, "planned", lambda *_: [])
+    monkeypatch.setattr(module, "read", lambda *task: iter((task,)))
+    reader = KafkaDataSource(dict(GIVEN)).reader(columns("offset"))
+    (nothing,) = reader.partitions()
+    assert nothing.value is None
+    assert list(reader.read(nothing)) == []
+    assert list(reader.read(InputPartition("piece"))) == [("piece", 0)]
+
+
+def test_a_task_knows_which_attempt_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By Spark's own context: what an attempt may wait depends on those before it."""
+    context = TaskContext()
+    monkeypatch.setattr(TaskContext, "_taskContext", context)
+    monkeypatch.setattr(context, "_attemptNumber", 2)
+    monkeypatch.setattr(module, "read", lambda *task: iter((task,)))
+    reader = KafkaDataSource(dict(GIVEN)).reader(columns("offset"))
+    assert list(reader.read(InputPartition("piece"))) == [("piece", 2)]
+
+
+def test_a_stream_has_them_too() -> None:
+    """Where PySpark has streams of this kind."""
+    pytest.importorskip("pyspark", "4.2", reason="PySpark 4.2 is not installed")
+    reader = KafkaDataSource(dict(GIVEN)).streamReader(columns("offset"))
+    copy = pickle.loads(pickle.dumps(reader))
+    assert copy.__getstate__() == (Settings.of(GIVEN), ("offset",))

@@ -1,0 +1,307 @@
+"""How far a stream goes with each trigger, and what is noticed before that is written down."""
+
+import logging
+from collections.abc import Collection, Mapping
+from uuid import UUID
+
+import pytest
+
+from prokurist.errors import (
+    ConfigException,
+    TimeoutException,
+    UnknownTopicOrPartitionException,
+)
+from prokurist.spark.errors import DataLossException
+from prokurist.types import TopicPartition
+from tests.unit.spark.stream_bench import A, B, Bench, C, at
+
+# --- the beginning ---------------------------------------------------------------------
+
+
+def test_a_stream_begins_where_it_was_first_asked() -> None:
+    """However the logs grow meanwhile: Spark asks twice, and believes the second answer."""
+    bench = Bench()
+    first = bench.stream.initial()
+    bench.brokers.logs[A] = (0, 99)
+    assert bench.stream.initial() == first
+    assert {key: first[key] for key in ("t",)} == at(10, 20)
+
+
+def test_the_first_end_bears_the_beginning() -> None:
+    """So that the first batch, read again by another process, is the same."""
+    bench = Bench()
+    start = bench.stream.initial()
+    bench.brokers.logs = {A: (0, 15), B: (0, 20)}
+    end = bench.latest(start)
+    assert end == {**at(15, 20), "$init": at(10, 20)}
+    assert bench.planned(start, end) == {0: [10, 15]}
+
+    bench.restarted()
+    bench.brokers.logs = {A: (0, 99), B: (0, 99)}
+    again = bench.stream.initial()
+    assert again["t"] == at(99, 99)["t"]
+    assert bench.planned(again, end) == {0: [10, 15]}
+    assert bench.latest(end) == at(99, 99)
+
+
+def test_later_ends_are_plain() -> None:
+    """As those of Spark's own source, which can go on from them."""
+    bench = Bench(startingOffsets="earliest")
+    end = bench.latest(bench.stream.initial())
+    assert end == {**at(10, 20), "$init": at(0, 0)}
+    bench.brokers.logs[A] = (0, 11)
+    later = bench.latest(end)
+    assert later == at(11, 20)
+    assert bench.planned(end, later) == {0: [10, 11]}
+
+
+def test_a_beginning_without_anything_new_is_no_end() -> None:
+    """What is answered is what was given, to the letter, so Spark makes no batch of it."""
+    bench = Bench()
+    start = bench.stream.initial()
+    assert bench.latest(start) == start
+    bench.brokers.logs[A] = (0, 12)
+    assert bench.latest(start) == {**at(12, 20), "$init": at(10, 20)}
+
+
+def test_offsets_of_sparks_own_source_are_gone_on_from() -> None:
+    """Its checkpoint has the same shape, without our word."""
+    bench = Bench()
+    assert bench.latest(at(7, 20)) == at(10, 20)
+    assert bench.planned(at(7, 20), at(10, 20)) == {0: [7, 10]}
+
+
+def test_options_that_make_no_sense_are_refused_before_anything_is_asked() -> None:
+    """Also by a query that goes on from a checkpoint, and would not need them."""
+    for options in (
+        {"endingOffsets": "latest"},
+        {"startingOffsets": "soon"},
+        {"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "3"},
+    ):
+        with pytest.raises(ConfigException):
+            Bench(**options)
+
+
+# --- how much of it --------------------------------------------------------------------
+
+
+def test_a_trigger_takes_no_more_than_it_may() -> None:
+    """Each partition by its share of what is behind; `limited` is Spark's to say."""
+    bench = Bench(startingOffsets="earliest", maxOffsetsPerTrigger="6")
+    start = bench.stream.initial()
+    assert bench.latest(start)["t"] == at(2, 4)["t"]
+    assert bench.latest(start, limited=False)["t"] == at(10, 20)["t"]
+
+
+def test_a_trigger_waits_until_there_is_enough() -> None:
+    """But the first one does not, and none for longer than `maxTriggerDelay`."""
+    bench = Bench(startingOffsets="earliest", minOffsetsPerTrigger="5", maxTriggerDelay="10s")
+    end = bench.latest(bench.stream.initial())
+    assert end["t"] == at(10, 20)["t"]
+    bench.brokers.logs[A] = (0, 12)
+    assert bench.latest(end) == end
+    bench.clock.time += 9.9
+    assert bench.latest(end) == end
+    bench.clock.time += 0.2
+    assert bench.latest(end) == at(12, 20)
+
+
+def test_what_is_frozen_stays_frozen() -> None:
+    """`availableNow` ends where the logs ended at its start, whatever is written meanwhile."""
+    bench = Bench(
+        startingOffsets="earliest", maxOffsetsPerTrigger="20", minOffsetsPerTrigger="19"
+    )
+    bench.stream.freeze()
+    start = bench.stream.initial()
+    bench.brokers.logs = {A: (0, 99), B: (0, 99), C: (0, 5)}
+    seen = [start]
+    while (end := bench.latest(seen[-1])) != seen[-1]:
+        seen.append(end)
+    assert seen[-1]["t"] == at(10, 20)["t"]
+    assert len(seen) == 3
+
+
+def test_what_is_frozen_ends_no_later_than_its_log() -> None:
+    """Which may have been cut back since: no task is to wait for what was there once."""
+    bench = Bench()
+    bench.stream.freeze()
+    bench.brokers.logs[B] = (0, 15)
+    assert bench.latest(at(10, 12)) == at(10, 15)
+
+
+def test_a_new_partition_has_its_share_from_its_beginning_on() -> None:
+    """Of a log whose first records are gone already, too."""
+    bench = Bench(maxOffsetsPerTrigger="6", failOnDataLoss="false")
+    bench.brokers.logs[C] = (100, 110)
+    end = bench.latest(at(10, 20))
+    assert end == at(10, 20, 106)
+    assert bench.planned(at(10, 20), end) == {2: [100, 106]}
+
+
+def test_what_is_reported_is_where_the_logs_end() -> None:
+    """And not how far a trigger goes."""
+    bench = Bench(startingOffsets="earliest", maxOffsetsPerTrigger="6")
+    assert bench.stream.report() is None
+    bench.latest(bench.stream.initial())
+    assert bench.stream.report() == at(10, 20)
+
+
+# --- what comes and goes ---------------------------------------------------------------
+
+
+def test_a_new_partition_begins_at_its_beginning() -> None:
+    """It is in the end, and Spark's start does not know it."""
+    bench = Bench()
+    bench.brokers.logs = {A: (0, 10), B: (0, 20), C: (0, 7)}
+    end = bench.latest(at(10, 20))
+    assert end == at(10, 20, 7)
+    assert bench.planned(at(10, 20), end) == {2: [0, 7]}
+
+
+def test_a_partition_that_is_missing_once_is_asked_for_again() -> None:
+    """An answer in which one is left out is no loss yet."""
+    bench = Bench()
+    bench.brokers.hidden = [B]
+    assert bench.latest(at(10, 20)) == at(10, 20)
+
+
+LOSSES = {
+    "gone": ({A: (0, 10)}, "t-1 is there no more"),
+    "shorter": ({A: (0, 10), B: (0, 19)}, "t-1 at 20: its log has 0 to 19"),
+    "later": ({A: (0, 10), B: (21, 25)}, "t-1 from 20 on: its log has 21 to 25"),
+    "new and late": (
+        {A: (0, 10), B: (0, 20), C: (3, 4)},
+        "t-2 from 0 on: its log has 3 to 4",
+    ),
+    "all gone": ({}, "there is no topic 't'"),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_loss_is_an_error_before_anything_is_written_down(loss: str) -> None:
+    """The next start reads on, if the logs are well again: no end was given to Spark."""
+    bench = Bench()
+    logs, told = LOSSES[loss]
+    whole, bench.brokers.logs = bench.brokers.logs, dict(logs)
+    with pytest.raises((DataLossException, UnknownTopicOrPartitionException), match=told):
+        bench.latest(at(10, 20))
+    bench.brokers.logs = whole
+    assert bench.restarted().latest(at(10, 20), limited=True) == at(10, 20)
+
+
+def test_a_topic_that_was_made_anew_is_a_loss() -> None:
+    """Even where its log goes as far by now: its id is another."""
+    bench = Bench()
+    bench.brokers.topic_ids = {"t": UUID(int=1)}
+    assert bench.latest(at(10, 20)) == at(10, 20)
+    bench.brokers.topic_ids = {"t": UUID(int=2)}
+    with pytest.raises(DataLossException, match="'t' was created again"):
+        bench.latest(at(10, 20))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_loss_may_be_borne(loss: str, caplog: pytest.LogCaptureFixture) -> None:
+    """What is left is read, and the log says what is not."""
+    bench = Bench(failOnDataLoss="false")
+    bench.brokers.logs = dict(LOSSES[loss][0])
+    with caplog.at_level(logging.WARNING, "prokurist"):
+        end = bench.latest(at(10, 20))
+    assert "goes on with what its logs have now" in caplog.text
+    assert "passed over" not in caplog.text
+    assert end.get("t", {}) == {
+        str(tp.partition): last for tp, (_, last) in LOSSES[loss][0].items()
+    }
+    assert all(first < last for first, last in bench.planned(at(10, 20), end).values())
+
+
+def test_a_log_that_is_shorter_is_gone_on_with_at_its_end() -> None:
+    """Nothing is read of it, and what comes from then on is; as with Spark's own source."""
+    bench = Bench(failOnDataLoss="false")
+    bench.brokers.logs[B] = (0, 3)
+    end = bench.latest(at(10, 20))
+    assert end == at(10, 3)
+    assert bench.planned(at(10, 20), end) == {}
+    bench.brokers.logs[B] = (0, 5)
+    assert bench.latest(end) == at(10, 5)
+    assert bench.planned(end, at(10, 5)) == {1: [3, 5]}
+
+
+def test_where_the_logs_ended_is_no_way_back() -> None:
+    """`availableNow` may have looked at a leader that knew less than one before it."""
+    bench = Bench()
+    bench.brokers.logs[B] = (0, 19)
+    bench.stream.freeze()
+    bench.brokers.logs[B] = (0, 21)
+    assert bench.latest(at(10, 20)) == at(10, 20)
+
+
+def test_a_log_that_seems_shorter_is_looked_at_twice() -> None:
+    """A leader that was elected just now does not know its end at once."""
+    bench = Bench()
+    bench.brokers.logs[B] = (0, 19)
+    asked = bench.brokers.ends
+
+    def mended(partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        found = asked(partitions)
+        bench.brokers.logs[B] = (0, 21)
+        return found
+
+    bench.brokers.ends = mended  # type: ignore[method-assign]
+    assert bench.latest(at(10, 20)) == at(10, 21)
+
+
+# --- when nobody answers ---------------------------------------------------------------
+
+
+def test_brokers_that_are_down_are_an_error() -> None:
+    """Unless somebody says otherwise, and by the deadline of one step."""
+    bench = Bench(driverDeadlineMs="2000")
+    bench.brokers.down = True
+    with pytest.raises(TimeoutException):
+        bench.latest(at(10, 20))
+    assert bench.clock.time == 102.0
+
+
+def test_brokers_that_are_down_may_be_borne_for_a_while() -> None:
+    """Nothing is read meanwhile, and it goes on by itself; what is too long is an error."""
+    bench = Bench(onBrokerDown="skip", brokerDownGraceMs="10000", driverDeadlineMs="2000")
+    start = at(10, 20)
+    bench.brokers.down = True
+    for _ in range(4):
+        assert bench.latest(start) == start
+    bench.brokers.down = False
+    bench.brokers.logs[A] = (0, 11)
+    assert bench.latest(start) == at(11, 20)
+
+    bench.brokers.down = True
+    for _ in range(4):
+        assert bench.latest(start) == start
+    with pytest.raises(TimeoutException) as caught:
+        bench.latest(start)
+    assert "brokerDownGraceMs" in caught.value.__notes__[0]
+
+
+def test_what_is_frozen_is_never_skipped() -> None:
+    """Under `availableNow` nothing read means that all is read."""
+    bench = Bench(onBrokerDown="skip", startingOffsets="earliest")
+    bench.stream.freeze()
+    start = bench.stream.initial()
+    bench.brokers.down = True
+    with pytest.raises(TimeoutException):
+        bench.latest(start)
+
+
+def test_a_beginning_is_never_skipped() -> None:
+    """Nobody knows where it would be."""
+    bench = Bench(onBrokerDown="skip")
+    bench.brokers.down = True
+    with pytest.raises(TimeoutException):
+        bench.stream.initial()
+
+
+def test_a_loss_is_no_broker_that_is_down() -> None:
+    """It is not skipped."""
+    bench = Bench(onBrokerDown="skip")
+    bench.brokers.logs[B] = (0, 19)
+    with pytest.raises(DataLossException):
+        bench.latest(at(10, 20))
