@@ -167,7 +167,7 @@ class SingleThreadGuard:
         self.closed = False
 
     def inside(self, operation: str) -> GuardedCall:
-        """Be the one call that is inside, for as long as the `with` lasts; see `GuardedCall`."""
+        """Hold the client for one call while the `with` block runs; see `GuardedCall`."""
         return GuardedCall(self, operation)
 
     @contextmanager

@@ -232,8 +232,8 @@ class ClassicExchange:
                 )
             case InconsistentGroupProtocolException():
                 said = InconsistentGroupProtocolException(
-                    f"group {context.group_id} has no assignor that this member knows, or is no "
-                    f"classic group of consumers: compare partition.assignment.strategy and "
+                    f"group {context.group_id} has no assignor that this member knows, or is "
+                    f"no classic group of consumers: compare partition.assignment.strategy and "
                     f"group.protocol with those of its other members"
                 )
             case InvalidSessionTimeoutException():

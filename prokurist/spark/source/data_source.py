@@ -5,7 +5,7 @@ for, and no client:
 
 | what | process |
 | --- | --- |
-| `KafkaDataSource`, and `partitions` of its `reader` | a worker beside the driver, for a moment |
+| `KafkaDataSource`, and `partitions` of its `reader` | a short worker beside the driver |
 | its `streamReader`, and all that it does but `read` | one of its own beside the driver |
 | `read` | the executors' workers, which live on |
 """

@@ -1,8 +1,8 @@
 """What a streaming query tells of its progress: which batch, and where it ended in Kafka.
 
 Thread: any; frozen values and pure functions.
-Invariants: making a `QueryBatch` reads attributes that are there already, so that it can be made
-in Spark's callback; the JSON in it is read later, by whoever asks for `ends`.
+Invariants: making a `QueryBatch` reads attributes that are there already, so that Spark's
+callback can make it; its JSON is parsed later, when `ends` is read.
 
 Of a source Spark tells a description and the JSON of its last offsets. The JVM's Kafka
 source is known by the first; what a source of Python's is described as says nothing, and

@@ -31,7 +31,7 @@ class Names:
 
 
 class Hands:
-    """Partitions come and go when a test says so; all of a `PartitionTransitions` that is asked here.
+    """The `PartitionTransitions` of a test: partitions change hands when the test says so.
 
     Attributes:
         coming: Kept with whether the listener is content.
