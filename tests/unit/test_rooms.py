@@ -185,8 +185,11 @@ def test_a_line_in_the_wrong_room_breaks_its_contract(
         ("metrics/new.py", "import prokurist.consumer, prokurist.network_thread"),
         ("cli/new.py", "import prokurist.testing.broker, prokurist.network_thread.io"),
         ("cli/new.py", "import prokurist.spark"),
-        ("spark/new.py", "import pyspark.sql, prokurist.events.clock, prokurist.metrics"),
-        ("spark/new.py", "import prokurist.consumer.consumer, prokurist.types"),
+        (
+            "spark/source/new.py",
+            "import pyspark.sql, prokurist.events.clock, prokurist.metrics",
+        ),
+        ("spark/source/new.py", "import prokurist.consumer.consumer, prokurist.types"),
     ],
 )
 def test_a_line_in_the_right_room_is_left_alone(tmp_path: Path, file: str, line: str) -> None:
