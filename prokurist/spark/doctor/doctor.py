@@ -153,7 +153,3 @@ def write(finding: Finding) -> None:
     line = {**asdict(finding), "verdict": finding.verdict.value}
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
