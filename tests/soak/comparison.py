@@ -15,7 +15,7 @@ Place = tuple[str, int, int]
 
 
 @dataclass
-class Outcome:
+class QuietTopicsResult:
     """What came of a run.
 
     Attributes:

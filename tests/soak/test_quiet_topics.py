@@ -3,7 +3,7 @@
 import pytest
 
 from prokurist.testing.kafka import RealKafka
-from tests.soak.comparison import Outcome
+from tests.soak.comparison import QuietTopicsResult
 from tests.soak.quiet_topics import run
 
 
@@ -22,7 +22,7 @@ def test_quiet_topics_while_their_cluster_changes(prokurist_own_cluster: RealKaf
 def test_the_comparison_can_fail() -> None:
     """A record that comes after twice the reference's time and the bound, or never."""
     place, other = ("t", 0, 0), ("t", 0, 1)
-    outcome = Outcome(1, written={place: 10.0, other: 10.0})
+    outcome = QuietTopicsResult(1, written={place: 10.0, other: 10.0})
     outcome.read = {"ours": {place: 31.0}, "reference": {place: 20.0, other: 11.0}}
     outcome.judge(bound=5.0)
     assert [each.split(", and")[0] for each in outcome.wrongs] == [
