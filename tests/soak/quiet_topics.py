@@ -90,7 +90,13 @@ class Run:
         for name in self.counts:
             kafka.create_topic(name, PARTITIONS, replication_factor=3)
         self.producer = confluent_kafka.Producer(
-            {"bootstrap.servers": kafka.direct_bootstrap, "acks": "all", "linger.ms": 0}
+            {
+                "bootstrap.servers": kafka.direct_bootstrap,
+                "acks": "all",
+                "linger.ms": 0,
+                # Without it a request to a frozen node is waited for as long as the writer is.
+                "socket.timeout.ms": 6000,
+            }
         )
         self.ours: dict[str, KafkaConsumer] = {}
         self.began = time.monotonic()
@@ -232,16 +238,20 @@ class Run:
         node = self.lot.randrange(3)
         self.say(f"freeze {node}")
         self.kafka.freeze(node)
-        self.write("rare")
-        self.kafka.thaw(node)
+        try:
+            self.write("rare")
+        finally:
+            self.kafka.thaw(node)
 
     def kill(self) -> None:
         """A node is killed, records are written without it, and it comes back."""
         node = self.lot.randrange(3)
         self.say(f"kill {node}")
         self.kafka.kill(node)
-        self.write("rare")
-        self.kafka.restart(node, timeout=120.0)
+        try:
+            self.write("rare")
+        finally:
+            self.kafka.restart(node, timeout=120.0)
 
     def cut(self) -> None:
         """All connections to a node are reset."""
@@ -254,9 +264,11 @@ class Run:
         node = self.lot.randrange(3)
         self.say(f"swallow answers of {node}")
         fault = self.kafka.proxy(node).swallow("to_client")
-        self.write("rare")
-        time.sleep(self.lot.uniform(0.1, 4.0))
-        fault.heal()
+        try:
+            self.write("rare")
+            time.sleep(self.lot.uniform(0.1, 4.0))
+        finally:
+            fault.heal()
 
     # --- the run ---------------------------------------------------------------------------
 
