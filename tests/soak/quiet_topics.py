@@ -96,6 +96,8 @@ class Run:
                 "linger.ms": 0,
                 # Without it a request to a frozen node is waited for as long as the writer is.
                 "socket.timeout.ms": 6000,
+                # Topics grow here: by default it would be told of it after five minutes.
+                "topic.metadata.refresh.interval.ms": 1000,
             }
         )
         self.ours: dict[str, KafkaConsumer] = {}
@@ -184,8 +186,22 @@ class Run:
         for name in names:
             topic = self.topics[name]
             for partition in range(self.counts[topic]):
-                self.producer.produce(topic, b"", partition=partition, on_delivery=written)
+                self._produce(topic, partition, written)
         assert not self.producer.flush(60.0), "the writer cannot write"
+
+    def _produce(self, topic: str, partition: int, written: Callable[[Any, Any], None]) -> None:
+        """Hand a record to the writer, once it knows of the partition."""
+        until = time.monotonic() + 60.0
+        while True:
+            try:
+                self.producer.produce(topic, b"", partition=partition, on_delivery=written)
+            except confluent_kafka.KafkaException as error:
+                unknown = confluent_kafka.KafkaError._UNKNOWN_PARTITION  # noqa: SLF001 - its name
+                if error.args[0].code() != unknown or time.monotonic() > until:
+                    raise
+                self.producer.poll(0.2)
+            else:
+                return
 
     def move(self) -> None:
         """Leaders move twice, and nothing is written between."""
