@@ -196,7 +196,7 @@ class Run:
             try:
                 self.producer.produce(topic, b"", partition=partition, on_delivery=written)
             except confluent_kafka.KafkaException as error:
-                unknown = confluent_kafka.KafkaError._UNKNOWN_PARTITION  # noqa: SLF001 - its name
+                unknown = confluent_kafka.KafkaError._UNKNOWN_PARTITION
                 if error.args[0].code() != unknown or time.monotonic() > until:
                     raise
                 self.producer.poll(0.2)
