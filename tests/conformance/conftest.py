@@ -9,7 +9,8 @@ import pytest
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.testing.cluster import GroupSettings
 from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
-from tests.conformance.sides import ModelSide, RealSide
+from tests.conformance.model_side import ModelSide
+from tests.conformance.real_side import RealSide
 from tests.conformance.stage import Pair
 
 VERSIONS: Final = ("4.3.1", "3.9.2")

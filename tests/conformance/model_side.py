@@ -1,0 +1,77 @@
+"""The model as a side of a scenario: what happens behind the protocol, by its controls."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from prokurist.testing.broker import EmbeddedBroker
+from prokurist.testing.cluster.apis import KEYS, named
+from prokurist.types import TopicPartition
+from tests.conformance.sides import Side, transactional
+
+
+class ModelSide(Side):
+    """The model, served over loopback."""
+
+    first_node = 1
+
+    def __init__(self, broker: EmbeddedBroker) -> None:
+        super().__init__(broker.bootstrap.split(","))
+        self._broker = broker
+        self._producers: dict[str, int] = {}
+        with broker._change() as (cluster, _):
+            for each in cluster.brokers():
+                each.node = replace(each.node, rack=f"rack-{each.node.id - 1}")
+        for name in KEYS:
+            api = named(name)
+            self.versions[name] = (api.oldest, api.newest)
+
+    def create_topics(self, names: Sequence[str], partitions: int) -> dict[str, UUID]:
+        """Through the controls."""
+        for each in names:
+            self._broker.create_topic(each, partitions, replication=1)
+        return {each: self._id_of(each) for each in names}
+
+    def place_topic(self, name: str, replicas: Sequence[Sequence[int]]) -> UUID:
+        """Made somewhere, and then placed."""
+        self._broker.create_topic(name, len(replicas), replication=1)
+        with self._broker._change() as (cluster, _):
+            for each, nodes in zip(
+                cluster.state.topics[name].partitions, replicas, strict=True
+            ):
+                each.replicas, each.isr, each.leader = tuple(nodes), list(nodes), nodes[0]
+        return self._id_of(name)
+
+    def delete_topic(self, name: str) -> None:
+        """Through the controls."""
+        self._broker.delete_topic(name)
+
+    def delete_records(self, name: str, partition: int, before: int) -> None:
+        """Through the controls."""
+        tp = TopicPartition(name, partition)
+        self._broker.delete_records(tp, self._broker.offsets(tp)[1] if before < 0 else before)
+
+    def move_leader(self, name: str, partition: int, node: int) -> None:
+        """Through the controls."""
+        if self._broker.leader(TopicPartition(name, partition))[0] != node:
+            self._broker.move_leader(TopicPartition(name, partition), node)
+
+    def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:
+        """As bytes; the model knows no transactions by wire."""
+        number = self._producers.setdefault(f"{name}-{who}", 5000 + len(self._producers))
+        self._broker.append_bytes(
+            TopicPartition(name, partition), transactional(values, number)
+        )
+
+    def end_transaction(self, name: str, partition: int, who: str, *, commit: bool) -> None:
+        """Through the controls."""
+        number = self._producers[f"{name}-{who}"]
+        self._broker.end_transaction(TopicPartition(name, partition), number, committed=commit)
+
+    def configure_group(self, group: str, **settings: str) -> None:
+        """For all groups: the model has no configuration of one."""
+        raise NotImplementedError
+
+    def _id_of(self, name: str) -> UUID:
+        with self._broker._change() as (cluster, _):
+            return cluster.state.topics[name].id

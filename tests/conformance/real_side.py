@@ -1,0 +1,286 @@
+"""A real Kafka as a side of a scenario: what happens behind the protocol, by admin requests."""
+
+import itertools
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from importlib import import_module
+from typing import Any, Final
+from uuid import UUID
+
+from kio.schema.index import schema_name_map
+from kio.static.constants import EntityType
+
+from prokurist.events.clock import Deadline, MonotonicClock
+from prokurist.testing.cluster.apis import KEYS
+from prokurist.testing.kafka import RealKafka
+from prokurist.testing.kafka.ports import Address
+from prokurist.testing.kafka.wire import BrokerConnection
+from tests.conformance.sides import Side, transactional
+from tests.unit.testing.cluster.conftest import fill
+
+SECONDS: Final = 60.0
+_LONG: Final = timedelta(seconds=20)
+
+
+class RealSide(Side):
+    """A real Kafka."""
+
+    def __init__(self, kafka: RealKafka) -> None:
+        super().__init__(kafka.direct_bootstrap.split(","))
+        self._kafka = kafka
+        self._clock = MonotonicClock()
+        self._producers: dict[str, tuple[int, int]] = {}
+        with self._connected() as node:
+            offered = node.versions
+        for api, key in KEYS.items():
+            if (span := offered.get(key)) is not None:
+                self.versions[api] = span
+        self._groups_ready()
+        self._coordinated("ready")
+        self._producers_ready()
+
+    def create_topics(self, names: Sequence[str], partitions: int) -> dict[str, UUID]:
+        """By CreateTopics, and until the group coordinator assigns the last of them."""
+        made = self._create(
+            [
+                {"name": each, "num_partitions": partitions, "replication_factor": 1}
+                for each in names
+            ]
+        )
+        self._groups_know(names[-1])
+        return made
+
+    def place_topic(self, name: str, replicas: Sequence[Sequence[int]]) -> UUID:
+        """By CreateTopics with assignments."""
+        rows = [
+            {"partition_index": index, "broker_ids": tuple(each - 1 for each in nodes)}
+            for index, nodes in enumerate(replicas)
+        ]
+        topic = {"name": name, "num_partitions": -1, "replication_factor": -1}
+        return self._create([{**topic, "assignments": rows}])[name]
+
+    def delete_topic(self, name: str) -> None:
+        """By DeleteTopics, and until each broker has dropped it."""
+        self._kafka.delete_topic(name)
+        for address in self._addresses:
+            while self._error_of(address, name) != 3:
+                time.sleep(0.01)
+
+    def delete_records(self, name: str, partition: int, before: int) -> None:
+        """By DeleteRecords to the leader."""
+        row = {"partition_index": partition, "offset": before}
+        topics = [{"name": name, "partitions": [row]}]
+        answer = self._admin(
+            "delete_records", 2, self._leader(name, partition), topics=topics, timeout=_LONG
+        )
+        assert answer.topics[0].partitions[0].error_code == 0, answer
+
+    def move_leader(self, name: str, partition: int, node: int) -> None:
+        """By making the node the preferred one, and electing it."""
+        leader = self._leader(name, partition)
+        if leader == node:
+            return
+        placed = self._described(self._addresses[leader - 1], name).partitions
+        [replicas] = [p.replica_nodes for p in placed if p.partition_index == partition]
+        order = (node - 1, *(each for each in replicas if each != node - 1))
+        row = {"partition_index": partition, "replicas": order}
+        topics = [{"name": name, "partitions": [row]}]
+        answer = self._admin(
+            "alter_partition_reassignments", 0, 0, topics=topics, timeout=_LONG
+        )
+        assert answer.error_code == 0, answer
+        deadline = time.monotonic() + SECONDS
+        while self._leader(name, partition) != node:
+            assert time.monotonic() < deadline, f"{name}/{partition} does not move to {node}"
+            wanted = [{"topic": name, "partitions": (partition,)}]
+            self._admin("elect_leaders", 2, 0, topic_partitions=wanted, timeout=_LONG)
+            time.sleep(0.02)
+        self._agree(name, partition, node)
+
+    def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:
+        """By InitProducerId, AddPartitionsToTxn and Produce."""
+        transaction = f"{name}-{who}"
+        self._coordinated(transaction)
+        timeout = timedelta(seconds=60)
+        begun: Any = None
+        for _ in range(200):
+            begun = self._admin(
+                "init_producer_id",
+                4,
+                0,
+                transactional_id=transaction,
+                transaction_timeout=timeout,
+                producer_id=-1,
+                producer_epoch=-1,
+            )
+            if begun.error_code == 0:
+                break
+            time.sleep(0.05)
+        self._producers[transaction] = (begun.producer_id, begun.producer_epoch)
+        topics = [{"name": name, "partitions": (partition,)}]
+        for _ in range(200):
+            added = self._admin(
+                "add_partitions_to_txn",
+                3,
+                0,
+                v3_and_below_transactional_id=transaction,
+                v3_and_below_producer_id=begun.producer_id,
+                v3_and_below_producer_epoch=begun.producer_epoch,
+                v3_and_below_topics=topics,
+            )
+            rows = added.results_by_topic_v3_and_below[0].results_by_partition
+            if rows[0].partition_error_code == 0:
+                break
+            time.sleep(0.05)
+        batch = transactional(values, begun.producer_id)
+        data = [{"name": name, "partition_data": [{"index": partition, "records": batch}]}]
+        answer = self._admin(
+            "produce",
+            9,
+            self._leader(name, partition),
+            transactional_id=transaction,
+            acks=-1,
+            timeout=_LONG,
+            topic_data=data,
+        )
+        assert answer.responses[0].partition_responses[0].error_code == 0, answer
+
+    def end_transaction(self, name: str, partition: int, who: str, *, commit: bool) -> None:
+        """By EndTxn; the marker is there when the log's end has moved."""
+        transaction = f"{name}-{who}"
+        producer, epoch = self._producers.pop(transaction)
+        end = self._end(name, partition)
+        answer = self._admin(
+            "end_txn",
+            3,
+            0,
+            transactional_id=transaction,
+            producer_id=producer,
+            producer_epoch=epoch,
+            committed=commit,
+        )
+        assert answer.error_code == 0, answer
+        while self._end(name, partition) == end:
+            time.sleep(0.01)
+
+    def configure_group(self, group: str, **settings: str) -> None:
+        """By IncrementalAlterConfigs."""
+        rows = [
+            {"name": name.replace("_", "."), "config_operation": 0, "value": value}
+            for name, value in settings.items()
+        ]
+        resource = {"resource_type": 32, "resource_name": group, "configs": rows}
+        answer = self._admin("incremental_alter_configs", 1, 0, resources=[resource])
+        assert answer.responses[0].error_code == 0, answer
+        time.sleep(0.2)
+
+    # --- inside -------------------------------------------------------------------
+
+    @contextmanager
+    def _connected(self, node: int = 0) -> Iterator[BrokerConnection]:
+        """A connection to a node from 1; 0 for any."""
+        address = Address.parse(self._addresses[max(node - 1, 0)])
+        deadline = Deadline.after(self._clock.now(), SECONDS)
+        with BrokerConnection(address, deadline, self._clock) as made:
+            yield made
+
+    def _admin(self, folder: str, version: int, node: int, **values: Any) -> Any:
+        """Ask something that no scenario compares."""
+        kinds = schema_name_map[folder][version]
+        request, answer = (
+            _loaded(kinds[kind]) for kind in (EntityType.request, EntityType.response)
+        )
+        with self._connected(node) as connection:
+            deadline = Deadline.after(self._clock.now(), SECONDS)
+            return connection.exchange(fill(request, values), answer, deadline)
+
+    def _create(self, topics: Sequence[Mapping[str, Any]]) -> dict[str, UUID]:
+        answer = self._admin("create_topics", 7, 0, topics=list(topics), timeout=_LONG)
+        assert all(each.error_code == 0 for each in answer.topics), answer
+        for each in answer.topics:
+            for address in self._addresses:
+                while not self._led(address, each.name):
+                    time.sleep(0.01)
+        return {each.name: each.topic_id for each in answer.topics}
+
+    def _described(self, address: str, name: str) -> Any:
+        node = self._addresses.index(address) + 1
+        return self._admin("metadata", 12, node, topics=[{"name": name}]).topics[0]
+
+    def _error_of(self, address: str, name: str) -> int:
+        return int(self._described(address, name).error_code)
+
+    def _led(self, address: str, name: str) -> bool:
+        topic = self._described(address, name)
+        return not topic.error_code and all(each.leader_id >= 0 for each in topic.partitions)
+
+    def _leader(self, name: str, partition: int) -> int:
+        placed = self._described(self._addresses[0], name).partitions
+        [leader] = [each.leader_id for each in placed if each.partition_index == partition]
+        return int(leader) + 1
+
+    def _agree(self, name: str, partition: int, node: int) -> None:
+        """Wait until each broker names the leader, and the copies are in sync."""
+        for address in self._addresses:
+            while True:
+                placed = self._described(address, name).partitions
+                [row] = [each for each in placed if each.partition_index == partition]
+                in_sync = len(row.isr_nodes) == len(row.replica_nodes)
+                if row.leader_id == node - 1 and in_sync:
+                    break
+                time.sleep(0.02)
+
+    def _end(self, name: str, partition: int) -> int:
+        rows = [{"partition_index": partition, "timestamp": -1, "current_leader_epoch": -1}]
+        topics = [{"name": name, "partitions": rows}]
+        node = self._leader(name, partition)
+        answer = self._admin("list_offsets", 5, node, replica_id=-1, topics=topics)
+        return int(answer.topics[0].partitions[0].offset)
+
+    def _coordinated(self, transaction: str) -> None:
+        while self._admin("find_coordinator", 3, 0, key=transaction, key_type=1).error_code:
+            time.sleep(0.05)
+
+    def _groups_ready(self) -> None:
+        """Wait until the coordinator has made its topic and read it."""
+        for number in range(20):
+            group = f"ready-{number}"
+            while self._admin("find_coordinator", 3, 0, key=group, key_type=0).error_code:
+                time.sleep(0.05)
+            asked = {"group_id": group, "member_epoch": -1, "topics": None}
+            for node in range(1, len(self._addresses) + 1):
+                while True:
+                    told = self._admin("offset_fetch", 9, node, groups=[asked]).groups[0]
+                    if told.error_code in (0, 16):
+                        break
+                    time.sleep(0.05)
+
+    def _producers_ready(self) -> None:
+        """Wait until producer ids can be had."""
+        values = {"transactional_id": None, "transaction_timeout": _LONG, "producer_id": -1}
+        for node in range(1, len(self._addresses) + 1):
+            while self._admin("init_producer_id", 4, node, **values).error_code:
+                time.sleep(0.05)
+
+    def _groups_know(self, name: str) -> None:
+        """Wait until the coordinator, which hears later than others, assigns a topic."""
+        values: dict[str, Any] = {"rebalance_timeout": _LONG, "topic_partitions": []}
+        for number in itertools.count():
+            values |= {"group_id": f"{name}-known-{number}", "member_id": "m"}
+            told = self._admin(
+                "consumer_group_heartbeat",
+                0,
+                0,
+                **values,
+                subscribed_topic_names=(name,),
+            )
+            if told.error_code or (told.assignment and told.assignment.topic_partitions):
+                return
+            time.sleep(0.02)
+
+
+def _loaded(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
