@@ -3,7 +3,15 @@
 from typing import Final
 
 from prokurist.testing.cluster.apis import ApiName
-from tests.conformance import classic, cluster_facts, committing, consumer, reading, sessions
+from tests.conformance import (
+    classic,
+    cluster_facts,
+    committing,
+    consumer,
+    reading,
+    sessions,
+    several_nodes,
+)
 from tests.conformance.stage import Scenario
 
 Catalogue = list[tuple[Scenario, tuple[ApiName, ...]]]
@@ -60,3 +68,11 @@ OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_pattern_matches, ()),
 ]
 """Those of a protocol that Kafka 3.9 had in early access, with other epochs: 4.x only."""
+
+ON_THREE_NODES: Final[Catalogue] = [
+    (several_nodes.leaders_elsewhere, ("Fetch",)),
+    (several_nodes.epochs_of_moved_leaders, ()),
+    (several_nodes.preferred_replicas, ()),
+    (several_nodes.coordinators_elsewhere, ("FindCoordinator",)),
+]
+"""Scenarios about leaders, followers and coordinators that are elsewhere."""

@@ -54,6 +54,7 @@ def paired(stack: ExitStack, version: str, nodes: int) -> Pair:
     kafka = started(version, nodes)
     stack.callback(kafka.close)
     model = stack.enter_context(EmbeddedBroker(nodes, groups=settings(version)))
+    model.let_followers_serve()
     return Pair(RealSide(kafka), ModelSide(model))
 
 
@@ -63,14 +64,25 @@ def version(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(scope="session")
-def pair(version: str) -> Iterator[Pair]:
-    """A real Kafka of that version and a model, one node each."""
+def pair_of(version: str, nodes: int) -> Iterator[Pair]:
+    """A real Kafka of a version and a model; skips, or fails, where there is no Kafka."""
     with ExitStack() as stack:
         try:
-            made = paired(stack, version, 1)
+            made = paired(stack, version, nodes)
         except KafkaUnavailable as error:
             if is_required():
                 raise
             pytest.skip(error.reason)
         yield made
+
+
+@pytest.fixture(scope="session")
+def pair(version: str) -> Iterator[Pair]:
+    """A real Kafka of that version and a model, one node each."""
+    yield from pair_of(version, 1)
+
+
+@pytest.fixture(scope="session")
+def pair_of_three(version: str) -> Iterator[Pair]:
+    """The same with three nodes each."""
+    yield from pair_of(version, 3)

@@ -90,7 +90,41 @@ def random_commits(random: Random, stage: Stage) -> None:
             offsets(stage, group, (topic, (0, 1, 2)), everything=random.random() < 0.4)
 
 
-GRAMMARS: Final = [random_reads, random_members, random_commits]
+def random_classic(random: Random, stage: Stage) -> None:
+    """Two members of a classic group that join, sync, beat, commit and leave.
+
+    A request that waits for the other member is left open until it is answered: it comes
+    before whatever else that member has to say.
+    """
+    group = scene(stage)
+    members = {"a": "", "b": ""}
+    generation = 0
+    for _ in range(STEPS):
+        who = random.choice(list(members))
+        action, off = random.choice("jjjsssbcdl"), random.choice([0, 0, 0, -1, 1])
+        own = random.random() < 0.9
+        if not stage.waits(who):
+            member, number = members[who] if own else "x", generation + off
+            match action:
+                case "j":
+                    group.send_join(who, member, version=3)
+                case "s":
+                    parts = {name: b"part" for name in members.values() if name}
+                    group.send_sync(who, member, number, parts=parts)
+                case "b":
+                    group.beat(member, number)
+                case "c":
+                    group.commit(member, number)
+                case "d":
+                    group.state()
+                case "l":
+                    group.leave((member, None))
+        for name, body in stage.settle(group.group).items():
+            if getattr(body, "member_id", "") and not body.error_code:
+                members[name], generation = body.member_id, body.generation_id
+
+
+GRAMMARS: Final = [random_reads, random_members, random_commits, random_classic]
 
 
 def sequence(seed: int, version: str) -> Scenario:

@@ -95,6 +95,10 @@ class Stage:
         self._record("parked", 0, who, {}, parked)
         return parked
 
+    def waits(self, who: str) -> bool:
+        """Whether a request of a connection has not been answered yet."""
+        return who in self._open
+
     def settle(self, group: str) -> dict[str, Any]:
         """Read what has been answered of the requests that are open.
 

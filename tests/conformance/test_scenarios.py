@@ -6,7 +6,7 @@ import pytest
 
 from prokurist.testing.cluster.apis import ApiName
 from tests.conformance.accepted import ACCEPTED
-from tests.conformance.catalogue import OF_THE_CONSUMER_PROTOCOL, ON_ONE_NODE
+from tests.conformance.catalogue import OF_THE_CONSUMER_PROTOCOL, ON_ONE_NODE, ON_THREE_NODES
 from tests.conformance.comparing import Difference
 from tests.conformance.stage import Pair, Scenario
 
@@ -54,3 +54,13 @@ def test_every_accepted_difference_names_scenarios_that_there_are() -> None:
     """So that each is looked for somewhere."""
     names = {each.__name__ for each, _ in EVERYTHING}
     assert {name for each in ACCEPTED for name in each.scenarios} <= names
+
+
+@pytest.mark.parametrize(
+    ("scenario", "apis"), ON_THREE_NODES, ids=[each.__name__ for each, _ in ON_THREE_NODES]
+)
+def test_three_nodes(
+    pair_of_three: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
+) -> None:
+    """The requests of a scenario, sent to three nodes."""
+    hold(pair_of_three, version, scenario, apis)
