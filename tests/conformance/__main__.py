@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack
 
 from tests.conformance.conftest import VERSIONS, paired
-from tests.conformance.random_sequences import sequence, vintage_of
+from tests.conformance.random_sequences import left_of
 from tests.conformance.test_scenarios import report
 
 
@@ -24,7 +24,7 @@ def main() -> int:
         with ExitStack() as stack:
             pair = paired(stack, version, 1)
             for seed in range(given.seed, given.seed + given.count):
-                found = pair.play(sequence(seed, version), vintage_of(seed))
+                found = left_of(pair, version, seed)
                 if found:
                     wrong += 1
                     sys.stdout.write(f"Kafka {version}, seed {seed}: {report(found)}\n\n")

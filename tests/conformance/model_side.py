@@ -55,6 +55,11 @@ class ModelSide(Side):
         """Through the controls."""
         if self._broker.leader(TopicPartition(name, partition))[0] != node:
             self._broker.move_leader(TopicPartition(name, partition), node)
+            # An administrator elects the replica that is named first.
+            with self._broker._change() as (cluster, _):
+                moved = cluster.state.topics[name].partitions[partition]
+                others = (each for each in moved.replicas if each != node)
+                moved.replicas = (node, *others)
 
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:
         """As bytes; the model knows no transactions by wire."""

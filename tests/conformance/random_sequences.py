@@ -7,11 +7,13 @@ id is the one that the side gave.
 from random import Random
 from typing import Any, Final
 
+from tests.conformance.accepted import ACCEPTED
 from tests.conformance.classic import scene
 from tests.conformance.committing import commit, offsets, position
+from tests.conformance.comparing import Difference
 from tests.conformance.reading import epochs, fetch, list_offsets, wanted
 from tests.conformance.sessions import Session
-from tests.conformance.stage import Scenario, Stage
+from tests.conformance.stage import Pair, Scenario, Stage
 
 STEPS: Final = 30
 
@@ -142,3 +144,14 @@ def sequence(seed: int, version: str) -> Scenario:
 def vintage_of(seed: int) -> int:
     """Which versions a seed is played in: the newest half of the time."""
     return Random(-seed - 1).choice([0, 0, 0, 1, 2, 5])  # noqa: S311
+
+
+def left_of(pair: Pair, version: str, seed: int) -> list[Difference]:
+    """Play the sequence of a seed; the differences that are not accepted."""
+    scenario = sequence(seed, version)
+    grammar = scenario.__name__.rpartition("_")[0]
+    return [
+        one
+        for one in pair.play(scenario, vintage_of(seed))
+        if not any(each.covers(one, version, grammar) for each in ACCEPTED)
+    ]

@@ -16,9 +16,10 @@ SETTLES_WITHIN: Final = 30.0
 
 def leaders_elsewhere(stage: Stage) -> None:
     """Each node is asked about partitions that another leads, or of which it has no copy."""
-    topic = stage.placed([1], [2], [3, 1], [1, 2, 3])
-    for at in range(4):
-        stage.produce(topic, b"a", partition=at, node=(1, 2, 3, 1)[at])
+    topic = stage.placed([1, 2], [2, 3], [3, 1], [1, 3])
+    for at, nodes in enumerate(((1, 2), (2, 3), (3, 1), (1, 3))):
+        for node in nodes:
+            caught_up(stage, node, topic, 0, at)
     metadata(stage, topic)
     for node in NODES:
         who = f"a@{node}"
@@ -40,12 +41,18 @@ def epochs_of_moved_leaders(stage: Stage) -> None:
     stage.produce(topic, b"a", b"b")
     session = Session(stage, "s@1")
     session.fetch(wanted(topic, (0, 0), current_leader_epoch=0))
+    written = 2
     for number, leader in enumerate((2, 3, 1), 1):
         stage.side.move_leader(topic.name, 0, leader)
+        for node in NODES:
+            caught_up(stage, node, topic, written)
         metadata(stage, topic)
         session.fetch()
         if leader == 3:
             stage.produce(topic, b"c", node=3)
+            written += 1
+            for node in NODES:
+                caught_up(stage, node, topic, written)
         for node in NODES:
             for current in (-1, number - 1, number, number + 1):
                 ask_everything(stage, topic, node, current)
@@ -60,22 +67,21 @@ def ask_everything(stage: Stage, topic: Topic, node: int, current: int) -> None:
     if stage.version("Fetch") >= 12:
         for last in (0, 1, 2, 3):
             asked = wanted(topic, (0, 2), current_leader_epoch=current, last_fetched_epoch=last)
-            caught_up(stage, node, topic, 2)
             fetch(stage, asked, who)
 
 
 def preferred_replicas(stage: Stage) -> None:
     """A leader names the follower in the reader's rack, and the follower answers."""
-    topic = stage.placed([1, 2, 3], [1])
+    topic, alone = stage.placed([1, 2, 3]), stage.placed([1])
     stage.produce(topic, b"a", b"b")
-    stage.produce(topic, b"c", partition=1)
+    stage.produce(alone, b"c")
     for node in (2, 3):
         caught_up(stage, node, topic, 2)
     for rack in ("", "rack-0", "rack-1", "rack-2", "elsewhere"):
         for offset in (0, 2):
             for node in (1, 2):
                 fetch(stage, wanted(topic, (0, offset)), f"a@{node}", rack_id=rack)
-        fetch(stage, wanted(topic, (1, 0)), rack_id=rack)
+        fetch(stage, wanted(alone, (0, 0)), rack_id=rack)
     for offset in (-1, 3, 9):
         for node in (1, 2):
             fetch(stage, wanted(topic, (0, offset)), f"a@{node}", rack_id="rack-1")
@@ -139,7 +145,7 @@ def metadata(stage: Stage, topic: Topic) -> None:
         )
 
 
-def caught_up(stage: Stage, node: int, topic: Topic, least: int) -> None:
+def caught_up(stage: Stage, node: int, topic: Topic, least: int, at: int = 0) -> None:
     """Wait until a node serves records up to an offset, as leader or as follower.
 
     A follower learns of the high watermark half a second after a write; when exactly is a
@@ -151,7 +157,7 @@ def caught_up(stage: Stage, node: int, topic: Topic, least: int) -> None:
             f"me@{node}",
             "Fetch",
             12,
-            topics=wanted(topic, (0, 0)),
+            topics=wanted(topic, (at, 0)),
             replica_id=-1,
             max_wait=PATIENCE * 0,
             min_bytes=0,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.conformance.comparing import Difference
-from tests.conformance.random_sequences import sequence, vintage_of
+from tests.conformance.random_sequences import left_of
 from tests.conformance.stage import Pair
 from tests.conformance.test_scenarios import report
 
@@ -15,5 +14,5 @@ SEEDS = range(1, 16)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_sequence(pair: Pair, version: str, seed: int) -> None:
     """The sequence of a seed; `make conformance SEED=… COUNT=1` plays it alone."""
-    found: list[Difference] = pair.play(sequence(seed, version), vintage_of(seed))
+    found = left_of(pair, version, seed)
     assert not found, f"seed {seed}: {report(found)}"

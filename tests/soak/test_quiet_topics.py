@@ -29,3 +29,21 @@ def test_the_comparison_can_fail() -> None:
         "ours: ('t', 0, 0) came after 21.0 s",
         "ours: ('t', 0, 1) came after inf s",
     ]
+
+
+def test_the_bound_follows_from_the_fault_and_the_subscription() -> None:
+    """A silent broker allows more time, and what a reader has not subscribed to is not due."""
+    silent, cut, new = ("t", 0, 0), ("t", 0, 1), ("new", 0, 0)
+    outcome = QuietTopicsResult(
+        1, written=dict.fromkeys((silent, cut, new), 10.0), only={new[0]: "other"}
+    )
+    outcome.after = {silent: "freeze", cut: "cut"}
+    outcome.read = {
+        "ours": {silent: 30.0, cut: 30.0},
+        "reference": dict.fromkeys((silent, cut, new), 11.0),
+    }
+    outcome.judge(bound=5.0, silent=45.0)
+    assert len(outcome.wrongs) == 1
+    assert "last fault: cut" in outcome.wrongs[0]
+    assert "by fault, in s: cut 20.0, freeze 20.0" in outcome.summary()
+    assert "nothing was wrong" in QuietTopicsResult(1).summary()

@@ -22,15 +22,18 @@ def handle(state: State, request: Any, context: Context) -> Values:
 def describe(state: State, name: str, context: Context) -> Values:
     """One group; one that is not there is dead, and from version 6 on an error."""
     code = context.refusals.whole() or state.group_refusal(name, context.node, context.now)
-    group = None if code else state.group_now(name, context.now)
+    if code:
+        return {**values_of(name, ""), "error_code": code}
+    group = state.group_now(name, context.now)
     classic = group.membership if group and group.known else None
     if not isinstance(classic, ClassicGroup):
-        if not code and context.version >= MISSES_FROM:
-            code = ErrorCode.group_id_not_found
+        dead = values_of(name, "Dead")
+        if context.version < MISSES_FROM:
+            return dead
         return {
-            **values_of(name, "Dead"),
-            "error_code": code,
-            "error_message": f"{name} is no classic group" if code else None,
+            **dead,
+            "error_code": ErrorCode.group_id_not_found,
+            "error_message": f"{name} is no classic group",
         }
     elected = classic.protocol if classic.phase is Phase.STABLE else None
     return {

@@ -21,12 +21,15 @@ def handle(state: State, request: Any, context: Context) -> Result:
     def finish(answer: Values) -> Values:
         return answer
 
-    code = refusal(state, request.group_id, context)
     named = context.version < PROTOCOL_FROM or (
         request.protocol_type is not None and request.protocol_name is not None
     )
-    if not code and not named:
-        code = ErrorCode.inconsistent_group_protocol
+    # A broker misses the protocol before it looks whether it coordinates the group.
+    code = (
+        refusal(state, request.group_id, context)
+        if named
+        else ErrorCode.inconsistent_group_protocol
+    )
     group = None if code else classic(state, request.group_id, context.now)
     if group is None:
         return refused_sync(code or ErrorCode.unknown_member_id)
