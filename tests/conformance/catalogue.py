@@ -67,7 +67,8 @@ OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_patterns, ()),
     (consumer.consumer_pattern_matches, ()),
 ]
-"""Those of a protocol that Kafka 3.9 had in early access, with other epochs: 4.x only."""
+"""Scenarios of the consumer protocol: 4.x only. Kafka 3.9 had it in early access, and its first
+group epoch is 1 and not 2, so every request that names an epoch would be another request."""
 
 ON_THREE_NODES: Final[Catalogue] = [
     (several_nodes.leaders_elsewhere, ("Fetch",)),

@@ -44,6 +44,8 @@ WHOLE: Final = frozenset(
 SESSIONS_FROM: Final = 7
 FOLLOWERS_FROM: Final = 11
 IDS_FROM: Final = 13
+LEADER_FROM: Final = 16
+"""From which version on a broker says who leads, though older answers have a field for it."""
 READ_COMMITTED: Final = 1
 
 
@@ -217,7 +219,8 @@ def one(parked: Parked, wanted: RequestedPartition, room: int, *, first: bool) -
         state, context, asked, each.partition, epoch, followers=followers, known_as=known_as
     )
     if where.code:
-        return {**bare(each.partition, where.code), **leader_hint(where)}
+        hint = leader_hint(where) if context.version >= LEADER_FROM else {}
+        return {**bare(each.partition, where.code), **hint}
     return read(parked, wanted, where, room, first=first)
 
 
