@@ -93,6 +93,9 @@ def spark() -> "Iterator[SparkSession]":
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        # `rows` sums up the reports that a query keeps: by default the last 100, which a query
+        # without a pause between its batches passes within a minute.
+        .config("spark.sql.streaming.numRecentProgressUpdates", "100000")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
