@@ -25,7 +25,7 @@ def describe(state: State, name: str, context: Context) -> Values:
     if code:
         return {**values_of(name, ""), "error_code": code}
     group = state.group_now(name, context.now)
-    classic = group.membership if group and group.known else None
+    classic = group.membership if group.known else None
     if not isinstance(classic, ClassicGroup):
         dead = values_of(name, "Dead")
         if context.version < MISSES_FROM:
