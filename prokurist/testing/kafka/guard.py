@@ -1,7 +1,8 @@
 """The process between the tests and one broker, so that no broker outlives them.
 
 Run as `python -I -S guard.py FOLDER PARENT`, with the standard library only. It
-takes one JSON object a line on its standard input and answers each with one:
+takes one JSON object a line on its standard input and answers each with one, which has the
+command's `id`:
 
     {"do": "run", "argv": [...], "log": path}         -> {"pid": n}
     {"do": "signal", "number": n}                  -> {"running": bool}, once it took effect
@@ -116,7 +117,9 @@ def serve(guard: Guard, parent: int, commands: IO[bytes], answers: IO[bytes]) ->
             return
         *lines, pending = (pending + got).split(b"\n")
         for line in lines:
-            answers.write(json.dumps(guard.answer(json.loads(line))).encode() + b"\n")
+            command = json.loads(line)
+            answer = {**guard.answer(command), "id": command["id"]}
+            answers.write(json.dumps(answer).encode() + b"\n")
             answers.flush()
 
 

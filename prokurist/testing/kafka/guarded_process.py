@@ -2,7 +2,7 @@
 
 Thread: any, one call at a time for each process (a lock sees to it).
 Invariants: the guard holds the only way to the child; signals go through it, so
-that none can hit a process id which somebody else got in the meantime. The pipe
+that none can hit a process id which the system has given to another process. The pipe
 to the guard is the child's life line.
 """
 
@@ -33,6 +33,7 @@ class GuardedProcess:
         self._lock = threading.Lock()
         self._folder = folder
         self._pid: int | None = None
+        self._requests = 0
         self._guard = subprocess.Popen(
             [
                 sys.executable,
@@ -100,7 +101,7 @@ class GuardedProcess:
         guard = self._guard
         with self._lock:
             if guard.stdin is not None:
-                # Unread lines are nobody's business any more, the end of the pipe is.
+                # Commands that were not read do not matter any more, the end of the pipe does.
                 with contextlib.suppress(OSError):
                     guard.stdin.close()
             if guard.stdout is not None:
@@ -112,10 +113,16 @@ class GuardedProcess:
                 guard.wait(ANSWER_WITHIN)
 
     def _ask(self, command: dict[str, Any]) -> dict[str, Any]:
-        """One line to the guard, and its answer."""
+        """Send one command to the guard, and return its answer.
+
+        The answer bears the command's number: a call that was interrupted by Ctrl-C between
+        the two has left its answer in the pipe, and that is not the answer to this command.
+        """
         with self._lock:
             deadline = Deadline.after(self._clock.now(), ANSWER_WITHIN)
-            line = json.dumps(command).encode() + b"\n"
+            self._requests += 1
+            number = self._requests
+            line = json.dumps({**command, "id": number}).encode() + b"\n"
             stdin, stdout = self._guard.stdin, self._guard.stdout
             if stdin is None or stdout is None or stdin.closed:
                 raise KafkaFailed("the broker's guard is closed")
@@ -124,16 +131,20 @@ class GuardedProcess:
                 stdin.flush()
             except OSError as error:
                 raise self._guard_is_gone() from error
-            got = b""
-            while not got.endswith(b"\n"):
-                remaining = deadline.remaining(self._clock.now())
-                if not select.select([stdout], [], [], remaining)[0]:
-                    raise KafkaFailed(f"the broker's guard did not answer in {ANSWER_WITHIN} s")
-                piece = os.read(stdout.fileno(), 65536)
-                if not piece:
-                    raise self._guard_is_gone()
-                got += piece
-        answer: dict[str, Any] = json.loads(got)
+            answer: dict[str, Any] = {}
+            while answer.get("id") != number:
+                got = b""
+                while not got.endswith(b"\n"):
+                    remaining = deadline.remaining(self._clock.now())
+                    if not select.select([stdout], [], [], remaining)[0]:
+                        raise KafkaFailed(
+                            f"the broker's guard did not answer in {ANSWER_WITHIN} s"
+                        )
+                    piece = os.read(stdout.fileno(), 65536)
+                    if not piece:
+                        raise self._guard_is_gone()
+                    got += piece
+                answer = json.loads(got.splitlines()[-1])
         if "error" in answer:
             raise KafkaFailed(f"could not start {command['argv'][0]}: {answer['error']}")
         return answer
@@ -141,5 +152,5 @@ class GuardedProcess:
     def _guard_is_gone(self) -> KafkaFailed:
         return KafkaFailed(
             f"the broker's guard (process {self._guard.pid}) is gone",
-            way_out="somebody killed it, and the broker may still run",
+            way_out="it was killed, and the broker may still run",
         )

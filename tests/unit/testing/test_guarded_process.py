@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -68,6 +69,24 @@ def test_the_child_has_a_group_of_its_own(guarded: GuardedProcess, folder: Path)
     assert child.cwd() == str(folder)
     assert guarded.running()
     assert guarded.exit_code() is None
+
+
+def test_an_interrupted_question_leaves_no_answer_for_the_next(
+    guarded: GuardedProcess, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C between a command and its answer: the next command gets its own."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    guarded.run(SLEEPER, folder / "log")
+    with monkeypatch.context() as patched:
+        patched.setattr(select, "select", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            guarded.running()
+    guarded.signal(signal.SIGKILL)
+    assert not guarded.running()
+    assert guarded.exit_code() == -signal.SIGKILL
 
 
 def test_its_output_goes_to_the_log_and_its_code_is_kept(
