@@ -77,7 +77,7 @@ ACCEPTED: Final[list[Accepted]] = [
         "DescribeGroups",
         r"groups",
         OLD,
-        r"Dead||0",
+        r"Dead|0|",
     ),
     Accepted(
         "a partition that ListOffsets names twice",

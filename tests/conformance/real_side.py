@@ -203,6 +203,8 @@ class RealSide(Side):
             for address in self._addresses:
                 while not self._led(address, each.name):
                     time.sleep(0.01)
+            while not self._served(each.name):
+                time.sleep(0.01)
         return {each.name: each.topic_id for each in answer.topics}
 
     def _described(self, address: str, name: str) -> Any:
@@ -215,6 +217,23 @@ class RealSide(Side):
     def _led(self, address: str, name: str) -> bool:
         topic = self._described(address, name)
         return not topic.error_code and all(each.leader_id >= 0 for each in topic.partitions)
+
+    def _served(self, name: str) -> bool:
+        """Whether the leaders have their copies: metadata names a leader some ms earlier."""
+        placed = self._described(self._addresses[0], name).partitions
+        codes = []
+        for each in placed:
+            row = {
+                "partition_index": each.partition_index,
+                "timestamp": -1,
+                "current_leader_epoch": -1,
+            }
+            topics = [{"name": name, "partitions": [row]}]
+            told = self._admin(
+                "list_offsets", 5, each.leader_id + 1, replica_id=-1, topics=topics
+            )
+            codes.append(told.topics[0].partitions[0].error_code)
+        return not any(codes)
 
     def _leader(self, name: str, partition: int) -> int:
         placed = self._described(self._addresses[0], name).partitions

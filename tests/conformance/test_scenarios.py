@@ -8,6 +8,7 @@ from prokurist.testing.cluster.apis import ApiName
 from tests.conformance.accepted import ACCEPTED
 from tests.conformance.catalogue import OF_THE_CONSUMER_PROTOCOL, ON_ONE_NODE, ON_THREE_NODES
 from tests.conformance.comparing import Difference
+from tests.conformance.random_sequences import GRAMMARS
 from tests.conformance.stage import Pair, Scenario
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
@@ -53,7 +54,8 @@ def test_every_accepted_difference_is_documented() -> None:
 
 def test_every_accepted_difference_names_scenarios_that_there_are() -> None:
     """So that each is looked for somewhere."""
-    names = {each.__name__ for each, _ in EVERYTHING}
+    names = {each.__name__ for each, _ in [*EVERYTHING, *ON_THREE_NODES]}
+    names |= {each.__name__ for each in GRAMMARS}
     assert {name for each in ACCEPTED for name in each.scenarios} <= names
 
 
