@@ -257,6 +257,7 @@ class GroupAssignment(Assignment):
     def _give_up(self, states: Iterable[PartitionState]) -> None:
         for state in states:
             state.giving_up = True
+            state.replaced = False
 
     def _keep(self, partitions: Collection[TopicPartition]) -> None:
         self._stale = self._stale or any(

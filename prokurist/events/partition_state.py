@@ -101,6 +101,8 @@ class PartitionState:
             nobody has given up looking for it.
         giving_up: Whether the group gets it back: no record of it is returned or
             fetched any more.
+        replaced: Whether it is given up only because metadata name another topic, which brokers
+            that lag may have done wrongly.
         awaiting: Whether the group has given it and its callback has not returned:
             nothing of it is fetched yet.
         told: Whether the user has heard, or need not hear, that the group has given it.
@@ -128,6 +130,7 @@ class PartitionState:
         "last",
         "paused",
         "position",
+        "replaced",
         "reset",
         "standing",
         "start",
@@ -143,6 +146,7 @@ class PartitionState:
         self.born: int = ticket
         self.asked: bool = False
         self.giving_up: bool = False
+        self.replaced: bool = False
         self.awaiting: bool = False
         self.told: bool = False
         self.end_asked: bool = False

@@ -8,12 +8,14 @@ another id, the former one has ended:
 
 - What is held by its name (assigned by hand, or by a classic group) begins anew under the
   new id, as if nothing of it had been read, by the reset policy.
-- What is held by its id (KIP-848) is given up: the group gives the new one when it knows
-  of it, perhaps to somebody else.
+- What is held by its id (KIP-848) is given up: the group assigns the new one when its
+  coordinator knows of it, perhaps to another member. Brokers that lag behind the coordinator
+  name the former topic for a while: when metadata name the assigned one again, and the group
+  has not revoked it, it is read on from after what was returned.
 
-From then on no commit takes the old place for granted (`Subscription.returned`). An id
-that has ended does not come back: who tells it lags behind. Brokers before 2.8 tell none,
-and nothing of this happens.
+From then on no commit takes the old place for granted (`Subscription.returned`). What is held
+by its name does not go back to an id that has ended: the broker that tells it lags behind.
+Brokers before 2.8 tell no ids, and nothing of this happens.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,7 +24,7 @@ from uuid import UUID
 
 from prokurist.config import OffsetReset
 from prokurist.events.assignment import Assignment, PositionRequest
-from prokurist.events.partition_state import PartitionState
+from prokurist.events.partition_state import FetchState, PartitionState
 from prokurist.types import TopicPartition
 
 
@@ -79,6 +81,11 @@ class TopicIds(Assignment):
             assigned = {tp.topic for tp in self._partitions}
             self._absent = frozenset(assigned.intersection(absent))
             self._names = {each: at for each, at in self._names.items() if each in assigned}
+            for tp, state in self._partitions.items():
+                known = ids.get(tp.topic)
+                if known is not None and state.replaced and known == state.topic:
+                    self._names[tp.topic] = Name(known)
+                    self._read_on(state)
             for name in assigned & ids.keys():
                 self._note(name, ids[name])
             begun, given_up = [], []
@@ -91,7 +98,7 @@ class TopicIds(Assignment):
                     continue
                 elif state.by_id:
                     if not state.giving_up:
-                        state.giving_up = True
+                        state.giving_up = state.replaced = True
                         given_up.append(tp)
                 else:
                     begun.append(tp)
@@ -123,6 +130,14 @@ class TopicIds(Assignment):
         """Whether the topic that a partition is of was deleted, and its name used again."""
         name = self._names.get(tp.topic)
         return name is not None and state.topic is not None and state.topic == name.former
+
+    def _read_on(self, state: PartitionState) -> None:
+        """Take back that a topic was replaced; what was fetched of it has been dropped."""
+        state.giving_up = state.replaced = False
+        self._renew(state)
+        self._settled += 1
+        if state.standing is FetchState.VALID and state.returned is not None:
+            state.settle(state.returned, state.confirmed_in)
 
     def _begin_anew(
         self, tp: TopicPartition, state: PartitionState

@@ -8,8 +8,9 @@ import pytest
 from tests.simulation.workload_life import WorkloadLife
 from tests.simulation.world import BUILT
 
-USUAL = (*range(1, 201), 24872)
-"""Also a life in which hints are true, metadata lag, and the next leader's fetch is parked."""
+USUAL = (*range(1, 201), 24872, 32639)
+"""Also a life in which hints are true, metadata lag, and the next leader's fetch is parked; and
+one in which metadata go back to a former topic after the group has given the new one."""
 
 TOGETHER = 20
 WHERE = "tests/simulation/test_workloads.py"

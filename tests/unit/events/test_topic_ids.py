@@ -110,6 +110,31 @@ def test_what_is_held_by_its_id_is_given_up() -> None:
     assert subscription.owned() == {A}
 
 
+def test_what_the_group_gave_is_read_on_when_metadata_name_it_again() -> None:
+    """B196: a broker that lagged named the former topic; what was fetched is fetched again."""
+    subscription = given(Y)
+    subscription.topics_are({"orders": Y}, [])
+    (wish,) = subscription.fetchable()
+    assert subscription.fetched(wish, Position(20))
+    assert subscription.topics_are({"orders": X}, []).given_up == (A,)
+    assert subscription.topics_are({"orders": Y}, []) == ((), (), (), ())
+    (again,) = subscription.fetchable()
+    assert again.position == Position(8)
+    assert again.ticket != wish.ticket
+    assert subscription.returned() == ({A: OffsetAndMetadata(8)}, {"orders": Y})
+    assert subscription.topics_are({"orders": Z}, []).given_up == (A,)
+
+
+def test_what_the_group_revokes_stays_revoked_whatever_metadata_name() -> None:
+    """B196: the group's word is the last."""
+    subscription = given(Y)
+    subscription.topics_are({"orders": Y}, [])
+    subscription.topics_are({"orders": X}, [])
+    subscription.give_up(0, [A])
+    subscription.topics_are({"orders": Y}, [])
+    assert not subscription.fetchable()
+
+
 def test_metadata_that_lag_behind_the_group() -> None:
     """B196: what the group gives by a newer id is not put in doubt by an older one."""
     subscription = given(Y)
