@@ -82,9 +82,9 @@ class TopicIds(Assignment):
             self._absent = frozenset(assigned.intersection(absent))
             self._names = {each: at for each, at in self._names.items() if each in assigned}
             for tp, state in self._partitions.items():
-                known = ids.get(tp.topic)
-                if known is not None and state.replaced and known == state.topic:
-                    self._names[tp.topic] = Name(known)
+                topic = ids.get(tp.topic)
+                if topic is not None and state.replaced and topic == state.topic:
+                    self._names[tp.topic] = Name(topic)
                     self._read_on(state)
             for name in assigned & ids.keys():
                 self._note(name, ids[name])
