@@ -11,8 +11,10 @@ import confluent_kafka
 import pytest
 
 from prokurist import KafkaConsumer
+from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.consumer_counters import Counted
 from prokurist.consumer.open_clients import OpenClients
+from prokurist.events.call import Call
 from prokurist.events.clock import Clock, Deadline, MonotonicClock
 from prokurist.testing.kafka import (
     DEFAULT_VERSION,
@@ -50,7 +52,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def thrift_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No client of a test asks without a pause, whatever befalls its brokers."""
     watch = Watch()
-    add, remove = OpenClients.add, OpenClients.remove
+    add, remove, later = OpenClients.add, OpenClients.remove, CommitQueue.later
+
+    def committed(self: CommitQueue, *arguments: Any) -> Call:
+        watch.committed(self._caller)
+        return later(self, *arguments)
 
     def added(self: OpenClients, client: Counted) -> str:
         watch.opened(client)
@@ -62,6 +68,7 @@ def thrift_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(OpenClients, "add", added)
     monkeypatch.setattr(OpenClients, "remove", removed)
+    monkeypatch.setattr(CommitQueue, "later", committed)
     yield
     watch.end()
     assert not watch.wrongs, "\n".join(watch.wrongs)

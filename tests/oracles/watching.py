@@ -7,6 +7,7 @@ Thread: the one that opens and closes the clients.
 """
 
 import time
+from collections import Counter
 from typing import Final
 
 from prokurist.consumer.consumer_counters import Counted
@@ -44,6 +45,11 @@ class Watch:
         self.wrongs: list[str] = []
         self.judged = 0
         self._since: dict[int, tuple[Counted, float]] = {}
+        self._asynchronous: Counter[int] = Counter()
+
+    def committed(self, caller: object) -> None:
+        """The caller of a client commits without waiting, which counts as no call."""
+        self._asynchronous[id(caller)] += 1
 
     def opened(self, client: Counted) -> None:
         """A client is open from now on."""
@@ -66,5 +72,6 @@ class Watch:
         self.judged += 1
         thrift: Thrift[str] = Thrift(Settings.of(client.config))
         where = f"by {client.machinery.client_id}"
-        thrift.judge(seconds, requests_of(client), events=events_of(client), where=where)
+        events = events_of(client) + self._asynchronous[id(client.caller)]
+        thrift.judge(seconds, requests_of(client), events=events, where=where)
         self.wrongs += thrift.wrongs
