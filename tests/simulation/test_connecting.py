@@ -24,9 +24,9 @@ class Attempts:
         self.all: list[tuple[float, str]] = []
         connect = member.network.connect
 
-        def noted(connection: int, address: SocketAddress) -> None:
+        def noted(connection: int, address: SocketAddress, server_name: str = "") -> None:
             self.all.append((world.clock.time, address.host))
-            connect(connection, address)
+            connect(connection, address, server_name)
 
         member.network.connect = noted  # type: ignore[method-assign]
 

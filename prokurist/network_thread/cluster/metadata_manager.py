@@ -24,8 +24,9 @@ needs any broker asks for `somebody()`.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
-from prokurist.errors import KafkaException, RetriableException
+from prokurist.errors import AuthenticationException, KafkaException, RetriableException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.cluster import ABSENT, Cluster, TopicView
@@ -43,6 +44,9 @@ from prokurist.network_thread.operations.operation import Operation, Promise, Wi
 from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
 from prokurist.types import Node, TopicPartition
+
+AUTHENTICATED_AGAIN: Final = 1.0
+"""Seconds after a failed authentication until metadata are asked for again without a call."""
 
 
 class MetadataManager:
@@ -405,6 +409,11 @@ class MetadataManager:
         self._interrupted.clear()
         # After a fatal error too: what is known grows old all the same.
         self._watch_age()
+        if isinstance(error, AuthenticationException):
+            # Certificates and passwords are mended while a client runs.
+            self._timer.after(
+                AUTHENTICATED_AGAIN, "pause after a failed authentication", self.request_update
+            )
         promise, self._now_asked = self._now_asked, None
         if error is not None and not isinstance(error, Withdrawn) and not self._waiting:
             self.on_refused(error, self._interest.of_nobody)
