@@ -3,6 +3,7 @@
 Thread: any; no state.
 """
 
+import math
 import ssl
 from collections.abc import Mapping
 from typing import Final, TypeAlias
@@ -121,6 +122,19 @@ def described(certificate: Certificate | None) -> str:
     issuer = common_name(certificate.get("issuer"))
     until = certificate.get("notAfter", "an unknown date")
     return f"its certificate is for {shown}, issued by {issuer}, valid until {until}"
+
+
+def days_left(certificate: Certificate, now: float) -> int | None:
+    """For how many whole days a certificate is valid yet; None where it does not say.
+
+    Args:
+        certificate: The certificate.
+        now: Seconds since the epoch.
+    """
+    until = certificate.get("notAfter")
+    if not isinstance(until, str):
+        return None
+    return math.floor((ssl.cert_time_to_seconds(until) - now) / 86_400)
 
 
 def names_of(certificate: Certificate) -> list[str]:

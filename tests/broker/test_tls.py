@@ -1,6 +1,7 @@
 """TLS with a real Kafka: what is verified, what is refused, and how soon."""
 
 import logging
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from time import monotonic
@@ -9,7 +10,8 @@ from typing import Any
 import confluent_kafka
 import pytest
 
-from prokurist import KafkaConsumer, TopicPartition
+from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from prokurist.cli.entry import main
 from prokurist.errors import KafkaException, SslAuthenticationException, TimeoutException
 from prokurist.testing.kafka import RealKafka, TlsListener
 from prokurist.testing.kafka.pki import PASSWORD, Authority
@@ -74,7 +76,7 @@ def mutual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 def read(keys: Mapping[str, Any], topic: str, count: int) -> list[bytes | None]:
     """What is read of a topic, with a group."""
     values: list[bytes | None] = []
-    group = {"group.id": f"g-{topic}", "auto.offset.reset": "earliest"}
+    group = {"group.id": f"g-{secrets.token_hex(4)}", "auto.offset.reset": "earliest"}
     with KafkaConsumer({**keys, **group}) as consumer:
         consumer.subscribe([topic])
         until = monotonic() + 30
@@ -117,7 +119,9 @@ def refused(consumer: KafkaConsumer, topic: str) -> Iterator[tuple[str, KafkaExc
         "end_offsets": lambda: consumer.end_offsets([partition], 15),
         "committed": lambda: consumer.committed([partition], 15),
         "position": lambda: consumer.position(partition, 15),
-        "commit_sync": lambda: consumer.commit_sync({partition: 1}, timeout=15),
+        "commit_sync": lambda: consumer.commit_sync(
+            {partition: OffsetAndMetadata(1)}, timeout=15
+        ),
         "poll": lambda: consumer.poll(15),
     }
     consumer.assign([partition])
@@ -128,22 +132,71 @@ def refused(consumer: KafkaConsumer, topic: str) -> Iterator[tuple[str, KafkaExc
         yield name, raised.value, monotonic() - began
 
 
-@pytest.mark.parametrize("fault", ["issuer", "name"])
-def test_every_call_tells_a_refusal_at_once(secured: Secured, fault: str) -> None:
+def test_every_call_tells_a_refusal_at_once(secured: Secured) -> None:
     """B252: no call waits for its deadline where the broker's certificate is not accepted."""
-    keys = secured.keys(group_id="g-refused")
-    if fault == "issuer":
-        keys["ssl.ca.location"] = str(secured.other.location)
-    else:
-        port = secured.kafka.bootstrap.partition(":")[2]
-        keys["bootstrap.servers"] = f"127.0.0.2:{port}"
-    if fault == "name":
-        pytest.skip("the proxy listens on 127.0.0.1 alone")
+    keys = secured.keys(group_id="g-refused", ssl_ca_location=str(secured.other.location))
     with KafkaConsumer(keys) as consumer:
         for name, error, took in refused(consumer, "any"):
             assert isinstance(error, SslAuthenticationException), (name, error)
             assert "ssl.ca.location" in str(error), name
             assert took < SOON, name
+
+
+def test_another_name(tmp_path: Path) -> None:
+    """S4, S6: a certificate for other names is refused, with both, unless names are ignored."""
+    authority = Authority(tmp_path)
+    listener = TlsListener(certificate=authority.issue("broker", ["elsewhere.example"]))
+    with RealKafka(security=listener) as kafka:
+        keys = {
+            "bootstrap.servers": kafka.bootstrap,
+            "security.protocol": "SSL",
+            "ssl.ca.location": str(authority.location),
+        }
+        with KafkaConsumer(keys) as consumer, pytest.raises(SslAuthenticationException) as no:
+            consumer.list_topics(10)
+        assert "'127.0.0.1'" in str(no.value)
+        assert "elsewhere.example" in str(no.value)
+        keys["ssl.endpoint.identification.algorithm"] = "none"
+        with KafkaConsumer(keys) as consumer:
+            consumer.list_topics(10)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_goes_on_when_its_authorities_are_mended(
+    secured: Secured, tmp_path: Path, protocol: str
+) -> None:
+    """B251: a subscribed consumer raises at once, not at every poll, and joins afterwards."""
+    topic = secured.written(3)
+    trusted = tmp_path / "ca.pem"
+    trusted.write_bytes(secured.other.location.read_bytes())
+    keys = secured.keys(
+        ssl_ca_location=str(trusted),
+        group_id=f"g-{topic}",
+        group_protocol=protocol,
+        auto_offset_reset="earliest",
+    )
+    with KafkaConsumer(keys) as consumer:
+        consumer.subscribe([topic])
+        began = monotonic()
+        with pytest.raises(SslAuthenticationException):
+            consumer.poll(15)
+        assert monotonic() - began < SOON
+        raised = 0
+        while monotonic() < began + 8:
+            try:
+                consumer.poll(0.5)
+            except SslAuthenticationException:
+                raised += 1
+        assert 2 <= raised <= 16
+        trusted.write_bytes(secured.authority.location.read_bytes())
+        values: list[bytes | None] = []
+        until = monotonic() + 20
+        while len(values) < 3 and monotonic() < until:
+            try:
+                values += [record.value for record in consumer.poll(2)]
+            except SslAuthenticationException:
+                continue  # of a try that began before
+        assert values == [b"0", b"1", b"2"]
 
 
 def test_no_client_certificate(mutual: Secured) -> None:
@@ -182,7 +235,7 @@ def test_a_frozen_broker_does_not_delay_a_deadline(secured: Secured) -> None:
             assert monotonic() - began < 1.5
         finally:
             secured.kafka.thaw()
-    assert "securing" in str(raised.value)
+    assert "a connection" in str(raised.value)
 
 
 def test_renewed_authorities_serve_the_same_client(secured: Secured, tmp_path: Path) -> None:
@@ -236,3 +289,17 @@ def test_verification_that_is_off_is_said(
     with caplog.at_level(logging.WARNING, "prokurist"), KafkaConsumer(keys) as consumer:
         consumer.list_topics(10)
     assert [each for each in caplog.messages if "not verified" in each]
+
+
+def test_the_doctor_looks_at_the_certificate(
+    secured: Secured, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`prokurist doctor` says what TLS agreed on, the certificate's names and the days left."""
+    keys = secured.keys()
+    named = [f"{key}={value}" for key, value in keys.items() if key != "bootstrap.servers"]
+    options = [part for each in named for part in ("-X", each)]
+    assert main(["doctor", "-b", secured.kafka.bootstrap, *options]) == 0
+    said = capsys.readouterr().out
+    assert "TLSv1.3 with TLS_" in said
+    assert "localhost, 127.0.0.1" in said
+    assert "29 days from now" in said

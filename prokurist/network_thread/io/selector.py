@@ -201,6 +201,11 @@ class SelectorNetwork:
         found.rest = memoryview(frame if found.tls is None else found.tls.encrypted(frame))
         self._send(found)
 
+    def tls_of(self, connection: int) -> "TlsFilter | None":
+        """What TLS has agreed on, for those who look at a connection."""
+        found = self._connections.get(connection)
+        return None if found is None else found.tls
+
     def trust(self, connection: int) -> None:
         """Accept long frames; see `Network.trust`."""
         if connection in self._connections:

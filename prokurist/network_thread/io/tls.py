@@ -14,7 +14,7 @@ from prokurist.errors import SslAuthenticationException
 from prokurist.network_thread.io.pure_watch import PureWatch, Stream
 from prokurist.network_thread.io.watch import CLOSED, Seen
 from prokurist.security.context import TlsContexts
-from prokurist.security.tls_errors import certificate_of, tls_failure
+from prokurist.security.tls_errors import Certificate, certificate_of, tls_failure
 
 CIPHERTEXT_BYTES: Final = 1 << 20
 """One read from a socket: each gives up the GIL, and so does each record of 16 KiB in it."""
@@ -109,9 +109,15 @@ class TlsFilter:
         return tls_failure(error, self._server_name, certificate_of(self._object))
 
     @property
-    def version(self) -> str:
-        """The protocol that was agreed on, such as `TLSv1.3`; empty before."""
-        return self._object.version() or ""
+    def certificate(self) -> Certificate:
+        """The broker's; empty where it was not seen."""
+        return certificate_of(self._object) or {}
+
+    @property
+    def agreed(self) -> str:
+        """The version and the cipher suite, in words."""
+        cipher = self._object.cipher()
+        return f"{self._object.version()} with {cipher[0] if cipher else 'no cipher'}"
 
     def __repr__(self) -> str:
         state = "established" if self.established else "in its handshake"

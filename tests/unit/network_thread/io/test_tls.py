@@ -140,7 +140,7 @@ def test_another_name_is_refused(
     """S4, S6: the error names the host that was expected, and those of the certificate."""
     elsewhere = authority.issue("elsewhere", hosts)
     driver = driven(keys_of(authority))
-    serving(peer, server_context(elsewhere), lambda secured: None)
+    serving(peer, server_context(elsewhere), lambda _: None)
     driver.network.connect(1, peer.address, name)
     lost = driver.lost(1).error
     assert isinstance(lost, SslAuthenticationException)
@@ -155,7 +155,7 @@ def test_an_unknown_issuer_is_refused(
     """S2: the error says which key names the authority, and who has issued the certificate."""
     stranger = Authority(tmp_path, "stranger").issue("broker")
     driver = driven(keys_of(authority))
-    serving(peer, server_context(stranger), lambda secured: None)
+    serving(peer, server_context(stranger), lambda _: None)
     driver.network.connect(1, peer.address, "localhost")
     lost = driver.lost(1).error
     assert isinstance(lost, SslAuthenticationException)
@@ -170,7 +170,7 @@ def test_a_missing_client_certificate_is_told_late(
     context = server_context(certificate, verify_mode=ssl.CERT_REQUIRED)
     context.load_verify_locations(authority.location)
     driver = driven(keys_of(authority))
-    serving(peer, context, lambda secured: None)
+    serving(peer, context, lambda _: None)
     driver.network.connect(1, peer.address, "localhost")
     lost = driver.lost(1).error
     assert isinstance(lost, SslAuthenticationException)
@@ -211,7 +211,7 @@ def test_old_protocols_are_refused(
     """S11: nothing in common is told at once, with the key."""
     driver = driven(keys_of(authority, **{"ssl.enabled.protocols": "TLSv1.3"}))
     context = server_context(certificate, maximum_version=ssl.TLSVersion.TLSv1_2)
-    serving(peer, context, lambda secured: None)
+    serving(peer, context, lambda _: None)
     driver.network.connect(1, peer.address, "localhost")
     lost = driver.lost(1).error
     assert isinstance(lost, SslAuthenticationException)
