@@ -64,7 +64,7 @@ class BrokerProbe:
             send_buffer_bytes=LEFT_TO_THE_SYSTEM,
             tls=tls,
         )
-        self._reached: type[Securing | Connected] = Connected if tls is None else Securing
+        self._wants_tls = tls is not None
         self._resolver = Resolver(self._network.wake)
         self._connections = 0
         self._happened: deque[Happening] = deque()
@@ -109,7 +109,11 @@ class BrokerProbe:
         number = self._connections
         self._network.connect(number, address, server_name)
         try:
-            self._next(number, self._reached, until, f"nothing answered at {address}")
+            silence = f"nothing answered at {address}"
+            if self._wants_tls:
+                self._next(number, Securing, until, silence)
+            else:
+                self._next(number, Connected, until, silence)
         except KafkaException:
             self._network.close(number)
             raise

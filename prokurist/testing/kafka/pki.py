@@ -1,4 +1,4 @@
-"""Certificates for a secured Kafka of a test: an authority, a broker's, a client's, and bad ones.
+"""Certificates for a secured Kafka of a test: an authority, and what it issues.
 
 Thread: any. Needs the package `cryptography`, which `prokurist[testing]` brings.
 Invariants: every key stays in the folder that was given.
