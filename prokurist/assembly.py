@@ -112,7 +112,7 @@ class Machinery:
 
 def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
     """Wire the network side of a consumer to the sockets of this system."""
-    contexts = tls_contexts(config)
+    contexts = tls_contexts(config, clock)
     network = SelectorNetwork(
         receive_buffer_bytes=config.receive_buffer_bytes,
         send_buffer_bytes=config.send_buffer_bytes,
@@ -138,7 +138,7 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
     return machinery
 
 
-def tls_contexts(config: ConsumerConfig) -> "TlsContexts | None":
+def tls_contexts(config: ConsumerConfig, clock: Clock) -> "TlsContexts | None":
     """What connections are encrypted with; None where they are not.
 
     Raises:
@@ -149,7 +149,7 @@ def tls_contexts(config: ConsumerConfig) -> "TlsContexts | None":
     # A client without TLS imports no `ssl`.
     from prokurist.security.context import TlsContexts  # noqa: PLC0415
 
-    return TlsContexts(config)
+    return TlsContexts(config, clock.now)
 
 
 def tls_of(contexts: "TlsContexts | None") -> "Tls | None":

@@ -81,7 +81,7 @@ def run(asked: CommandOptions, group: str | None, topics: Sequence[str]) -> Iter
         ConfigException: The configuration cannot be used.
     """
     config = ConsumerConfig(asked.keys(group_id=group))
-    tls = tls_of(tls_contexts(config))
+    tls = tls_of(tls_contexts(config, asked.clock))
     probe = BrokerProbe(asked.clock, tls)
     try:
         yield from Doctor(asked, config, probe, topics).steps()

@@ -3,8 +3,9 @@
 Thread: the main one; no state.
 """
 
-from time import time
 from typing import TYPE_CHECKING, Final
+
+from prokurist.events.clock import epoch_milliseconds
 
 if TYPE_CHECKING:
     from prokurist.security.tls_errors import Certificate
@@ -27,4 +28,4 @@ def lasts(certificate: "Certificate") -> int | None:
     """For how many days a certificate is valid yet."""
     from prokurist.security.tls_errors import days_left  # noqa: PLC0415 - imports ssl
 
-    return days_left(certificate, time())
+    return days_left(certificate, epoch_milliseconds() / 1000)

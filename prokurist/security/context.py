@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from time import monotonic
 from typing import Final, TypeAlias
 
 from prokurist.config.tls import TlsKeys
@@ -42,24 +41,26 @@ class TlsContexts:
 
     Args:
         keys: The configuration.
+        now: Seconds of a monotonic clock.
 
     Attributes:
         on_renewed: Called after files have changed, with None or with why the context was
             left as it was; by the thread that looked.
     """
 
-    def __init__(self, keys: TlsKeys) -> None:
+    def __init__(self, keys: TlsKeys, now: Callable[[], float]) -> None:
         self.on_renewed: Callable[[KafkaException | None], None] = no_listener
         self._keys = keys
         self._files = watched(keys)
         self._stamp = self._stamps()
         self._context = built(keys)
-        self._looked_at = monotonic()
+        self._now = now
+        self._looked_at = now()
         self._looking: threading.Thread | None = None
 
     def look(self) -> None:
         """See whether the files have changed, on a thread of its own."""
-        now = monotonic()
+        now = self._now()
         busy = self._looking is not None and self._looking.is_alive()
         if not self._files or busy or now < self._looked_at + LOOK_PAUSE:
             return

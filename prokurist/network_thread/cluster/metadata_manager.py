@@ -399,21 +399,18 @@ class MetadataManager:
             self._client.trace.emit(LEADERS_CHANGED, partitions=moved)
         self.on_update(self.cluster)
 
-    def _watch_age(self) -> None:
+    def _watch_age(self, age: float) -> None:
         if self._age is not None:
             self._timer.cancel(self._age)
-        self._age = self._timer.after(self._max_age, "metadata.max.age.ms", self.request_update)
+        self._age = self._timer.after(age, "metadata.max.age.ms", self.request_update)
 
     def _asked(self, _nothing: None, error: KafkaException | None) -> None:
         self._asking = self._attempt = None
         self._interrupted.clear()
         # After a fatal error too: what is known grows old all the same.
-        self._watch_age()
-        if isinstance(error, AuthenticationException):
-            # Certificates and passwords are mended while a client runs.
-            self._timer.after(
-                AUTHENTICATED_AGAIN, "pause after a failed authentication", self.request_update
-            )
+        # Certificates and passwords are mended while a client runs.
+        unaccepted = isinstance(error, AuthenticationException)
+        self._watch_age(AUTHENTICATED_AGAIN if unaccepted else self._max_age)
         promise, self._now_asked = self._now_asked, None
         if error is not None and not isinstance(error, Withdrawn) and not self._waiting:
             self.on_refused(error, self._interest.of_nobody)

@@ -23,6 +23,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
+from prokurist.events.clock import epoch_milliseconds
+
 LIFE: Final = timedelta(days=30)
 LOCAL: Final = ("localhost", "127.0.0.1")
 PASSWORD: Final = "not-a-secret"  # noqa: S105 - of a test's own key
@@ -44,7 +46,7 @@ class Authority:
         self._folder = folder
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         self._key = ec.generate_private_key(ec.SECP256R1())
-        now = datetime.now(UTC)
+        now = _now()
         self._certificate = (
             x509.CertificateBuilder()
             .subject_name(self._name)
@@ -110,7 +112,7 @@ class Authority:
 
     def revocation_list(self, *revoked: Path) -> Path:
         """A list of what is revoked, by the files of the certificates."""
-        now = datetime.now(UTC)
+        now = _now()
         made = (
             x509.CertificateRevocationListBuilder()
             .issuer_name(self._name)
@@ -132,7 +134,7 @@ class Authority:
     def _signed(
         self, name: str, hosts: Sequence[str], key: rsa.RSAPrivateKey, ends: timedelta
     ) -> x509.Certificate:
-        now = datetime.now(UTC)
+        now = _now()
         made = (
             x509.CertificateBuilder()
             .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
@@ -150,6 +152,10 @@ class Authority:
             names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
             made = made.add_extension(names, critical=False)
         return made.sign(self._key, hashes.SHA256())
+
+
+def _now() -> datetime:
+    return datetime.fromtimestamp(epoch_milliseconds() / 1000, UTC)
 
 
 def _encryption(password: str | None) -> KeySerializationEncryption:

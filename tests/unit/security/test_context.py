@@ -9,6 +9,7 @@ import pytest
 
 from prokurist.config import ConsumerConfig
 from prokurist.errors import ConfigException, KafkaException
+from prokurist.events.clock import MonotonicClock
 from prokurist.security.context import TlsContexts, built, openssl_name
 from prokurist.testing.kafka.pki import PASSWORD
 from tests.unit.security.conftest import Certificates
@@ -184,7 +185,7 @@ def test_renewed_files_make_a_new_context(
     monkeypatch.setattr("prokurist.security.context.LOOK_TAKES", 10.0)
     trusted = tmp_path / "ca.pem"
     trusted.write_bytes(certificates.ours.location.read_bytes())
-    contexts = TlsContexts(keys(**{"ssl.ca.location": str(trusted)}))
+    contexts = TlsContexts(keys(**{"ssl.ca.location": str(trusted)}), MonotonicClock().now)
     told: list[KafkaException | None] = []
     contexts.on_renewed = told.append
     first = contexts.current()

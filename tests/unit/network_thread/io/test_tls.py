@@ -13,7 +13,8 @@ import pytest
 
 from prokurist.config import ConsumerConfig
 from prokurist.errors import DisconnectException, SslAuthenticationException
-from prokurist.network_thread.io.network import Connected, Securing
+from prokurist.events.clock import MonotonicClock
+from prokurist.network_thread.io.network import Connected, Lost, Securing
 from prokurist.network_thread.io.selector import SelectorNetwork
 from prokurist.network_thread.io.tls import Tls, TlsFilter
 from prokurist.security.context import TlsContexts, built
@@ -42,6 +43,11 @@ def keys_of(authority: Authority, **more: Any) -> ConsumerConfig:
     )
 
 
+def ends(driver: Driver) -> list[Lost]:
+    """How connections were lost."""
+    return [each for each in driver.told if isinstance(each, Lost)]
+
+
 def framed(body: bytes) -> bytes:
     """A frame with its length."""
     return len(body).to_bytes(4, "big") + body
@@ -66,7 +72,9 @@ def driven() -> Iterator[Callable[[ConsumerConfig], Driver]]:
 
     def drive(keys: ConsumerConfig) -> Driver:
         network = SelectorNetwork(
-            receive_buffer_bytes=-1, send_buffer_bytes=-1, tls=Tls(TlsContexts(keys))
+            receive_buffer_bytes=-1,
+            send_buffer_bytes=-1,
+            tls=Tls(TlsContexts(keys, MonotonicClock().now)),
         )
         made.append(network)
         return Driver(network)
@@ -293,8 +301,8 @@ def test_a_peer_that_hangs_up(
 
     serving(peer, server_context(certificate), act)
     driver.network.connect(1, peer.address, "localhost")
+    driver.until(lambda: Connected(1) in driver.told or bool(ends(driver)))
     assert hung_up.wait(10)
-    driver.told += driver.network.poll(1)
     if driver.network.writable(1):
         driver.network.write(1, framed(bytes(1 << 20)))
     assert isinstance(driver.lost(1).error, DisconnectException)
