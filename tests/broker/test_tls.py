@@ -217,7 +217,7 @@ def test_a_client_in_plain_text(secured: Secured) -> None:
 
 
 def test_tls_to_a_listener_in_plain_text(secured: Secured) -> None:
-    """The reverse: EOF in the handshake is tried again until the deadline, which says so."""
+    """B253: EOF in the handshake is tried again until the deadline, which says so."""
     keys = secured.keys() | {"bootstrap.servers": secured.kafka.direct_bootstrap}
     with KafkaConsumer(keys) as consumer, pytest.raises(KafkaException) as raised:
         consumer.partitions_for("any", 2)

@@ -87,8 +87,8 @@ class MetadataManager:
     ) -> None:
         self.cluster: Cluster = Cluster()
         self.complete: bool = False
-        self.on_update: Callable[[Cluster], None] = ignore
-        self.on_refused: Callable[[KafkaException, frozenset[str]], None] = silently
+        self.on_update: Callable[[Cluster], None] = unheard
+        self.on_refused: Callable[[KafkaException, frozenset[str]], None] = unheard
         self._client = client
         self._interest = interest
         self._timer = timer
@@ -407,8 +407,8 @@ class MetadataManager:
     def _asked(self, _nothing: None, error: KafkaException | None) -> None:
         self._asking = self._attempt = None
         self._interrupted.clear()
-        # After a fatal error too: what is known grows old all the same.
-        # Certificates and passwords are mended while a client runs.
+        # After a fatal error too: what is known grows old all the same, and what was refused
+        # may be accepted soon.
         unaccepted = isinstance(error, AuthenticationException)
         self._watch_age(AUTHENTICATED_AGAIN if unaccepted else self._max_age)
         promise, self._now_asked = self._now_asked, None
@@ -444,9 +444,5 @@ class MetadataManager:
         return f"MetadataManager({state}, {wanted}, {self.cluster})"
 
 
-def ignore(_cluster: Cluster) -> None:
-    """Nobody has asked to hear of new snapshots yet."""
-
-
-def silently(_error: KafkaException, _topics: frozenset[str]) -> None:
-    """Nobody has asked to hear of errors yet."""
+def unheard(*_told: object) -> None:
+    """What is told before the assembly has said to whom."""
