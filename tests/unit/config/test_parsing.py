@@ -116,7 +116,7 @@ def test_passwords_spelt_otherwise(consumer: Build) -> None:
             "^bootstrap.servers='kafka1': entry 1, 'kafka1', has",
         ),
         ({"config.providers": "env"}, "config.providers: cannot be used here: placeholders"),
-        ({"sasl_jaas_config": "x"}, "sasl.username and sasl.password instead"),
+        ({"sasl_jaas_config": 7}, "must be a string, a Secret or a callable"),
         (
             {"interceptor.classes": "com.example.X"},
             r"interceptor_classes=\[MyInterceptor\(\)\]",

@@ -72,6 +72,8 @@ VALUES: dict[str, dict[str, Any]] = {
         "topics": [{"topic": "orders", "partitions": [{"partition": 0, "leader_epoch": 0}]}]
     },
     "DescribeCluster": {},
+    "SaslHandshake": {"mechanism": "PLAIN"},
+    "SaslAuthenticate": {"auth_bytes": b"?"},
 }
 """A request that makes each handler say all it can say."""
 
