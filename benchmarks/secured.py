@@ -1,4 +1,4 @@
-"""How fast records are read over TLS: ours beside confluent-kafka, and each beside its plain text.
+"""How fast records are read over TLS: ours beside confluent-kafka, each beside plain text.
 
 A real Kafka on the same machine with one listener in plain text and one with TLS, six
 partitions, values of 100 bytes and of 1 KiB. Each reads the topic through once, from a fresh

@@ -2,11 +2,13 @@
 
     python straight.py CLIENT BOOTSTRAP TOPIC COUNT KEYS BUSY
 
-A fresh process, one pass, every value looked at; measured from before the first poll. KEYS are the client's further configuration, as JSON. With BUSY a second thread of
-the application computes in Python all the while.
+A fresh process, one pass, every value looked at; measured from before the first poll. KEYS are
+the client's further configuration, as JSON. With BUSY a second thread of the application
+computes in Python all the while.
 """
 
 import json
+import os
 import resource
 import sys
 import threading
@@ -72,8 +74,6 @@ def main() -> None:
         ),
         flush=True,
     )
-    import os  # noqa: PLC0415
-
     os._exit(0)  # How long a client takes to close is another benchmark's.
 
 

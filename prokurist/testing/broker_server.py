@@ -106,7 +106,7 @@ class Server:
         cluster: Cluster,
         doors: Mapping[int, Door],
         clock: Clock,
-        tls: SSLContext | None = None,
+        tls: "SSLContext | None" = None,
     ) -> None:
         self._cluster = cluster
         self._tls = tls
@@ -315,7 +315,7 @@ def serve(
     versions: Mapping[ApiName, tuple[int, int]],
     groups: GroupSettings | None,
     sasl: Sasl | None,
-    tls: SSLContext | None,
+    tls: "SSLContext | None",
 ) -> Server:
     """A server that listens, and whose `run` waits for a thread.
 

@@ -31,9 +31,8 @@ def test_a_stranger_writes_and_we_read(
     authority: Authority, certificate: Path, mechanism: str | None, *, has_tls: bool
 ) -> None:
     """Each protocol, with confluent-kafka on one side and ours on the other."""
-    keys: dict[str, Any] = {
-        "security.protocol": f"{'SASL_' if mechanism else ''}{'SSL' if has_tls else 'PLAINTEXT'}"
-    }
+    below = "SSL" if has_tls else "PLAINTEXT"
+    keys: dict[str, Any] = {"security.protocol": f"SASL_{below}" if mechanism else below}
     if has_tls:
         keys["ssl.ca.location"] = str(authority.location)
     if mechanism:
