@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import count
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from prokurist.config import ConsumerConfig
 from prokurist.errors import KafkaException
@@ -19,6 +19,11 @@ from prokurist.events.clock import Clock, epoch_milliseconds
 from prokurist.events.cluster import Cluster
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.member_identity import MemberIdentity, PollActivity
+from prokurist.events.security_log_events import (
+    TLS_NOT_RENEWED,
+    TLS_RENEWED,
+    TLS_UNVERIFIED,
+)
 from prokurist.events.subscription import Subscription
 from prokurist.events.trace import Trace
 from prokurist.logs.log import Log, wants_calls
@@ -50,6 +55,10 @@ from prokurist.network_thread.wire.api_versions import ApiVersions
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node, TopicPartition
 from prokurist.version import VERSION
+
+if TYPE_CHECKING:
+    from prokurist.network_thread.io.tls import Tls
+    from prokurist.security.context import TlsContexts
 
 IN_FLIGHT: Final = 100
 """Requests on one connection at once; Java's consumer has the same bound."""
@@ -103,15 +112,17 @@ class Machinery:
 
 def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
     """Wire the network side of a consumer to the sockets of this system."""
+    contexts = tls_contexts(config, clock)
     network = SelectorNetwork(
         receive_buffer_bytes=config.receive_buffer_bytes,
         send_buffer_bytes=config.send_buffer_bytes,
         # Of one batch that is larger than `fetch.max.bytes` a broker sends all the
         # same, so an answer may be that much and the largest batch there is.
         largest_frame_bytes=min(LARGEST_FRAME_BYTES + config.fetch_max_bytes, LARGEST_INT32),
+        tls=tls_of(contexts),
     )
     try:
-        return consumer_machinery(
+        machinery = consumer_machinery(
             config,
             clock=clock,
             network=network,
@@ -122,6 +133,50 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
     except BaseException:
         network.shutdown()
         raise
+    if contexts is not None:
+        tell_of_tls(config, contexts, machinery.trace)
+    return machinery
+
+
+def tls_contexts(config: ConsumerConfig, clock: Clock) -> "TlsContexts | None":
+    """What connections are encrypted with; None where they are not.
+
+    Raises:
+        ConfigException: A key of TLS cannot be used.
+    """
+    if not config.security_protocol.endswith("SSL"):
+        return None
+    # A client without TLS imports no `ssl`.
+    from prokurist.security.context import TlsContexts  # noqa: PLC0415
+
+    return TlsContexts(config, clock.now)
+
+
+def tls_of(contexts: "TlsContexts | None") -> "Tls | None":
+    """What the network needs for it."""
+    if contexts is None:
+        return None
+    from prokurist.network_thread.io.tls import Tls  # noqa: PLC0415 - see above
+
+    return Tls(contexts)
+
+
+def tell_of_tls(config: ConsumerConfig, contexts: "TlsContexts", trace: Trace) -> None:
+    """Log what is not verified, and from now on what becomes of files that change."""
+
+    def on_renewed(error: KafkaException | None) -> None:
+        if error is None:
+            trace.emit(TLS_RENEWED)
+        else:
+            trace.emit(TLS_NOT_RENEWED, error=error)
+
+    contexts.on_renewed = on_renewed
+    if not config.enable_ssl_certificate_verification:
+        key = "enable.ssl.certificate.verification=false"
+        trace.emit(TLS_UNVERIFIED, what="Nothing is", key=key)
+    elif config.ssl_endpoint_identification_algorithm == "none":
+        key = "ssl.endpoint.identification.algorithm=none"
+        trace.emit(TLS_UNVERIFIED, what="The names are", key=key)
 
 
 def consumer_machinery(

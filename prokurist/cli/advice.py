@@ -9,6 +9,7 @@ from prokurist.cli.broker_probe import Silence
 from prokurist.errors import (
     AuthorizationException,
     CoordinatorNotAvailableException,
+    SslAuthenticationException,
     TimeoutException,
     UnsupportedVersionException,
 )
@@ -57,14 +58,27 @@ def on_greeting(error: Exception) -> str:
         )
     if "TLS" in said:
         return (
-            "This listener wants TLS or SASL, which this version does not speak yet: name one "
-            "of the broker's PLAINTEXT listeners (see `listeners` in its configuration)."
+            "This listener wants TLS or SASL: give -X security.protocol=SSL, or name one of "
+            "the broker's PLAINTEXT listeners (see `listeners` in its configuration)."
         )
     if "HTTP" in said or "<!DOCTYPE" in said:
         return "This is a web server's port: name the broker's listener, often 9092."
     if isinstance(error, UnsupportedVersionException):
         return "Broker and client have no common version: upgrade whichever is older."
     return "Whatever listens there is no Kafka broker, or something between changes its words."
+
+
+def on_tls(error: Exception) -> str:
+    """TLS was wanted, and came to no agreement."""
+    if isinstance(error, SslAuthenticationException):
+        return (
+            "The finding says what is wrong and which key to turn; `openssl s_client -connect` "
+            "shows what the broker sends."
+        )
+    return (
+        "A listener without TLS hangs up on a TLS handshake, or waits for more of it: name one "
+        "of the broker's SSL listeners (see `listeners` in its configuration)."
+    )
 
 
 def on_metadata(_error: Exception) -> str:

@@ -9,7 +9,7 @@ Thread: the main one. Nothing waits but `poll` of the network, and by a deadline
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from prokurist.errors import (
     DisconnectException,
@@ -23,6 +23,7 @@ from prokurist.network_thread.io.network import (
     Connected,
     Happening,
     Lost,
+    Securing,
     SocketAddress,
 )
 from prokurist.network_thread.io.resolver import Resolver
@@ -32,13 +33,16 @@ from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsA
 from prokurist.network_thread.wire.apis import API_VERSIONS
 from prokurist.version import VERSION
 
+if TYPE_CHECKING:
+    from prokurist.network_thread.io.tls import Tls, TlsFilter
+
 LEFT_TO_THE_SYSTEM: Final = -1
 CLIENT_ID: Final = "prokurist-doctor"
 UNSUPPORTED_VERSION: Final = 35
 LONGEST_WAIT: Final = 3600.0
 """The system counts waits in milliseconds that have to fit; an endless one goes on."""
 
-HappeningT = TypeVar("HappeningT", Connected, Arrived)
+HappeningT = TypeVar("HappeningT", Securing, Connected, Arrived)
 
 
 class Silence(NetworkException):
@@ -50,13 +54,17 @@ class BrokerProbe:
 
     Args:
         clock: The clock of the deadlines.
+        tls: What connections are encrypted with; None for plain text.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, tls: "Tls | None" = None) -> None:
         self._clock = clock
         self._network = SelectorNetwork(
-            receive_buffer_bytes=LEFT_TO_THE_SYSTEM, send_buffer_bytes=LEFT_TO_THE_SYSTEM
+            receive_buffer_bytes=LEFT_TO_THE_SYSTEM,
+            send_buffer_bytes=LEFT_TO_THE_SYSTEM,
+            tls=tls,
         )
+        self._wants_tls = tls is not None
         self._resolver = Resolver(self._network.wake)
         self._connections = 0
         self._happened: deque[Happening] = deque()
@@ -81,11 +89,17 @@ class BrokerProbe:
             raise lookup.error
         return lookup.addresses
 
-    def connect(self, address: SocketAddress, until: Deadline) -> int:
+    def connect(self, address: SocketAddress, server_name: str, until: Deadline) -> int:
         """Connect.
 
+        Args:
+            address: Where to.
+            server_name: The name that the broker's certificate must bear.
+            until: When to give up.
+
         Returns:
-            The connection's number, for `greet`, which closes it.
+            The connection's number, for `secure` where TLS is wanted, then for `greet`,
+            which closes it.
 
         Raises:
             NetworkException: There is no connection.
@@ -93,13 +107,39 @@ class BrokerProbe:
         """
         self._connections += 1
         number = self._connections
-        self._network.connect(number, address)
+        self._network.connect(number, address, server_name)
         try:
-            self._next(number, Connected, until, f"nothing answered at {address}")
+            silence = f"nothing answered at {address}"
+            if self._wants_tls:
+                self._next(number, Securing, until, silence)
+            else:
+                self._next(number, Connected, until, silence)
         except KafkaException:
             self._network.close(number)
             raise
         return number
+
+    def secure(self, number: int, until: Deadline) -> "TlsFilter":
+        """Have the TLS handshake end.
+
+        Returns:
+            What was agreed on.
+
+        Raises:
+            SslAuthenticationException: There was no agreement.
+            DisconnectException: The broker hung up.
+            Silence: It did not answer in time.
+        """
+        silence = "it accepted the connection and did not answer the TLS handshake"
+        try:
+            self._next(number, Connected, until, silence)
+        except KafkaException:
+            self._network.close(number)
+            raise
+        agreed = self._network.tls_of(number)
+        if agreed is None:
+            raise AssertionError("TLS was wanted, and a connection stands without it")
+        return agreed
 
     def greet(self, number: int, until: Deadline) -> ApiVersionsAnswer:
         """Ask what the broker speaks.

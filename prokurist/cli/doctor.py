@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Generic, TypeVar
 
+from prokurist.assembly import tls_contexts, tls_of
 from prokurist.cli import advice
 from prokurist.cli.broker_probe import BrokerProbe
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.output import counted
+from prokurist.cli.tls_findings import RENEWED_BEFORE, lasts, tls_finding
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException, NetworkException
@@ -79,7 +81,8 @@ def run(asked: CommandOptions, group: str | None, topics: Sequence[str]) -> Iter
         ConfigException: The configuration cannot be used.
     """
     config = ConsumerConfig(asked.keys(group_id=group))
-    probe = BrokerProbe(asked.clock)
+    tls = tls_of(tls_contexts(config, asked.clock))
+    probe = BrokerProbe(asked.clock, tls)
     try:
         yield from Doctor(asked, config, probe, topics).steps()
     finally:
@@ -158,7 +161,7 @@ class Doctor:
         addresses = named_so.found or ()
         greeted = False
         for nth, address in enumerate(addresses, 1):
-            *before, last = self._greeting(address, share)
+            *before, last = self._greeting(host, address, share)
             yield from before
             good = last.verdict is StepResult.OK
             # The client goes on to the next address, and only loses time.
@@ -167,21 +170,22 @@ class Doctor:
             greeted = greeted or good
         return greeted
 
-    def _greeting(self, address: SocketAddress, share: int) -> Iterator[Step]:
+    def _greeting(self, host: str, address: SocketAddress, share: int) -> Iterator[Step]:
         probe = self._walk
         connected = self._take(
             "TCP",
             share,
-            lambda until: probe.connect(address, until),
+            lambda until: probe.connect(address, host, until),
             lambda _: f"{address} accepts",
             advice.on_connect,
         )
         yield connected.step
         number = connected.found
         if number is not None:
-            yield Step(
-                "TLS", StepResult.SKIPPED, "not asked for: security.protocol is PLAINTEXT"
-            )
+            securing = self._securing(number, share)
+            yield securing
+            if securing.verdict is StepResult.FAILED:
+                return
             yield self._take(
                 "ApiVersions",
                 share,
@@ -189,6 +193,26 @@ class Doctor:
                 lambda answer: f"{address} is a Kafka broker: {spoken(answer)}",
                 advice.on_greeting,
             ).step
+
+    def _securing(self, number: int, share: int) -> Step:
+        protocol = self._config.security_protocol
+        if not protocol.endswith("SSL"):
+            finding = f"not asked for: security.protocol is {protocol}"
+            return Step("TLS", StepResult.SKIPPED, finding)
+        secured = self._take(
+            "TLS",
+            share,
+            lambda until: self._walk.secure(number, until),
+            lambda tls: tls_finding(tls.agreed, tls.certificate),
+            advice.on_tls,
+        )
+        if secured.found is None:
+            return secured.step
+        left = lasts(secured.found.certificate)
+        if left is not None and left < RENEWED_BEFORE:
+            renew = f"The certificate ends in {counted(left, 'day')}: renew it on the broker."
+            return replace(secured.step, verdict=StepResult.WARNING, advice=renew)
+        return secured.step
 
     # --- what the client is told ---------------------------------------------------------
 
@@ -242,7 +266,10 @@ class Doctor:
             error: KafkaException | None = None
             for address in self._walk.addresses(node.host, node.port, until):
                 try:
-                    self._walk.greet(self._walk.connect(address, until), until)
+                    number = self._walk.connect(address, node.host, until)
+                    if self._config.security_protocol.endswith("SSL"):
+                        self._walk.secure(number, until)
+                    self._walk.greet(number, until)
                 except KafkaException as failure:
                     error = failure
                 else:

@@ -137,11 +137,11 @@ def _check_idempotence(values: dict[str, Any], given: Collection[str]) -> None:
 
 def _check_client(values: dict[str, Any], given: Collection[str]) -> None:
     protocol = values["security_protocol"]
-    if protocol != "PLAINTEXT":
+    if protocol.startswith("SASL"):
         raise ConfigException(
-            f"security.protocol={protocol} cannot be used: TLS and SASL are not built yet in "
-            "this version, and the connection is not made in plain text instead. Until they "
-            "are, only a PLAINTEXT listener of the brokers can be reached"
+            f"security.protocol={protocol} cannot be used: SASL is not built yet in this "
+            "version, and the connection is not made without it instead. Until it is, "
+            "PLAINTEXT and SSL listeners of the brokers can be reached"
         )
     if values["enable_metrics_push"]:
         raise ConfigException(

@@ -41,7 +41,7 @@ _VERSIONS = "each broker is asked which versions it offers; there is nothing to 
 _SOCKETS = "the client sets its sockets up itself"
 _LOG = "the client logs through Python's logging; set levels there"
 _BATCHES = "batches are bounded by batch.size, and all of them by buffer.memory, in bytes"
-_TLS_DETAIL = "read once TLS is built, if then; security.protocol=SSL is refused until then"
+_TLS_DETAIL = "left to the TLS library"
 _SASL_DETAIL = "read once SASL is built, if then; SASL is refused until then"
 _OPENSSL = "names a plug-in of the OpenSSL library, which this client does not load"
 _METRICS = "the client keeps plain counters; read metrics()"
@@ -52,7 +52,13 @@ _NO_CALLBACK = (
 _DELIVERY = "send returns a future for each record; add the callback to that"
 _REBALANCE = "give a listener to subscribe(topics, listener=...)"
 _COMMIT = "give the callback to commit_async(callback=...)"
-_NO_TLS = "TLS is not built yet, and this could not be ignored then"
+_NO_VERIFIER = (
+    "certificates are verified by the TLS library; name the authorities with ssl.ca.location"
+)
+_NO_CONTEXT = (
+    "a context of your own could not be renewed with its files; say what it holds with "
+    "ssl.ca.location, ssl.certificate.location and ssl.key.location"
+)
 _NO_SASL = "SASL is not built yet, and this could not be ignored then"
 _PROXY = "connections go straight to the brokers, and passing over a proxy would hide that"
 _TRUE, _FALSE = ("true",), ("false",)
@@ -109,7 +115,9 @@ LIBRDKAFKA = MappingProxyType(
         "socket.keepalive.enable": Foreign(_SOCKETS),
         "socket.max.fails": Foreign("one request past request.timeout.ms ends a connection"),
         "socket.nagle.disable": Foreign(_SOCKETS),
-        "ssl.ca.certificate.stores": Foreign(_TLS_DETAIL),
+        "ssl.ca.certificate.stores": Foreign(
+            "names stores of Windows; the system's authorities are used if none are named"
+        ),
         "ssl.curves.list": Foreign(_TLS_DETAIL),
         "ssl.engine.id": Foreign(_OPENSSL),
         "ssl.engine.location": Foreign(_OPENSSL),
@@ -138,11 +146,6 @@ LIBRDKAFKA = MappingProxyType(
             "poll returns records only; compare position() with end_offsets()", _FALSE
         ),
         "enable.sasl.oauthbearer.unsecure.jwt": Foreign(_NO_SASL, _FALSE),
-        "enable.ssl.certificate.verification": Foreign(
-            "a broker's certificate will always be verified; name its authority with "
-            "ssl.ca.location",
-            _TRUE,
-        ),
         "group.protocol.type": Foreign("a consumer joins consumer groups only", ("consumer",)),
         "offset.store.method": Foreign("offsets are kept by the broker", ("broker",)),
         "queuing.strategy": Foreign("records of a partition keep their order", ("fifo",)),
@@ -172,8 +175,7 @@ LIBRDKAFKA = MappingProxyType(
         "rebalance_cb": Foreign(_REBALANCE, ()),
         "resolve_cb": Foreign(_SOCKETS, ()),
         "socket_cb": Foreign(_SOCKETS, ()),
-        "ssl.certificate.verify_cb": Foreign(_NO_TLS, ()),
-        "ssl.crl.location": Foreign(_NO_TLS, ()),
+        "ssl.certificate.verify_cb": Foreign(_NO_VERIFIER, ()),
         "stats_cb": Foreign(_METRICS, ()),
         "throttle_cb": Foreign(_NO_CALLBACK, ()),
         "topic.blacklist": Foreign("topics cannot be hidden from the client", ()),
@@ -209,8 +211,7 @@ KAFKA_PYTHON = MappingProxyType(
         "proxy_url": Foreign(_PROXY, ()),
         "sasl_oauth_token_provider": Foreign(_NO_SASL, ()),
         "socks5_proxy": Foreign(_PROXY, ()),
-        "ssl_context": Foreign(_NO_TLS, ()),
-        "ssl_crlfile": Foreign(_NO_TLS, ()),
+        "ssl_context": Foreign(_NO_CONTEXT, ()),
     }
 )
 """kafka-python's keywords without an equal here."""

@@ -1,21 +1,16 @@
 """The keys of the transport: `security.protocol` and `ssl.*`.
 
-TLS is not built yet: whatever is given here is read and checked, and a connection other
-than PLAINTEXT is refused, never silently made in plain text.
+What they name is read when a client is built, and by each connection after its files have
+changed; see `prokurist.security`.
 """
 
 from dataclasses import dataclass
 from typing import Annotated
 
 from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused, without_effect
-from prokurist.config.kinds import Choice, Names, Text
+from prokurist.config.kinds import Boolean, Choice, Names, Text
 from prokurist.config.secret import Secret, SecretText
 
-WITH_TLS = without_effect("read once TLS is built; security.protocol=SSL is refused until then")
-KEYSTORE = without_effect(
-    "a Java keystore; PEM files are named by ssl.ca.location, ssl.certificate.location and "
-    "ssl.key.location"
-)
 JVM = without_effect("names a part of the Java runtime, which this client does not have")
 
 
@@ -27,8 +22,8 @@ class TlsKeys:
         str,
         Key(
             Choice(("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")),
-            "Whether connections use TLS, SASL, both or neither; in this version only "
-            "PLAINTEXT, and anything else is refused.",
+            "Whether connections use TLS, SASL, both or neither; SASL is not built yet, and "
+            "is refused.",
         ),
     ] = "PLAINTEXT"
     security_providers: Annotated[
@@ -38,10 +33,10 @@ class TlsKeys:
         str | None,
         Key(
             Text(blank=False),
-            "PEM file with the authorities that may vouch for a broker.",
+            "PEM file, or directory as `openssl rehash` makes it, with the authorities that "
+            "may vouch for a broker; none named means those of the system.",
             HIGH,
-            WITH_TLS,
-            ("ssl_cafile",),
+            aliases=("ssl_cafile",),
             ours=True,
         ),
     ] = None
@@ -51,8 +46,7 @@ class TlsKeys:
             Text(blank=False),
             "PEM file with this client's certificate and its chain.",
             HIGH,
-            WITH_TLS,
-            ("ssl_certfile",),
+            aliases=("ssl_certfile",),
             ours=True,
         ),
     ] = None
@@ -60,16 +54,16 @@ class TlsKeys:
         str | None,
         Key(
             Text(blank=False),
-            "PEM file with this client's private key.",
+            "PEM file with this client's private key; not needed where it stands in the file "
+            "of the certificate.",
             HIGH,
-            WITH_TLS,
-            ("ssl_keyfile",),
+            aliases=("ssl_keyfile",),
             ours=True,
         ),
     ] = None
     ssl_key_password: Annotated[
         Secret | None,
-        Key(SecretText(), "Opens the private key.", HIGH, WITH_TLS, ("ssl_password",)),
+        Key(SecretText(), "Opens the private key.", HIGH, aliases=("ssl_password",)),
     ] = None
     ssl_keystore_certificate_chain: Annotated[
         Secret | None,
@@ -77,8 +71,7 @@ class TlsKeys:
             SecretText(),
             "This client's certificate and its chain as PEM text.",
             HIGH,
-            WITH_TLS,
-            ("ssl.certificate.pem", "ssl_certificate"),
+            aliases=("ssl.certificate.pem", "ssl_certificate"),
         ),
     ] = None
     ssl_keystore_key: Annotated[
@@ -87,8 +80,7 @@ class TlsKeys:
             SecretText(),
             "This client's private key as PEM text.",
             HIGH,
-            WITH_TLS,
-            ("ssl.key.pem", "ssl_key"),
+            aliases=("ssl.key.pem", "ssl_key"),
         ),
     ] = None
     ssl_truststore_certificates: Annotated[
@@ -97,8 +89,7 @@ class TlsKeys:
             SecretText(),
             "The authorities that may vouch for a broker, as PEM text.",
             HIGH,
-            WITH_TLS,
-            ("ssl.ca.pem", "ssl_ca"),
+            aliases=("ssl.ca.pem", "ssl_ca"),
         ),
     ] = None
     ssl_endpoint_identification_algorithm: Annotated[
@@ -107,44 +98,74 @@ class TlsKeys:
             Choice(("https", "none"), also=(("", "none"),)),
             "Whether a broker's certificate must bear the name that was connected to.",
             LOW,
-            WITH_TLS,
         ),
     ] = "https"
     ssl_protocol: Annotated[
         str,
-        Key(Text(blank=False), "The newest TLS version to offer.", MEDIUM, WITH_TLS),
+        Key(Text(blank=False), "The newest TLS version to offer.", MEDIUM),
     ] = "TLSv1.3"
     ssl_enabled_protocols: Annotated[
         tuple[str, ...],
-        Key(Names(), "The TLS versions that may be agreed on.", MEDIUM, WITH_TLS),
+        Key(Names(), "The TLS versions that may be agreed on.", MEDIUM),
     ] = ("TLSv1.2", "TLSv1.3")
     ssl_cipher_suites: Annotated[
         tuple[str, ...],
         Key(
             Names(),
-            "The cipher suites that may be agreed on; none named leaves it to the TLS library.",
+            "The cipher suites of TLS 1.2 that may be agreed on, by IANA's or OpenSSL's names; "
+            "TLS 1.3 is not offered then. None named leaves it to the TLS library.",
             LOW,
-            WITH_TLS,
-            ("ssl_ciphers",),
+            aliases=("ssl_ciphers",),
         ),
     ] = ()
+    ssl_crl_location: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "PEM file with the revocation lists of the issuers of brokers' certificates.",
+            LOW,
+            aliases=("ssl_crlfile",),
+            ours=True,
+        ),
+    ] = None
+    enable_ssl_certificate_verification: Annotated[
+        bool,
+        Key(
+            Boolean(),
+            "Whether a broker's certificate is verified at all; false lets anybody who can "
+            "redirect packets read and answer in the broker's place.",
+            LOW,
+            ours=True,
+        ),
+    ] = True
     ssl_keystore_location: Annotated[
-        str | None, Key(Text(), "Java keystore with this client's key.", HIGH, KEYSTORE)
+        str | None,
+        Key(Text(), "PEM or PKCS12 file with this client's certificate and key.", HIGH),
     ] = None
     ssl_keystore_password: Annotated[
-        Secret | None, Key(SecretText(), "Opens the Java keystore.", HIGH, KEYSTORE)
+        Secret | None, Key(SecretText(), "Opens the PKCS12 keystore.", HIGH)
     ] = None
     ssl_keystore_type: Annotated[
-        str, Key(Text(), "Format of the Java keystore.", MEDIUM, KEYSTORE)
+        str,
+        Key(
+            Text(),
+            "Format of the keystore: PEM or PKCS12; JKS means whichever of both it is.",
+            MEDIUM,
+        ),
     ] = "JKS"
     ssl_truststore_location: Annotated[
-        str | None, Key(Text(), "Java keystore with the authorities.", HIGH, KEYSTORE)
+        str | None, Key(Text(), "PEM or PKCS12 file with the authorities.", HIGH)
     ] = None
     ssl_truststore_password: Annotated[
-        Secret | None, Key(SecretText(), "Opens the Java truststore.", HIGH, KEYSTORE)
+        Secret | None, Key(SecretText(), "Opens the PKCS12 truststore.", HIGH)
     ] = None
     ssl_truststore_type: Annotated[
-        str, Key(Text(), "Format of the Java truststore.", MEDIUM, KEYSTORE)
+        str,
+        Key(
+            Text(),
+            "Format of the truststore: PEM or PKCS12; JKS means whichever of both it is.",
+            MEDIUM,
+        ),
     ] = "JKS"
     ssl_provider: Annotated[
         str | None, Key(Text(), "Java security provider for TLS.", MEDIUM, JVM)

@@ -28,6 +28,8 @@ _ClientDict = TypedDict(
         "ssl.protocol": str,
         "ssl.enabled.protocols": str | Sequence[str],
         "ssl.cipher.suites": str | Sequence[str],
+        "ssl.crl.location": str | None,
+        "enable.ssl.certificate.verification": bool | str,
         "ssl.keystore.location": str | None,
         "ssl.keystore.password": SecretSource | None,
         "ssl.keystore.type": str,
@@ -191,6 +193,8 @@ class _ClientKeywords(TypedDict, total=False):
     ssl_protocol: str
     ssl_enabled_protocols: str | Sequence[str]
     ssl_cipher_suites: str | Sequence[str]
+    ssl_crl_location: str | None
+    enable_ssl_certificate_verification: bool | str
     ssl_keystore_location: str | None
     ssl_keystore_password: SecretSource | None
     ssl_keystore_type: str

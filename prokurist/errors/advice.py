@@ -86,8 +86,7 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         "deadline.",
         DisconnectException: "Nothing: a call tries again, over a new connection, until its "
         "deadline.",
-        AuthenticationException: "Mend what was presented, and call again. To come, with TLS "
-        "and SASL.",
+        AuthenticationException: "Mend what was presented, as the text says, and call again.",
         AuthorizationException: "Have the right granted, and call again.",
         ConfigException: "Do what the text says: it names the key, the value and the rule.",
         IllegalStateException: "Change the program: the text says what has to come first.",

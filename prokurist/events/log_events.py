@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 from prokurist.events.outage_log_events import OUTAGES
+from prokurist.events.security_log_events import SECURITY
 from prokurist.events.trace import EventKind, Level, Side
 
 EVERY: Final = 60.0
@@ -409,5 +410,6 @@ LAG_UNKNOWN: Final = _fetch(
 STATES: Final = (
     *(each for each in tuple(globals().values()) if isinstance(each, EventKind)),
     *OUTAGES,
+    *SECURITY,
 )
 """All of them, in the order of the table."""

@@ -1,6 +1,7 @@
-"""SASL mechanisms as state machines: bytes in, bytes out, no socket, thread or clock.
+"""What connections are secured with: TLS contexts and their stores, and SASL's mechanisms.
 
-Nothing here waits for the network. What may wait all the same (a secret's callable, a file,
-a token's source, Kerberos, PBKDF2) is called from a helper thread of the network thread.
-Texts of errors name keys, mechanisms and what a broker said, and never a secret.
+No socket, clock or thread of the client's is known here; `ssl` is imported by the modules
+that a client without TLS never imports. Mechanisms are state machines, bytes in and bytes
+out; what may wait in them (a secret's callable, a file, a token's source, PBKDF2) is called
+from a helper thread. Texts of errors never hold a secret.
 """

@@ -32,7 +32,7 @@ class OAuthBearer:
         return f"n,,{_SEPARATOR}{_SEPARATOR.join(fields)}{_SEPARATOR}{_SEPARATOR}".encode()
 
     def answer(self, challenge: bytes) -> bytes | None:
-        """Empty is success; an error is acknowledged, and then the broker refuses."""
+        """Nothing is success; an error is acknowledged, after which the broker refuses."""
         if self._error:
             raise refused(
                 self.name, self.explain("the broker went on after refusing the token")

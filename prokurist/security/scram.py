@@ -201,8 +201,8 @@ class Scram:
         if self._token:
             return f"{told}; check the delegation token's id, HMAC and expiry"
         return (
-            f"{told}; check sasl.username and sasl.password, and that the user has {self.name} "
-            "credentials"
+            f"{told}; check sasl.username and sasl.password, and that the user has "
+            f"credentials for {self.name}"
         )
 
     def _text(self, challenge: bytes) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from prokurist.config.secret import Secret
 from prokurist.errors import (
     KafkaException,
+    NetworkException,
     SaslAuthenticationException,
 )
 from prokurist.security.tokens import (
@@ -197,3 +198,8 @@ def unsecured_settings(config: str) -> dict[str, str]:
             "[extension_NAME=VALUE]"
         )
     return settings
+
+
+def unreachable(url: str, why: str) -> NetworkException:
+    """The error for a token endpoint that gave no usable answer this time."""
+    return NetworkException(f"the token endpoint {url} {why}")

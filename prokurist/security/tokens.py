@@ -72,7 +72,7 @@ def checked_token(text: object, source: str) -> str:
     return text
 
 
-def checked_extensions(extensions: Mapping[str, Any]) -> dict[str, str]:
+def checked_extensions(extensions: Mapping[str, str]) -> dict[str, str]:
     """SASL extensions, if RFC 7628 allows them.
 
     Raises:
@@ -83,7 +83,7 @@ def checked_extensions(extensions: Mapping[str, Any]) -> dict[str, str]:
             raise SaslAuthenticationException(
                 f"{name!r} cannot be the name of a SASL extension: letters only, and not auth"
             )
-        if not isinstance(value, str) or not _EXTENSION_VALUE.fullmatch(value):
+        if not _EXTENSION_VALUE.fullmatch(value):
             raise SaslAuthenticationException(
                 f"the value of the SASL extension {name!r} has characters that it cannot have"
             )

@@ -71,8 +71,8 @@ def check_idle(member: Member, *, reachable: bool) -> None:
         return  # Somebody may still be looking for brokers, unasked.
     assert not client.in_flight, f"{client!r} waits for answers"
     assert not client.waiting, f"{client!r} has unsent requests"
-    assert not client._lookups
-    assert not client._lookup_of
+    assert not client._lookups._settle
+    assert not client._lookups._of
     open_now = {each for each in client._connections.values() if each.number >= 0}
     assert set(client._by_number.values()) == open_now
     assert len(client._by_number) == len(open_now) == member.network.open
@@ -92,8 +92,8 @@ def check_closed(member: Member) -> None:
     assert "a poll waits" not in repr(member.machinery.background)
     assert not client._connections
     assert not client._by_number
-    assert not client._lookups
-    assert not client._lookup_of
+    assert not client._lookups._settle
+    assert not client._lookups._of
     assert not client._pressing
     assert not member.network.open
     assert not member.names.waiting

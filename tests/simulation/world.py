@@ -43,13 +43,13 @@ class SimulatedNetwork(ModelNetwork):
         self.jammed = False
         self._stuck: dict[int, bytes] = {}
 
-    def connect(self, connection: int, address: SocketAddress) -> None:
+    def connect(self, connection: int, address: SocketAddress, server_name: str = "") -> None:
         """Begin to connect."""
         self.connects += 1
         if address in self.unreachable:
             self._connecting.add(connection)
             return  # Its packets are lost: nothing ever comes of it.
-        super().connect(connection, address)
+        super().connect(connection, address, server_name)
 
     def write(self, connection: int, frame: bytes) -> None:
         """Write a frame; it reaches the broker a little later."""

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Final
 
 from prokurist.errors import (
+    AuthenticationException,
     DisconnectException,
     GroupAuthorizationException,
     KafkaException,
@@ -201,7 +202,7 @@ class CoordinatorManager:
                 answer = await self._client.send(
                     asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP), anybody=True
                 )
-            except Withdrawn:
+            except (Withdrawn, AuthenticationException):
                 raise
             except KafkaException as error:
                 self._met(self._metadata.suspect(asked, error))

@@ -24,8 +24,9 @@ needs any broker asks for `somebody()`.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
-from prokurist.errors import KafkaException, RetriableException
+from prokurist.errors import AuthenticationException, KafkaException, RetriableException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.cluster import ABSENT, Cluster, TopicView
@@ -43,6 +44,9 @@ from prokurist.network_thread.operations.operation import Operation, Promise, Wi
 from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
 from prokurist.types import Node, TopicPartition
+
+AUTHENTICATED_AGAIN: Final = 1.0
+"""Seconds after a failed authentication until metadata are asked for again without a call."""
 
 
 class MetadataManager:
@@ -83,8 +87,8 @@ class MetadataManager:
     ) -> None:
         self.cluster: Cluster = Cluster()
         self.complete: bool = False
-        self.on_update: Callable[[Cluster], None] = ignore
-        self.on_refused: Callable[[KafkaException, frozenset[str]], None] = silently
+        self.on_update: Callable[[Cluster], None] = unheard
+        self.on_refused: Callable[[KafkaException, frozenset[str]], None] = unheard
         self._client = client
         self._interest = interest
         self._timer = timer
@@ -395,16 +399,18 @@ class MetadataManager:
             self._client.trace.emit(LEADERS_CHANGED, partitions=moved)
         self.on_update(self.cluster)
 
-    def _watch_age(self) -> None:
+    def _watch_age(self, age: float) -> None:
         if self._age is not None:
             self._timer.cancel(self._age)
-        self._age = self._timer.after(self._max_age, "metadata.max.age.ms", self.request_update)
+        self._age = self._timer.after(age, "metadata.max.age.ms", self.request_update)
 
     def _asked(self, _nothing: None, error: KafkaException | None) -> None:
         self._asking = self._attempt = None
         self._interrupted.clear()
-        # After a fatal error too: what is known grows old all the same.
-        self._watch_age()
+        # After a fatal error too: what is known grows old all the same, and what was refused
+        # may be accepted soon.
+        unaccepted = isinstance(error, AuthenticationException)
+        self._watch_age(AUTHENTICATED_AGAIN if unaccepted else self._max_age)
         promise, self._now_asked = self._now_asked, None
         if error is not None and not isinstance(error, Withdrawn) and not self._waiting:
             self.on_refused(error, self._interest.of_nobody)
@@ -438,9 +444,5 @@ class MetadataManager:
         return f"MetadataManager({state}, {wanted}, {self.cluster})"
 
 
-def ignore(_cluster: Cluster) -> None:
-    """Nobody has asked to hear of new snapshots yet."""
-
-
-def silently(_error: KafkaException, _topics: frozenset[str]) -> None:
-    """Nobody has asked to hear of errors yet."""
+def unheard(*_told: object) -> None:
+    """What is told before the assembly has said to whom."""

@@ -1,7 +1,8 @@
 """One connection to one broker, for one kind of traffic.
 
-From nothing to READY: resolve the host, connect to its addresses in turn, ask the
-broker for its versions. What is said then is the business of its Pipeline.
+From nothing to READY: resolve the host, connect to its addresses in turn, agree on keys
+where TLS is wanted, ask the broker for its versions. What is said then is the business of
+its Pipeline.
 
 Thread: the network thread alone.
 
@@ -18,7 +19,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from prokurist.errors import DisconnectException, KafkaException, error_for
+from prokurist.errors import AuthenticationException, DisconnectException, KafkaException
 from prokurist.events.log_events import (
     BROKER_PROTOCOL_ERROR,
     BROKER_REACHABLE,
@@ -33,18 +34,15 @@ from prokurist.events.log_events import (
 from prokurist.events.trace import EventKind
 from prokurist.network_thread.connections.connection_owner import Owner
 from prokurist.network_thread.connections.connection_state import ConnectionState, transition
+from prokurist.network_thread.connections.greeting import Greeting, as_disconnect
 from prokurist.network_thread.connections.pipeline import Pipeline
 from prokurist.network_thread.connections.requests import Expected, Lane, Limits, Unsent
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.io.network import Network, SocketAddress
 from prokurist.network_thread.operations.timer import Due, Timer
-from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.api_versions import ApiVersions
-from prokurist.network_thread.wire.apis import API_VERSIONS
-from prokurist.network_thread.wire.versions import Range, Versions, negotiate
+from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node
-
-UNSUPPORTED_VERSION: Final = 35
 
 LONGEST_REFUSAL: Final = 10.0
 """Seconds between two tries of a connection that is refused while another one stands."""
@@ -100,10 +98,16 @@ class Connection:
         self._network = network
         self._timer = timer
         self._limits = limits
-        self._client_id = client_id
-        self._greeting = greeting
-        self._cap = cap
         self._counters = counters
+        self._greeting = Greeting(
+            greeting,
+            client_id=client_id,
+            cap=cap,
+            network=network,
+            timer=timer,
+            pipeline=self.pipeline,
+            counters=counters,
+        )
         self._offered: Versions | None = None
         self._expected: Expected = ()
         self._addresses: deque[SocketAddress] = deque()
@@ -113,8 +117,6 @@ class Connection:
         self._failures = 0
         self._setup_failures = 0
         self._retry_at = -1.0
-        self._asked = (0, 0)
-        self._asked_at = -math.inf
         self._setup: Due | None = None
         self._retry: Due | None = None
         self._idle: Due | None = None
@@ -192,7 +194,7 @@ class Connection:
         self._move(ConnectionState.CONNECTING)
         self._limit_setup()
         self.number = self._owner.number(self)
-        self._network.connect(self.number, self._addresses.popleft())
+        self._network.connect(self.number, self._addresses.popleft(), self.node.host)
 
     def _limit_setup(self) -> None:
         self._cancel_setup()
@@ -222,44 +224,24 @@ class Connection:
             )
         )
 
+    def securing(self) -> None:
+        """The socket is there, and the TLS handshake has begun."""
+        self._move(ConnectionState.SECURING)
+
     def connected(self) -> None:
-        """The socket is there: greet."""
+        """The socket is there, and TLS where it is wanted: greet."""
         self._move(ConnectionState.GREETING)
-        ours = Versions({API_VERSIONS.key: Range(0, API_VERSIONS.newest)})
         try:
-            self._greet(negotiate(API_VERSIONS, ours, self._cap))
+            self._greeting.begin(self.number)
         except KafkaException as error:
             # Our own greeting cannot be written, as with a client.id that the
             # protocol has no room for: no other address will mend that.
             self.failed(error)
 
-    def _greet(self, version: int) -> None:
-        if not self._network.writable(self.number):
-            return  # It is lost already: that stands behind this in the same batch.
-        correlation = self.pipeline.correlate()
-        self._asked = (correlation, version)
-        frame = codec.encode(self._greeting, version, correlation, self._client_id)
-        self._network.write(self.number, frame)
-        self._asked_at = self._timer.now
-        self._counters.wrote(self.node.id, API_VERSIONS.name, len(frame), self._timer.now)
-
     def _greeted(self, frame: memoryview) -> None:
-        correlation, version = self._asked
-        if codec.correlation_id(frame) != correlation:
-            raise DisconnectException(f"{self.node} answered another request than ApiVersions")
-        answer = codec.decode(self._greeting, version, frame)
-        took = self._timer.now - self._asked_at
-        self._counters.answered(
-            self.node.id, API_VERSIONS.name, len(frame), took, answer.throttle
-        )
-        if answer.error == UNSUPPORTED_VERSION:
-            self._greet(answer.version_to_ask_again(version))
+        answer = self._greeting.answered(frame)
+        if answer is None:
             return
-        refused = error_for(answer.error)
-        if refused is not None:
-            raise DisconnectException(
-                f"{self.node} refused ApiVersions: {refused}"
-            ) from refused
         self._offered = answer.offered
         self._network.trust(self.number)
         self._cancel_setup()
@@ -312,8 +294,12 @@ class Connection:
         self._throttle = self._timer.at(until, f"{self.node} throttles us", self.flush)
 
     def lost(self, error: KafkaException, *, told: bool = False) -> None:
-        """The socket is gone; another address of the host may still do."""
-        if self._addresses and self.state in COMING_UP:
+        """The socket is gone; another address of the host may still do.
+
+        Not where authentication failed: each address leads to the same broker.
+        """
+        refused = isinstance(error, AuthenticationException)
+        if self._addresses and self.state in COMING_UP and not refused:
             self._network.close(self.number)
             self._next_address()
         else:
@@ -327,7 +313,11 @@ class Connection:
         self.refused = not stood and self._setup is not None
         self._down()
         self._failures += 1
-        pause = self._limits.reconnect.pause(self._failures)
+        unaccepted = isinstance(error, AuthenticationException)
+        reconnect = self._limits.reconnect
+        # Credentials do not mend within milliseconds, and tries in quick succession may
+        # lock an account.
+        pause = reconnect.most if unaccepted else reconnect.pause(self._failures)
         self._retry_at = self._timer.now + pause
         if stood:
             self._tell(CONNECTION_LOST, error=error)
@@ -336,7 +326,7 @@ class Connection:
             self._setup_failures += 1
             self._counters.failed += 1
             self._tell(CONNECTION_FAILED, error=error, pause=pause)
-            if self._owner.take_over(self, error):
+            if not unaccepted and self._owner.take_over(self, error):
                 return
             if not told:
                 self._trace.emit(BROKER_UNREACHABLE, node=self.node, error=error)
@@ -420,16 +410,9 @@ class Connection:
         )
 
 
-COMING_UP: Final = frozenset({ConnectionState.CONNECTING, ConnectionState.GREETING})
-
-
-def as_disconnect(node: Node, error: KafkaException) -> DisconnectException:
-    """What the operations hear when an answer could not be made sense of."""
-    if isinstance(error, DisconnectException):
-        return error
-    failure = DisconnectException(f"no talking to {node}, the connection was closed: {error}")
-    failure.__cause__ = error
-    return failure
+COMING_UP: Final = frozenset(
+    {ConnectionState.CONNECTING, ConnectionState.SECURING, ConnectionState.GREETING}
+)
 
 
 def leave(former: Connection | None, connection: Connection) -> None:

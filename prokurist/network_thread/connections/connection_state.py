@@ -1,10 +1,11 @@
 """The life of a connection, as a table.
 
-    DOWN ──► RESOLVING ──► CONNECTING ──► GREETING ──► READY
-      ▲          │             │ ▲ │           │          │
-      └──────────┴─────────────┼─┘ │(next      │          │
-      └────────────────────────┴───┘ address)  │          │
-      └────────────────────────────────────────┴──────────┘
+    DOWN ──► RESOLVING ──► CONNECTING ──► SECURING ──► GREETING ──► READY
+      ▲          │           ▲ │ │  │         │  ▲         │  │        │
+      │          │           │ │ │  └─────────┼──┘ (TLS is not wanted) │
+      │          │           └─┴─┼────────────┴────────────┘           │
+      │          │  (next address)                                     │
+      └──────────┴───────────────┴────────────┴────────────┴───────────┘
 
 Thread: the network thread alone. A move that the table does not hold raises and
 changes nothing.
@@ -25,8 +26,10 @@ class ConnectionState(Enum):
     """The host's addresses are being looked up."""
     CONNECTING = "connecting"
     """A socket is on its way to one of them."""
+    SECURING = "securing"
+    """Connected; TLS is being agreed on."""
     GREETING = "greeting"
-    """Connected; the broker is asked for its versions."""
+    """Connected, with TLS where it is wanted; the broker is asked for its versions."""
     READY = "ready"
     """Requests may be written."""
 
@@ -38,6 +41,14 @@ MOVES: Final[Mapping[ConnectionState, frozenset[ConnectionState]]] = MappingProx
             {ConnectionState.CONNECTING, ConnectionState.DOWN}
         ),
         ConnectionState.CONNECTING: frozenset(
+            {
+                ConnectionState.CONNECTING,
+                ConnectionState.SECURING,
+                ConnectionState.GREETING,
+                ConnectionState.DOWN,
+            }
+        ),
+        ConnectionState.SECURING: frozenset(
             {ConnectionState.CONNECTING, ConnectionState.GREETING, ConnectionState.DOWN}
         ),
         ConnectionState.GREETING: frozenset(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
-from prokurist.errors import DisconnectException, KafkaException, NetworkException
+from prokurist.errors import DisconnectException, KafkaException
 from prokurist.events.call import Call
 from prokurist.events.outage_log_events import CONNECTION_ACCEPTED, CONNECTION_REFUSED
 from prokurist.events.reachability import Reachability
@@ -19,6 +19,7 @@ from prokurist.events.trace import UNREAD, Trace
 from prokurist.network_thread.connections.connection import Connection, leave, same_address
 from prokurist.network_thread.connections.connection_state import ConnectionState
 from prokurist.network_thread.connections.features import Features
+from prokurist.network_thread.connections.lookups import Lookups
 from prokurist.network_thread.connections.requests import (
     ANOTHER_AFTER,
     STAND_INS,
@@ -29,8 +30,15 @@ from prokurist.network_thread.connections.requests import (
     Unsent,
 )
 from prokurist.network_thread.counters import TrafficCounters
-from prokurist.network_thread.io.network import Arrived, Connected, Happening, Lost, Network
-from prokurist.network_thread.io.resolver import HostLookups, Lookup
+from prokurist.network_thread.io.network import (
+    Arrived,
+    Connected,
+    Happening,
+    Lost,
+    Network,
+    Securing,
+)
+from prokurist.network_thread.io.resolver import HostLookups
 from prokurist.network_thread.operations.operation import Promise
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
@@ -80,7 +88,7 @@ class NetworkClient:
         self.counters: TrafficCounters = TrafficCounters()
         self.reachability: Reachability = Reachability()
         self._network = network
-        self._resolver = resolver
+        self._lookups = Lookups(resolver, timer, limits)
         self._timer = timer
         self._limits = limits
         self._client_id = client_id
@@ -89,8 +97,6 @@ class NetworkClient:
         self._cap = cap
         self._connections: dict[tuple[int, Lane], Connection] = {}
         self._by_number: dict[int, Connection] = {}
-        self._lookups: dict[Lookup, Callable[[], None]] = {}
-        self._lookup_of: dict[Connection, Lookup] = {}
         # Those with something unsent, in the order in which they got it; a turn
         # looks at no other.
         self._pressing: dict[Connection, None] = {}
@@ -227,14 +233,13 @@ class NetworkClient:
             if isinstance(happening, Arrived):
                 self.reachability.answered_at = self._timer.now
                 connection.arrived(happening.frame)
+            elif isinstance(happening, Securing):
+                connection.securing()
             elif isinstance(happening, Connected):
                 connection.connected()
             elif isinstance(happening, Lost):
                 connection.lost(happening.error)
-        for lookup in self._resolver.collect():
-            settle = self._lookups.pop(lookup, None)
-            if settle is not None:
-                settle()
+        self._lookups.collect()
 
     # --- what connections ask of their owner -----------------------------------------
 
@@ -247,17 +252,7 @@ class NetworkClient:
 
     def resolve(self, connection: Connection) -> None:
         """See `Owner`."""
-        lookup = self._resolver.resolve(connection.node.host, connection.node.port)
-        if lookup.done:
-            answer(lookup, connection)
-            return
-
-        def settle() -> None:
-            del self._lookup_of[connection]
-            answer(lookup, connection)
-
-        self._lookups[lookup] = settle
-        self._lookup_of[connection] = lookup
+        self._lookups.resolve(connection)
 
     def greeted(self, answer: ApiVersionsAnswer) -> None:
         """See `Owner`."""
@@ -289,50 +284,13 @@ class NetworkClient:
 
     def _forget(self, connection: Connection) -> None:
         self._by_number.pop(connection.number, None)
-        lookup = self._lookup_of.pop(connection, None)
-        if lookup is not None:
-            self._give_up(lookup)
-
-    def _give_up(self, lookup: Lookup) -> None:
-        self._lookups.pop(lookup, None)
-        self._resolver.abandon(lookup)
+        self._lookups.forget(connection)
 
     # --- what managers ask -----------------------------------------------------------
 
     def canonical_names(self, host: str, port: int) -> Promise[tuple[str, ...]]:
-        """The names that the addresses of a host bear.
-
-        It may take as long as the setup of a connection, of which it is the beginning.
-        """
-        found: Promise[tuple[str, ...]] = Promise()
-        lookup = self._resolver.canonical(host, port)
-
-        def settle() -> None:
-            self._timer.cancel(due)
-            if lookup.error is not None:
-                found.break_(lookup.error)
-            else:
-                found.keep(lookup.names)
-
-        def expire() -> None:
-            self._give_up(lookup)
-            found.break_(
-                NetworkException(f"the canonical names of {host} were not resolved in time")
-            )
-
-        def forsake() -> None:
-            self._timer.cancel(due)
-            self._give_up(lookup)
-
-        due = self._timer.after(
-            self._limits.setup.pause(1), f"the canonical names of {host}", expire
-        )
-        found.on_forsaken = forsake
-        if lookup.done:
-            settle()
-        else:
-            self._lookups[lookup] = settle
-        return found
+        """The names that the addresses of a host bear; see `Lookups.canonical_names`."""
+        return self._lookups.canonical_names(host, port)
 
     def least_loaded(self, nodes: Iterable[Node]) -> Node | None:
         """The node that a request to anybody goes to.
@@ -423,7 +381,7 @@ class NetworkClient:
         finally:
             self._connections.clear()
             self._pressing.clear()
-            self._resolver.close()
+            self._lookups.close()
 
     @property
     def in_flight(self) -> int:
@@ -440,11 +398,3 @@ class NetworkClient:
             f"NetworkClient({len(self._connections)} connections, {self.in_flight} in flight, "
             f"{self.waiting} unsent)"
         )
-
-
-def answer(lookup: Lookup, connection: Connection) -> None:
-    """Tell a connection what became of its look-up."""
-    if lookup.error is not None:
-        connection.unresolved(lookup.error)
-    else:
-        connection.resolved(lookup.addresses)

@@ -12,7 +12,7 @@ answer to the same Protocol.
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from prokurist.errors import DisconnectException, NetworkException
+from prokurist.errors import DisconnectException, NetworkException, SslAuthenticationException
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,15 @@ class SocketAddress:
 
 
 @dataclass(frozen=True, slots=True)
+class Securing:
+    """TCP stands, and the TLS handshake has begun; `Connected` or `Lost` follows."""
+
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
 class Connected:
-    """The connection stands; a frame can be written."""
+    """The connection stands, with TLS where it is wanted; a frame can be written."""
 
     connection: int
 
@@ -71,14 +78,15 @@ class Lost:
         connection: Which.
         error: What was seen, with the OSError, if there was one, as its cause:
             `NetworkException` where no connection came about,
-            `DisconnectException` where one ended.
+            `DisconnectException` where one ended, `SslAuthenticationException` where
+            TLS came to no agreement.
     """
 
     connection: int
-    error: NetworkException | DisconnectException
+    error: NetworkException | DisconnectException | SslAuthenticationException
 
 
-Happening: TypeAlias = Connected | Arrived | Written | Lost
+Happening: TypeAlias = Securing | Connected | Arrived | Written | Lost
 """What `poll` tells; those of one connection stand in the order they occurred."""
 
 
@@ -100,12 +108,14 @@ class Network(Protocol):
         """From all connections since the beginning."""
         ...
 
-    def connect(self, connection: int, address: SocketAddress) -> None:
+    def connect(self, connection: int, address: SocketAddress, server_name: str = "") -> None:
         """Begin to connect; `Connected` or `Lost` follows.
 
         Args:
             connection: A number that no living connection bears.
             address: Where to.
+            server_name: The name that the broker's certificate must bear, where TLS is
+                wanted; empty for the address itself.
 
         Raises:
             IllegalStateException: The number is taken, or the network shut down.

@@ -12,15 +12,22 @@ asking the watch is in `_unsaid` or `_broken`, and while either holds anything
 """
 
 import socket
-from typing import Final, TypeAlias
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from prokurist.errors import DisconnectException, IllegalStateException, NetworkException
+from prokurist.errors import (
+    DisconnectException,
+    IllegalStateException,
+    NetworkException,
+    SslAuthenticationException,
+)
 from prokurist.network_thread.io import transport
 from prokurist.network_thread.io.network import (
     Arrived,
     Connected,
     Happening,
     Lost,
+    Securing,
     SocketAddress,
     Written,
 )
@@ -31,8 +38,12 @@ from prokurist.network_thread.io.watch import (
     WRITING,
     MakeWatch,
     Seen,
+    Watch,
     best_watch,
 )
+
+if TYPE_CHECKING:
+    from prokurist.network_thread.io.tls import Tls, TlsFilter, TlsWatch
 
 LARGEST_FRAME_BYTES: Final = 100 << 20
 """As much as a broker accepts of us by default (`socket.request.max.bytes`), and
@@ -54,16 +65,24 @@ class SocketConnection:
         "failure",
         "number",
         "rest",
+        "secured",
         "sent",
+        "server_name",
         "socket",
+        "tls",
         "watched",
     )
 
-    def __init__(self, number: int, address: SocketAddress, made: TcpSocket) -> None:
+    def __init__(
+        self, number: int, address: SocketAddress, made: TcpSocket, server_name: str
+    ) -> None:
         self.number: int = number
         self.address: SocketAddress = address
         self.socket: TcpSocket = made
+        self.server_name: str = server_name or address.host
         self.connected: bool = False
+        self.tls: TlsFilter | None = None
+        self.secured: bool = False  # by TLS, or because none is wanted
         self.rest: memoryview | None = None
         self.failure: OSError | None = None  # of a write, not told yet
         self.sent: int = 0
@@ -71,7 +90,7 @@ class SocketConnection:
 
     def writable(self) -> bool:
         """Whether a frame can be written."""
-        return self.connected and self.rest is None and self.failure is None
+        return self.secured and self.rest is None and self.failure is None
 
     def interest(self) -> int:
         """What its socket is to be watched for."""
@@ -82,7 +101,8 @@ class SocketConnection:
     def __repr__(self) -> str:
         state = "connecting"
         if self.connected:
-            state = f"broken by {self.failure!r}" if self.failure else "connected"
+            state = "connected" if self.secured else "in its TLS handshake"
+            state = f"broken by {self.failure!r}" if self.failure else state
         rest = 0 if self.rest is None else len(self.rest)
         return (
             f"<Connection {self.number} to {self.address} {state}, sent {self.sent}, "
@@ -99,6 +119,8 @@ class SelectorNetwork:
         largest_frame_bytes: A longer frame ends its connection; of one that is not
             trusted yet, one longer than GREETING_BYTES.
         watch: Which twin waits and reads; None for the best there is.
+        tls: What every connection is encrypted with; None for plain text. It comes with
+            a watch of its own.
     """
 
     def __init__(
@@ -108,6 +130,7 @@ class SelectorNetwork:
         send_buffer_bytes: int,
         largest_frame_bytes: int = LARGEST_FRAME_BYTES,
         watch: MakeWatch | None = None,
+        tls: "Tls | None" = None,
     ) -> None:
         self.turns: int = 0
         self.wakes: int = 0
@@ -119,34 +142,41 @@ class SelectorNetwork:
         self._broken: dict[int, SocketConnection] = {}
         self._wakeup = Wakeup()
         self._down = False
-        make = watch or best_watch()
         self._largest = largest_frame_bytes
-        self._watch = make(self._wakeup.fileno(), min(GREETING_BYTES, largest_frame_bytes))
+        self._tls = tls
+        wake, shortest = self._wakeup.fileno(), min(GREETING_BYTES, largest_frame_bytes)
+        self._tls_watch: TlsWatch | None = None if tls is None else tls.watch(wake, shortest)
+        self._watch: Watch = self._tls_watch or (watch or best_watch())(wake, shortest)
 
     @property
     def bytes_received(self) -> int:
         """See `Network.bytes_received`."""
         return self._watch.received
 
-    def connect(self, connection: int, address: SocketAddress) -> None:
+    def connect(self, connection: int, address: SocketAddress, server_name: str = "") -> None:
         """Begin to connect; see `Network.connect`."""
         self._check_up()
         if connection in self._connections or connection in self._unsaid:
             raise IllegalStateException(f"connection {connection} exists already")
         try:
-            self._begin(connection, address)
+            self._begin(connection, address, server_name)
         except OSError as error:
             self._unsaid[connection] = Lost(connection, _unconnected(address, error))
 
-    def _begin(self, number: int, address: SocketAddress) -> None:
+    def _begin(self, number: int, address: SocketAddress, server_name: str) -> None:
         made = transport.opened(
             address,
             receive_buffer_bytes=self._receive_buffer_bytes,
             send_buffer_bytes=self._send_buffer_bytes,
         )
-        begun = SocketConnection(number, address, made)
+        begun = SocketConnection(number, address, made, server_name)
         try:
-            begun.connected = transport.begun(made, address)
+            at_once = transport.begun(made, address)
+            if self._tls is None:
+                begun.connected = begun.secured = at_once
+            else:
+                # Were it connected at once, the first wait finds it writable.
+                self._tls.look()
             begun.watched = begun.interest()
             self._watch.add(number, made, begun.watched)
         except BaseException:
@@ -168,8 +198,13 @@ class SelectorNetwork:
             raise IllegalStateException(
                 f"connection {connection} is not writable: {found or 'there is none'!r}"
             )
-        found.rest = memoryview(frame)
+        found.rest = memoryview(frame if found.tls is None else found.tls.encrypted(frame))
         self._send(found)
+
+    def tls_of(self, connection: int) -> "TlsFilter | None":
+        """What TLS has agreed on, for those who look at a connection."""
+        found = self._connections.get(connection)
+        return None if found is None else found.tls
 
     def trust(self, connection: int) -> None:
         """Accept long frames; see `Network.trust`."""
@@ -219,6 +254,8 @@ class SelectorNetwork:
         if not found.connected:
             self._finish_connecting(found, happenings)
             return
+        if found.tls is not None:
+            self._go_on_securing(found, found.tls, happenings)
         happenings.extend(Arrived(found.number, frame) for frame in seen.frames)
         if isinstance(seen.end, OSError):
             self._lose(
@@ -238,8 +275,36 @@ class SelectorNetwork:
             self._lose(found, _unconnected(found.address, error), happenings)
             return
         found.connected = True
+        if self._tls is None or self._tls_watch is None:
+            found.secured = True
+            self._look_for(found)
+            happenings.append(Connected(found.number))
+            return
+        try:
+            found.tls = self._tls.filter(found.server_name)
+        except ValueError as error:
+            text = f"TLS cannot be begun with {found.server_name!r}: {error}"
+            self._lose(found, SslAuthenticationException(text), happenings)
+            return
+        self._tls_watch.secure(found.number, found.tls)
+        found.tls.advance()
+        happenings.append(Securing(found.number))
+        self._say(found, found.tls)
         self._look_for(found)
-        happenings.append(Connected(found.number))
+
+    def _go_on_securing(
+        self, found: SocketConnection, tls: "TlsFilter", happenings: list[Happening]
+    ) -> None:
+        """Send what TLS has to say, and tell when its handshake is over."""
+        self._say(found, tls)
+        if tls.established and not found.secured:
+            found.secured = True
+            happenings.append(Connected(found.number))
+
+    def _say(self, found: SocketConnection, tls: "TlsFilter") -> None:
+        if tls.speaks and found.failure is None:
+            found.rest = memoryview(bytes(found.rest or b"") + tls.outgoing())
+            self._send(found)
 
     def _send(self, found: SocketConnection) -> None:
         """Write what the kernel takes of the rest, in one call."""
@@ -279,7 +344,7 @@ class SelectorNetwork:
     def _lose(
         self,
         found: SocketConnection,
-        error: DisconnectException | NetworkException,
+        error: DisconnectException | NetworkException | SslAuthenticationException,
         happenings: list[Happening],
     ) -> None:
         self._forget(found)
@@ -287,11 +352,20 @@ class SelectorNetwork:
 
     def _ended(
         self, found: SocketConnection, what: str, error: OSError | None = None
-    ) -> DisconnectException:
+    ) -> DisconnectException | SslAuthenticationException:
         """What a connection's end is told as; ask while it is still watched."""
         progress = self._watch.progress(found.number)
-        text = f"the connection to {found.address} ended {progress.place()}: {what}"
-        if found.sent and not progress.received:
+        if found.tls is not None and not progress.frames:
+            # With TLS 1.3 a missing client certificate is told only after our side of the
+            # handshake is over: until the first answer, an alert is a refusal.
+            refusal = found.tls.refusal_of(error)
+            if refusal is not None:
+                return refusal
+        place = progress.place() if found.secured else "in the TLS handshake"
+        text = f"the connection to {found.address} ended {place}: {what}"
+        if not found.secured:
+            text += ", as a listener without TLS does (see security.protocol)"
+        elif found.sent and not progress.received:
             text += (
                 f"; {found.sent} bytes had been sent and nothing ever came back, as from a "
                 "listener that expects TLS or SASL (see security.protocol)"
@@ -304,6 +378,10 @@ class SelectorNetwork:
 
     def _forget(self, found: SocketConnection) -> None:
         self._watch.remove(found.number)
+        if found.tls is not None and found.tls.speaks and found.rest is None:
+            # An alert that says why: the broker's log has the reason then.
+            with suppress(OSError):
+                found.socket.send(found.tls.outgoing(), transport.SEND_FLAGS)
         found.socket.close()
         del self._connections[found.number]
         self._broken.pop(found.number, None)

@@ -6,6 +6,7 @@ Invariants: each call ends by its deadline. Nodes are reached directly, never
 through the fault proxies.
 """
 
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
@@ -69,6 +70,18 @@ class Admin:
     def connect(self, address: Address, deadline: Deadline) -> BrokerConnection:
         """A connection of the harness's own to one node."""
         return BrokerConnection(address, deadline, self._clock)
+
+    def reach(self, address: Address, deadline: Deadline) -> None:
+        """See whether an address accepts connections, whatever it speaks.
+
+        Raises:
+            AdminFailed: It does not.
+        """
+        seconds = max(deadline.remaining(self._clock.now()), 0.001)
+        try:
+            socket.create_connection(address, seconds).close()
+        except OSError as error:
+            raise AdminFailed(f"{address} cannot be reached: {error}") from error
 
     def brokers(self, address: Address, deadline: Deadline) -> dict[int, Address]:
         """The brokers that the node at this address sees, by id."""

@@ -175,6 +175,11 @@ class ContainerNodes:
     def __repr__(self) -> str:
         return f"ContainerNodes(version={self._version}, nodes={len(self._containers)})"
 
+    @property
+    def secured(self) -> bool:
+        """Never; see `Nodes.secured`."""
+        return False
+
     def launch(self, advertised: tuple[Address, ...], deadline: Deadline) -> None:
         """Make and start every container, then wait: none is ready before most run."""
         try:

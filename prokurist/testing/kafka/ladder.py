@@ -30,6 +30,7 @@ from prokurist.testing.kafka.java import find_java
 from prokurist.testing.kafka.local_nodes import LocalNodes
 from prokurist.testing.kafka.nodes import Nodes
 from prokurist.testing.kafka.ports import Address
+from prokurist.testing.kafka.security import TlsListener
 
 DEFAULT_VERSION: Final = "4.3.1"
 
@@ -47,6 +48,7 @@ class Wish:
         port: The direct port of the first node, if it matters.
         controls: Whether it must be possible to freeze, kill and cut it.
         java_options: Options of the virtual machine instead of the harness's own.
+        security: How clients come in; None for plain text.
     """
 
     nodes: int
@@ -55,9 +57,12 @@ class Wish:
     port: int | None
     controls: bool
     java_options: Sequence[str] | None
+    security: TlsListener | None = None
 
     def needs_own_nodes(self) -> str:
         """Why a Kafka that somebody else runs will not do; empty if it will."""
+        if self.security is not None:
+            return "it is wanted with certificates of its own"
         if self.controls:
             return "the test freezes, kills or reconfigures it"
         if self.nodes != 1:
@@ -111,6 +116,10 @@ def docker_rung(wish: Wish, clock: Clock) -> Nodes:
     Raises:
         DockerUnavailable: No engine answers.
     """
+    if wish.security is not None:
+        raise DockerUnavailable(
+            "a secured Kafka runs out of jars only", way_out="install Java and Maven"
+        )
     ask_docker()
     from prokurist.testing.kafka.container_nodes import ContainerNodes  # noqa: PLC0415
 
@@ -141,6 +150,7 @@ def jars_rung(wish: Wish, deadline: Deadline, clock: Clock) -> Nodes:
         clock=clock,
         port=wish.port,
         java_options=wish.java_options,
+        security=wish.security,
     )
 
 

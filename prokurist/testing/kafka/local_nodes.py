@@ -29,6 +29,7 @@ from prokurist.testing.kafka.properties import (
     quick_properties,
     rack_property,
 )
+from prokurist.testing.kafka.security import CLIENTS, TlsListener
 
 OUTPUT: Final = "output.log"
 FORMAT_OUTPUT: Final = "format.log"
@@ -107,6 +108,7 @@ class LocalNodes:
         clock: Clock,
         port: int | None = None,
         java_options: Sequence[str] | None = None,
+        security: TlsListener | None = None,
     ) -> None:
         """Choose ports; nothing runs yet.
 
@@ -119,6 +121,7 @@ class LocalNodes:
             clock: What deadlines are read against.
             port: The direct port of the first node; a free one if None.
             java_options: The options of the virtual machine, instead of `QUICK_JAVA`.
+            security: How clients come in; None for plain text.
 
         Raises:
             PortTaken: The user's port is in use.
@@ -131,6 +134,7 @@ class LocalNodes:
         self._jars = jars
         self._clock = clock
         self._port = port
+        self._security = security
         self._java_options = (
             [heap_option(nodes), *QUICK_JAVA] if java_options is None else list(java_options)
         )
@@ -152,6 +156,11 @@ class LocalNodes:
     def processes(self) -> list[GuardedProcess]:
         """Each node's process, for those who need its id."""
         return [node.process for node in self._nodes]
+
+    @property
+    def secured(self) -> bool:
+        """See `Nodes.secured`."""
+        return self._security is not None
 
     def launch(self, advertised: tuple[Address, ...], deadline: Deadline) -> None:
         """Format every node's folder, all at once, and start the brokers."""
@@ -278,6 +287,7 @@ class LocalNodes:
             quick_properties(self._count, self._version)
             | rack_property(node.number)
             | {"log.dirs": str(folder / "data")}
+            | (dict(self._security.properties()) if self._security else {})
             | self._properties
             | listener_properties(
                 number,
@@ -289,6 +299,7 @@ class LocalNodes:
                 advertised={"DIRECT": str(direct), "PROXIED": str(advertised)},
                 voters=[str(address) for address in self._control],
                 between_brokers="DIRECT",
+                protocols={CLIENTS: self._security.protocol} if self._security else {},
             )
         )
         for name, text in (

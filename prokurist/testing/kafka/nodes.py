@@ -23,6 +23,11 @@ class Nodes(Protocol):
         """Where the fault proxies reach the other listener, which advertises them."""
         ...
 
+    @property
+    def secured(self) -> bool:
+        """Whether the proxied listener speaks anything else than plain text."""
+        ...
+
     def launch(self, advertised: tuple[Address, ...], deadline: Deadline) -> None:
         """Begin to start every node; `advertised` are the addresses of the proxies.
 

@@ -8,6 +8,7 @@ addresses and identities of the nodes, which the harness needs to know.
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 Properties = dict[str, str]
@@ -138,6 +139,7 @@ def listener_properties(
     advertised: Mapping[str, str],
     voters: Sequence[str],
     between_brokers: str,
+    protocols: Mapping[str, str] = MappingProxyType({}),
 ) -> Properties:
     """The properties that say who a node is and where it listens.
 
@@ -147,13 +149,16 @@ def listener_properties(
         advertised: What it tells clients, by the listener's name; without it.
         voters: The controllers' addresses, by node id.
         between_brokers: The listener that the brokers use among themselves.
+        protocols: The security protocol of listeners that are not in plain text.
     """
     return {
         "node.id": str(node),
         "process.roles": "broker,controller",
         "listeners": ",".join(f"{name}://{at}" for name, at in listeners.items()),
         "advertised.listeners": ",".join(f"{name}://{at}" for name, at in advertised.items()),
-        "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in listeners),
+        "listener.security.protocol.map": ",".join(
+            f"{name}:{protocols.get(name, 'PLAINTEXT')}" for name in listeners
+        ),
         "inter.broker.listener.name": between_brokers,
         "controller.listener.names": "CONTROLLER",
         "controller.quorum.voters": ",".join(

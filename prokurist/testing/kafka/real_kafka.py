@@ -33,6 +33,7 @@ from prokurist.testing.kafka.ladder import DEFAULT_VERSION, Wish
 from prokurist.testing.kafka.nodes import Nodes
 from prokurist.testing.kafka.ports import Address
 from prokurist.testing.kafka.properties import user_properties
+from prokurist.testing.kafka.security import TlsListener
 from prokurist.testing.kafka.starting import (
     start_nodes,
     stop_nodes,
@@ -60,6 +61,7 @@ class RealKafka:
         port: int | None = None,
         controls: bool = False,
         java_options: Sequence[str] | None = None,
+        security: TlsListener | None = None,
         clock: Clock | None = None,
         **broker_properties: object,
     ) -> None:
@@ -74,6 +76,8 @@ class RealKafka:
                 test freezes, kills or cuts it.
             java_options: Options of the virtual machine, instead of those that make a
                 broker start quickly. Only where the harness starts it itself.
+            security: How clients come in, at `bootstrap`; None for plain text. Only where
+                Kafka runs out of jars.
             clock: What deadlines are read against.
             broker_properties: Broker properties with underscores for dots.
 
@@ -95,6 +99,7 @@ class RealKafka:
             port=port,
             controls=controls,
             java_options=java_options,
+            security=security,
         )
         self._clock = MonotonicClock() if clock is None else clock
         self._admin = Admin(self._addresses_up, self._clock)

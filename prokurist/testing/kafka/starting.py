@@ -139,7 +139,10 @@ def _what_is_missing(
     """What a node still lacks; empty if nothing."""
     try:
         # Both listeners: a client that comes through the proxy must not come too early.
-        admin.connect(nodes.upstream[node], deadline).close()
+        if nodes.secured:
+            admin.reach(nodes.upstream[node], deadline)
+        else:
+            admin.connect(nodes.upstream[node], deadline).close()
         seen = admin.brokers(nodes.direct[node], deadline)
     except AdminFailed as error:
         return error.reason

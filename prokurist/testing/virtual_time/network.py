@@ -38,7 +38,12 @@ class ModelNetwork:
         self._queue: list[tuple[float, int, Happening]] = []
         self._outgoing: list[tuple[float, int, bytes]] = []
 
-    def connect(self, connection: int, address: SocketAddress) -> None:
+    def connect(
+        self,
+        connection: int,
+        address: SocketAddress,
+        server_name: str = "",  # noqa: ARG002 - nothing is encrypted here
+    ) -> None:
         """Begin to connect."""
         self._connecting.add(connection)
         at = self.world.clock.time + LATENCY

@@ -74,7 +74,10 @@ def test_other_spellings(spelling: str, value: object, field: str, read: object)
     ],
 )
 def test_security_spellings(consumer: Build, spelling: str, field: str) -> None:
-    """The keys of TLS and SASL are found under other clients' names, and warned of."""
+    """The keys of TLS and SASL are found under other clients' names; SASL's are warned of."""
+    if field.startswith("ssl"):
+        assert getattr(consumer({spelling: "x"}), field) == "x"
+        return
     with pytest.warns(ConfigWarning, match=f"accepted without effect: {spelling}"):
         config = consumer({spelling: "x"})
     assert getattr(config, field) == "x"

@@ -29,6 +29,8 @@ class _Clock:
 class _Cluster:
     """Nodes and their admin client in one: what each node sees changes as time goes by."""
 
+    secured = False
+
     def __init__(self, clock: _Clock, sees: Callable[[int, float], set[int] | str]) -> None:
         self.clock = clock
         self.sees = sees

@@ -1,0 +1,36 @@
+"""What is told of TLS: what is not verified, and files that were renewed.
+
+Rows of the table in `events/log_events.py`. Thread: any; nothing here changes.
+"""
+
+from functools import partial
+from typing import Final
+
+from prokurist.events.trace import EventKind, Level, Side
+
+_connection = partial(EventKind, area="connection", side=Side.NETWORK)
+
+TLS_UNVERIFIED: Final = _connection(
+    "tls_unverified",
+    Level.WARNING,
+    "{what} not verified of the brokers' certificates, by {key}: a stranger who can redirect "
+    "packets can read and answer in a broker's place",
+    "The configuration turns a part of TLS's verification off.",
+)
+TLS_RENEWED: Final = _connection(
+    "tls_renewed",
+    Level.INFO,
+    "TLS's files have changed, and new connections use what they hold now",
+    "Certificates, keys or authorities were renewed. Connections that stand go on.",
+)
+TLS_NOT_RENEWED: Final = _connection(
+    "tls_not_renewed",
+    Level.WARNING,
+    "TLS's files have changed and cannot be used, so that new connections go on with what was "
+    "read before: {error}",
+    "A file was removed, is damaged, or is half of a pair whose other half is not there yet. "
+    "It is looked at again when it changes.",
+)
+
+SECURITY: Final = (TLS_UNVERIFIED, TLS_RENEWED, TLS_NOT_RENEWED)
+"""All of them, in the order of the table."""

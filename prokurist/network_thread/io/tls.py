@@ -1,0 +1,231 @@
+"""TLS as a filter in memory: ciphertext from and to a socket, plaintext from and to frames.
+
+Thread: the network thread. Nothing here waits: sockets stay plain, and are read and written
+where those of plain connections are.
+Invariants: no byte of plaintext is handed out, or taken, before the peer is verified as the
+context says; what has arrived is decrypted within the wait that received it, so that nothing
+readable is left where the system's wait does not see it.
+"""
+
+import ssl
+from typing import Final, cast
+
+from prokurist.errors import SslAuthenticationException
+from prokurist.network_thread.io.pure_watch import PureWatch, Stream
+from prokurist.network_thread.io.watch import CLOSED, Seen
+from prokurist.security.context import TlsContexts
+from prokurist.security.tls_errors import Certificate, certificate_of, tls_failure
+
+CIPHERTEXT_BYTES: Final = 1 << 20
+"""One read from a socket: each gives up the GIL, and so does each record of 16 KiB in it."""
+
+READS: Final = 4
+"""Reads of one connection in one turn, for as long as they fill the buffer."""
+
+
+class TlsFilter:
+    """The TLS of one connection.
+
+    Args:
+        context: What is verified, and with which keys.
+        server_name: The name or address that the broker's certificate must bear.
+
+    Attributes:
+        established: Whether the handshake is over, and the peer verified.
+        closed: Whether the peer has said that nothing more comes.
+    """
+
+    def __init__(self, context: ssl.SSLContext, server_name: str) -> None:
+        self.established: bool = False
+        self.closed: bool = False
+        self._server_name = server_name
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._object = context.wrap_bio(
+            self._incoming, self._outgoing, server_hostname=server_name
+        )
+
+    def advance(self) -> None:
+        """Take the handshake as far as what has arrived allows.
+
+        Raises:
+            ssl.SSLError: There is no agreement, or the peer is not the one it should be.
+        """
+        try:
+            self._object.do_handshake()
+        except ssl.SSLWantReadError:
+            return
+        self.established = True
+
+    def received(self, ciphertext: memoryview) -> None:
+        """Take in what came from the socket."""
+        self._incoming.write(ciphertext)
+
+    def read_into(self, room: memoryview) -> int:
+        """Decrypt into a buffer, as much as there is and fits.
+
+        Returns:
+            How many bytes; less than the buffer's length means that no more are here.
+
+        Raises:
+            ssl.SSLError: What came cannot be decrypted, or is an alert.
+        """
+        filled, length = 0, len(room)
+        while filled < length:
+            try:
+                # Given a buffer it returns a count, for which typeshed has no overload.
+                count = cast("int", self._object.read(length - filled, room[filled:]))
+            except ssl.SSLWantReadError:
+                break
+            except ssl.SSLZeroReturnError:
+                self.closed = True
+                break
+            if not count:
+                self.closed = True
+                break
+            filled += count
+        return filled
+
+    def encrypted(self, frame: bytes) -> bytes:
+        """What a frame is on the wire."""
+        rest = memoryview(frame)
+        while rest:
+            rest = rest[self._object.write(rest) :]
+        return self._outgoing.read()
+
+    def outgoing(self) -> bytes:
+        """What TLS itself has to say: of the handshake, an alert, or new keys."""
+        return self._outgoing.read()
+
+    @property
+    def speaks(self) -> bool:
+        """Whether `outgoing` has something."""
+        return self._outgoing.pending > 0
+
+    def refusal_of(self, error: OSError | None) -> SslAuthenticationException | None:
+        """What an error of TLS is told as; None for one of the socket."""
+        if not isinstance(error, ssl.SSLError):
+            return None
+        return tls_failure(error, self._server_name, certificate_of(self._object))
+
+    @property
+    def certificate(self) -> Certificate:
+        """The broker's; empty where it was not seen."""
+        return certificate_of(self._object) or {}
+
+    @property
+    def agreed(self) -> str:
+        """The version and the cipher suite, in words."""
+        cipher = self._object.cipher()
+        return f"{self._object.version()} with {cipher[0] if cipher else 'no cipher'}"
+
+    def __repr__(self) -> str:
+        state = "established" if self.established else "in its handshake"
+        return f"<TlsFilter of {self._server_name} {state}>"
+
+
+class TlsWatch(PureWatch):
+    """A watch whose streams may be encrypted; see `watch.Watch`."""
+
+    def __init__(self, wake: int, largest: int) -> None:
+        super().__init__(wake, largest)
+        self._ciphertext = memoryview(bytearray(CIPHERTEXT_BYTES))
+        self._filters: dict[int, TlsFilter] = {}
+        self._stirred: set[int] = set()
+
+    def secure(self, number: int, its: TlsFilter) -> None:
+        """From now on what comes from a socket is ciphertext."""
+        self._filters[number] = its
+
+    def remove(self, number: int) -> None:
+        """Watch it no more; see `Watch.remove`."""
+        super().remove(number)
+        self._filters.pop(number, None)
+        self._stirred.discard(number)
+
+    def wait(self, seconds: float | None) -> list[Seen]:
+        """Wait, read and decrypt; see `Watch.wait`.
+
+        A connection whose handshake goes on, or whose TLS has something to say, is told of
+        without frames.
+        """
+        seen = super().wait(seconds)
+        if self._stirred:
+            silent = self._stirred - {each.number for each in seen}
+            seen += [Seen(number, writable=False, frames=[], end=None) for number in silent]
+            self._stirred.clear()
+        return seen
+
+    def _read(self, stream: Stream, frames: list[memoryview]) -> OSError | str | None:
+        its = self._filters.get(stream.number)
+        if its is None:
+            return super()._read(stream, frames)
+        for _ in range(READS):
+            try:
+                count = stream.made.recv_into(self._ciphertext)
+            except BlockingIOError:
+                return None
+            except OSError as error:
+                return error
+            if count == 0:
+                return CLOSED
+            self.received += count
+            was_established = its.established
+            try:
+                its.received(self._ciphertext[:count])
+                end = self._decrypted(stream, its, frames)
+            except ssl.SSLError as error:
+                end = error
+            if its.speaks or its.established is not was_established:
+                self._stirred.add(stream.number)
+            if end is not None or count < len(self._ciphertext):
+                return end
+        return None
+
+    def _decrypted(
+        self, stream: Stream, its: TlsFilter, frames: list[memoryview]
+    ) -> OSError | str | None:
+        """Read all that has been received; it never exceeds what one read brought."""
+        if not its.established:
+            its.advance()
+            if not its.established:
+                return None
+        while True:
+            room, _ = stream.reader.room()
+            count = its.read_into(room)
+            if count:
+                frames += stream.reader.took(count)
+                if stream.reader.refused:
+                    return f"the peer sent {stream.reader.refused}"
+            if count < len(room):
+                return CLOSED if its.closed else None
+
+    def __repr__(self) -> str:
+        return f"<TlsWatch of {len(self._streams)} sockets, received {self.received}>"
+
+
+class Tls:
+    """What a network needs for connections with TLS.
+
+    Args:
+        contexts: What is verified, and with which keys; renewed with their files.
+    """
+
+    def __init__(self, contexts: TlsContexts) -> None:
+        self._contexts = contexts
+
+    def watch(self, wake: int, largest: int) -> TlsWatch:
+        """The watch of its sockets."""
+        return TlsWatch(wake, largest)
+
+    def look(self) -> None:
+        """A connection begins: see, off this thread, whether the files have changed."""
+        self._contexts.look()
+
+    def filter(self, server_name: str) -> TlsFilter:
+        """The TLS of a new connection.
+
+        Raises:
+            ValueError: The name cannot be one.
+        """
+        return TlsFilter(self._contexts.current(), server_name)

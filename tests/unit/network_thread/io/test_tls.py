@@ -1,0 +1,321 @@
+"""Connections with TLS, against a peer of the standard library's."""
+
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prokurist.config import ConsumerConfig
+from prokurist.errors import DisconnectException, SslAuthenticationException
+from prokurist.events.clock import MonotonicClock
+from prokurist.network_thread.io.network import Connected, Lost, Securing
+from prokurist.network_thread.io.selector import SelectorNetwork
+from prokurist.network_thread.io.tls import Tls, TlsFilter
+from prokurist.security.context import TlsContexts, built
+from prokurist.testing.kafka.pki import Authority
+from tests.unit.network_thread.io.conftest import Driver, Peer
+
+
+def server_context(certificate: Path, **attributes: Any) -> ssl.SSLContext:
+    """What a broker has."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.load_cert_chain(certificate)
+    for name, value in attributes.items():
+        setattr(made, name, value)
+    return made
+
+
+def keys_of(authority: Authority, **more: Any) -> ConsumerConfig:
+    """A client's configuration."""
+    return ConsumerConfig(
+        {
+            "bootstrap.servers": "localhost:1",
+            "security.protocol": "SSL",
+            "ssl.ca.location": str(authority.location),
+            **more,
+        }
+    )
+
+
+def ends(driver: Driver) -> list[Lost]:
+    """How connections were lost."""
+    return [each for each in driver.told if isinstance(each, Lost)]
+
+
+def framed(body: bytes) -> bytes:
+    """A frame with its length."""
+    return len(body).to_bytes(4, "big") + body
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Who vouches for the brokers of these tests."""
+    return Authority(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="session")
+def certificate(authority: Authority) -> Path:
+    """A broker's, for localhost and its address."""
+    return authority.issue("broker")
+
+
+@pytest.fixture
+def driven() -> Iterator[Callable[[ConsumerConfig], Driver]]:
+    """Networks that are shut down in the end."""
+    made: list[SelectorNetwork] = []
+
+    def drive(keys: ConsumerConfig) -> Driver:
+        network = SelectorNetwork(
+            receive_buffer_bytes=-1,
+            send_buffer_bytes=-1,
+            tls=Tls(TlsContexts(keys, MonotonicClock().now)),
+        )
+        made.append(network)
+        return Driver(network)
+
+    yield drive
+    for each in made:
+        each.shutdown()
+
+
+Drive = Callable[[ConsumerConfig], Driver]
+
+
+def serving(peer: Peer, context: ssl.SSLContext, act: Callable[[ssl.SSLSocket], None]) -> None:
+    """Accept one connection in a thread, and act on it once its handshake is over."""
+
+    def run() -> None:
+        accepted = peer.accept()
+        with suppress(OSError), context.wrap_socket(accepted, server_side=True) as secured:
+            act(secured)
+
+    threading.Thread(target=run, daemon=True).start()
+
+
+def taken(secured: ssl.SSLSocket, count: int) -> bytes:
+    """So many bytes."""
+    data = b""
+    while len(data) < count:
+        data += secured.recv(count - len(data))
+    return data
+
+
+def test_frames_go_both_ways(
+    driven: Drive, peer: Peer, authority: Authority, certificate: Path
+) -> None:
+    """Frames of any size arrive whole and in their order; Securing is told before Connected."""
+    sizes = [4, 100, 16_384, 1 << 20, (5 << 20) + 3]
+    driver = driven(keys_of(authority))
+
+    def act(secured: ssl.SSLSocket) -> None:
+        for size in sizes:
+            assert taken(secured, size + 4) == framed(bytes(size))
+        secured.sendall(b"".join(framed(bytes([1]) * size) for size in sizes))
+        secured.recv(1)
+
+    serving(peer, server_context(certificate), act)
+    driver.network.connect(1, peer.address, "localhost")
+    driver.until(lambda: Connected(1) in driver.told)
+    assert driver.told.index(Securing(1)) < driver.told.index(Connected(1))
+    driver.network.trust(1)
+    for size in sizes:
+        driver.until(lambda: driver.network.writable(1))
+        driver.network.write(1, framed(bytes(size)))
+    assert driver.until_frames(1, len(sizes)) == [bytes([1]) * size for size in sizes]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "name", "text"),
+    [
+        (("elsewhere.example", "10.0.0.1"), "localhost", "elsewhere.example, 10.0.0.1"),
+        (("localhost",), "", "'127.0.0.1'"),
+    ],
+)
+def test_another_name_is_refused(
+    driven: Drive,
+    peer: Peer,
+    authority: Authority,
+    hosts: tuple[str, ...],
+    name: str,
+    text: str,
+) -> None:
+    """S4, S6: the error names the host that was expected, and those of the certificate."""
+    elsewhere = authority.issue("elsewhere", hosts)
+    driver = driven(keys_of(authority))
+    serving(peer, server_context(elsewhere), lambda _: None)
+    driver.network.connect(1, peer.address, name)
+    lost = driver.lost(1).error
+    assert isinstance(lost, SslAuthenticationException)
+    assert text in str(lost)
+    assert "issued by 'authority'" in str(lost)
+    assert Connected(1) not in driver.told
+
+
+def test_an_unknown_issuer_is_refused(
+    driven: Drive, peer: Peer, authority: Authority, tmp_path: Path
+) -> None:
+    """S2: the error says which key names the authority, and who has issued the certificate."""
+    stranger = Authority(tmp_path, "stranger").issue("broker")
+    driver = driven(keys_of(authority))
+    serving(peer, server_context(stranger), lambda _: None)
+    driver.network.connect(1, peer.address, "localhost")
+    lost = driver.lost(1).error
+    assert isinstance(lost, SslAuthenticationException)
+    assert "ssl.ca.location" in str(lost)
+    assert "issued by 'stranger'" in str(lost)
+
+
+def test_a_missing_client_certificate_is_told_late(
+    driven: Drive, peer: Peer, authority: Authority, certificate: Path
+) -> None:
+    """S8: with TLS 1.3 the alert comes after our handshake; it is a refusal all the same."""
+    context = server_context(certificate, verify_mode=ssl.CERT_REQUIRED)
+    context.load_verify_locations(authority.location)
+    driver = driven(keys_of(authority))
+    serving(peer, context, lambda _: None)
+    driver.network.connect(1, peer.address, "localhost")
+    lost = driver.lost(1).error
+    assert isinstance(lost, SslAuthenticationException)
+    assert "ssl.certificate.location" in str(lost)
+
+
+def test_the_end_of_the_stream_is_no_refusal(
+    driven: Drive, peer: Peer, authority: Authority, certificate: Path
+) -> None:
+    """S9: EOF in the handshake, and after it, ends a connection that is tried again."""
+    driver = driven(keys_of(authority))
+    driver.network.connect(1, peer.address, "localhost")
+    accepted = peer.accept()
+    driver.until(lambda: Securing(1) in driver.told)
+    accepted.close()
+    lost = driver.lost(1).error
+    assert isinstance(lost, DisconnectException)
+    assert "in the TLS handshake" in str(lost)
+    assert "security.protocol" in str(lost)
+    serving(peer, server_context(certificate), lambda secured: secured.close())
+    driver.network.connect(2, peer.address, "localhost")
+    assert isinstance(driver.lost(2).error, DisconnectException)
+
+
+def test_a_peer_in_plain_text(driven: Drive, peer: Peer, authority: Authority) -> None:
+    """What answers without TLS is told so."""
+    driver = driven(keys_of(authority))
+    driver.network.connect(1, peer.address, "localhost")
+    peer.accept().sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    lost = driver.lost(1).error
+    assert isinstance(lost, SslAuthenticationException)
+    assert "does not speak TLS" in str(lost)
+
+
+def test_old_protocols_are_refused(
+    driven: Drive, peer: Peer, authority: Authority, certificate: Path
+) -> None:
+    """S11: nothing in common is told at once, with the key."""
+    driver = driven(keys_of(authority, **{"ssl.enabled.protocols": "TLSv1.3"}))
+    context = server_context(certificate, maximum_version=ssl.TLSVersion.TLSv1_2)
+    serving(peer, context, lambda _: None)
+    driver.network.connect(1, peer.address, "localhost")
+    lost = driver.lost(1).error
+    assert isinstance(lost, SslAuthenticationException)
+    assert "ssl.enabled.protocols" in str(lost)
+
+
+def test_a_name_that_cannot_be_one(driven: Drive, peer: Peer, authority: Authority) -> None:
+    """A host that TLS has no form for ends its connection, and not the network thread."""
+    driver = driven(keys_of(authority))
+    driver.network.connect(1, peer.address, ".wrong")
+    assert isinstance(driver.lost(1).error, SslAuthenticationException)
+
+
+def test_a_handshake_in_single_bytes(
+    driven: Drive, peer: Peer, authority: Authority, certificate: Path
+) -> None:
+    """However the ciphertext is cut, the same frames come out, and nothing waits unread."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    far = server_context(certificate).wrap_bio(incoming, outgoing, server_side=True)
+    driver = driven(keys_of(authority))
+    driver.network.connect(1, peer.address, "localhost")
+    accepted = peer.accept()
+    accepted.settimeout(0.05)
+
+    def exchange() -> None:
+        with suppress(TimeoutError):
+            incoming.write(accepted.recv(1 << 16))
+        for each in outgoing.read():
+            accepted.sendall(bytes([each]))
+            driver.told += driver.network.poll(0)
+
+    done = False
+    while not done:
+        driver.told += driver.network.poll(0.05)
+        with suppress(ssl.SSLWantReadError):
+            far.do_handshake()
+            done = True
+        exchange()
+    driver.until(lambda: Connected(1) in driver.told)
+    far.write(framed(b"first") + framed(b"second"))
+    exchange()
+    assert driver.until_frames(1, 2) == [b"first", b"second"]
+
+
+def test_new_keys_are_answered_while_only_reading(
+    authority: Authority, certificate: Path
+) -> None:
+    """S22: what TLS itself wants to say is sent, though no request is written."""
+    client = TlsFilter(built(keys_of(authority)), "localhost")
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    far = server_context(certificate).wrap_bio(incoming, outgoing, server_side=True)
+    for _ in range(3):
+        client.advance()
+        incoming.write(client.outgoing())
+        with suppress(ssl.SSLWantReadError):
+            far.do_handshake()
+        client.received(memoryview(outgoing.read()))
+    assert client.established
+    far.write(framed(b"hello"))
+    data = outgoing.read()
+    room = memoryview(bytearray(64))
+    for at in range(len(data)):
+        client.received(memoryview(data[at : at + 1]))
+    assert client.read_into(room) == 9
+    incoming.write(client.encrypted(framed(b"back")))
+    assert far.read(64) == framed(b"back")
+
+
+def test_a_peer_that_hangs_up(
+    driven: Drive, peer: Peer, authority: Authority, certificate: Path
+) -> None:
+    """S23: a reset while we write ends the connection, and nothing else."""
+    driver = driven(keys_of(authority))
+    hung_up = threading.Event()
+
+    def act(secured: ssl.SSLSocket) -> None:
+        Peer.reset(secured)
+        hung_up.set()
+
+    serving(peer, server_context(certificate), act)
+    driver.network.connect(1, peer.address, "localhost")
+    driver.until(lambda: Connected(1) in driver.told or bool(ends(driver)))
+    assert hung_up.wait(10)
+    if driver.network.writable(1):
+        driver.network.write(1, framed(bytes(1 << 20)))
+    assert isinstance(driver.lost(1).error, DisconnectException)
+
+
+def test_plain_clients_do_not_import_ssl() -> None:
+    """S52: a client without TLS imports neither ssl nor cryptography."""
+    program = (
+        "import sys, prokurist; "
+        "c = prokurist.KafkaConsumer({'bootstrap.servers': 'localhost:1'}); c.close(0); "
+        "print(sorted({'ssl', '_ssl', 'cryptography', 'gssapi'} & sys.modules.keys()))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert said.stdout.strip() == "[]"
