@@ -1,201 +1,207 @@
-"""PLAIN, GSSAPI by a stand-in of its package, and AWS_MSK_IAM by Amazon's vectors."""
+"""Mechanisms against the RFCs' own examples, and against answers that lie."""
 
-import json
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from base64 import b64encode
 
 import pytest
 
 from prokurist.config.secret import Secret
 from prokurist.errors import SaslAuthenticationException
-from prokurist.security.aws_credentials import AwsCredentials, aws_credentials
-from prokurist.security.gssapi import Gssapi
-from prokurist.security.mechanism import printable
-from prokurist.security.msk_iam import MskIam, presigned, region_of, signature
+from prokurist.security.oauthbearer import OAuthBearer
 from prokurist.security.plain import Plain
+from prokurist.security.scram import Scram, ScramKeyCache
+from prokurist.security.token_sources import CallableSource, FileSource, UnsecuredSource
+from prokurist.security.tokens import Token, TokenKeeper, expiry_of
 
-CANARY = "hush-4711"
-
-
-def test_plain() -> None:
-    """RFC 4616: the authorization id is left empty; whatever the broker answers is the end."""
-    client = Plain("anna", Secret("päss"))
-    assert client.first() == b"\0anna\0p\xc3\xa4ss"
-    client.answer(b"")
-    assert client.explain("no") == "no; check sasl.username and sasl.password"
-
-
-@pytest.mark.parametrize("name", ["an\0na", "anna"])
-def test_plain_has_no_room_for_nul(name: str) -> None:
-    """A NUL would end the field early; the error does not show the password."""
-    with pytest.raises(SaslAuthenticationException, match="NUL") as caught:
-        Plain(name, Secret(f"{CANARY}\0")).first()
-    assert CANARY not in str(caught.value)
+NONCE = "rOprNGfwEbeRWgbNEkqO"
+"""Of RFC 7677, section 3; the user is `user` and the password `pencil`."""
+FIRST = (
+    b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+)
+PROOF = b"p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
+LAST = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
-def test_quotes_are_short_and_printable() -> None:
-    """A broker's text cannot move a terminal's cursor, nor fill a log."""
-    assert printable("a\x1b[2Jb\nc") == "a [2Jb c"
-    assert len(printable("x" * 10_000)) == 501
+def scram(**more: object) -> Scram:
+    """The RFC's client."""
+    return Scram(
+        "SCRAM-SHA-256",
+        "user",
+        Secret("pencil"),
+        nonce=lambda: NONCE,
+        **more,  # type: ignore[arg-type]
+    )
 
 
-class Kerberos:
-    """Stands in for the package `gssapi`."""
-
-    NameType = SimpleNamespace(hostbased_service="host", kerberos_principal="principal")
-    MechType = SimpleNamespace(kerberos="krb5")
-
-    def __init__(self, offer: bytes = b"\x07\x00\xff\xff", error: str = "") -> None:
-        self.offer = offer
-        self.error = error
-        self.wrapped: list[bytes] = []
-        self.complete = False
-        self.made: dict[str, Any] = {}
-
-    def Name(self, *parts: str) -> tuple[str, ...]:  # noqa: N802 - the package's name
-        """A name, as its parts."""
-        return parts
-
-    def Credentials(self, **named: Any) -> dict[str, Any]:  # noqa: N802
-        """Credentials, as they were asked for."""
-        return named
-
-    def SecurityContext(self, **named: Any) -> "Kerberos":  # noqa: N802
-        """The context: itself."""
-        self.made = named
-        return self
-
-    def step(self, token: bytes | None = None) -> bytes | None:
-        """The context's next token."""
-        if self.error:
-            raise RuntimeError(self.error)
-        if token is None:
-            return b"ticket"
-        self.complete = True
-        return None
-
-    def unwrap(self, _: bytes) -> SimpleNamespace:
-        """What the broker offers."""
-        return SimpleNamespace(message=self.offer)
-
-    def wrap(self, message: bytes, _: bool) -> SimpleNamespace:  # noqa: FBT001
-        """What the client chooses."""
-        self.wrapped.append(message)
-        return SimpleNamespace(message=b"wrapped")
-
-
-def test_gssapi() -> None:
-    """RFC 4752: the context, then no security layer and an empty authorization id."""
-    package = Kerberos()
-    client = Gssapi("kafka", "b1", principal="anna", keytab="/k", module=package)
-    assert client.first() == b"ticket"
-    assert package.made["name"] == ("kafka@b1", "host")
-    assert package.made["creds"]["store"] == {"client_keytab": "/k"}
-    assert client.answer(b"ap-rep") == b""
-    assert client.answer(b"offer") == b"wrapped"
-    assert package.wrapped == [b"\x01\0\0\0"]
-    assert client.answer(b"") is None
+def test_scram_as_in_the_rfc() -> None:
+    """S28: RFC 7677, section 3."""
+    mechanism = scram()
+    assert mechanism.first() == b"n,,n=user,r=" + NONCE.encode()
+    final = mechanism.answer(FIRST)
+    assert final is not None
+    assert final.endswith(PROOF)
+    assert mechanism.answer(LAST) is None
 
 
 @pytest.mark.parametrize(
-    ("package", "why"),
+    ("first", "text"),
     [
-        (Kerberos(offer=b"\x06\0\0\0"), "insists on a security layer"),
-        (Kerberos(offer=b"\x01"), "insists on a security layer"),
-        (Kerberos(error="No Kerberos credentials available"), "No Kerberos credentials"),
+        (FIRST.replace(b"rOprNG", b"xOprNG"), "nonce does not continue"),
+        (b"r=" + NONCE.encode() + b",s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096", "nonce does not"),
+        (FIRST.replace(b"i=4096", b"i=1"), "1 iterations"),
+        (FIRST.replace(b"i=4096", b"i=2147483648"), "2147483648 iterations"),
+        (FIRST.replace(b"i=4096", b"i=-5"), "iterations"),
+        (FIRST.replace(b"s=W22ZaJ0SNY7soEsUEjb6gQ==", b"s=!"), "salt is not base64"),
+        (b"m=x," + FIRST, "demands a SCRAM extension"),
+        (FIRST.partition(b",i=")[0], "lacks nonce, salt or count"),
+        (b"\xff", "not UTF-8"),
+        (b"", "lacks"),
     ],
 )
-def test_gssapi_that_fails(package: Kerberos, why: str) -> None:
-    """The error names the service that a ticket was asked for."""
-    client = Gssapi("kafka", "b1", module=package)
-    with pytest.raises(SaslAuthenticationException, match=f"{why}.*kafka@b1"):  # noqa: PT012
-        client.first()
-        client.answer(b"ap-rep")
-        client.answer(b"offer")
+def test_scram_refuses_what_no_broker_sends(first: bytes, text: str) -> None:
+    """S29, S30: it is refused without computing, and in words."""
+    mechanism = scram()
+    mechanism.first()
+    with pytest.raises(SaslAuthenticationException) as refused:
+        mechanism.answer(first)
+    assert text in str(refused.value)
+    assert "pencil" not in str(refused.value)
 
 
-SUITE_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+@pytest.mark.parametrize(
+    "last", [LAST.replace(b"6rri", b"7rri"), b"v=", b"x=1", b"", b"e=other-error", b"v=!"]
+)
+def test_scram_refuses_a_wrong_signature(last: bytes) -> None:
+    """S29: a server that does not know the password is refused."""
+    mechanism = scram()
+    mechanism.first()
+    mechanism.answer(FIRST)
+    with pytest.raises(SaslAuthenticationException):
+        mechanism.answer(last)
 
 
-def test_signature_version_4() -> None:
-    """`get-vanilla` of Amazon's test suite for Signature Version 4."""
-    to_sign = (
-        "AWS4-HMAC-SHA256\n20150830T123600Z\n20150830/us-east-1/service/aws4_request\n"
-        "bb579772317eb040ac9ed261061d46c1f17a8133879d6129b6e1c25292927e63"
+def test_scram_derives_a_key_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that a broker has accepted serve the next connection, until one refuses."""
+    derived = []
+    real = Scram._derived
+
+    def counted(self: Scram, salt: bytes, iterations: int) -> object:
+        derived.append(salt)
+        return real(self, salt, iterations)
+
+    monkeypatch.setattr(Scram, "_derived", counted)
+    cache = ScramKeyCache()
+    for _ in range(3):
+        mechanism = scram(cache=cache)
+        mechanism.first()
+        mechanism.answer(FIRST)
+        mechanism.answer(LAST)
+    assert len(derived) == 1
+    mechanism.explain("no")
+    again = scram(cache=cache)
+    again.first()
+    again.answer(FIRST)
+    assert len(derived) == 2
+
+
+def test_names_are_escaped() -> None:
+    """S31: a comma and an equals sign in a name."""
+    mechanism = Scram("SCRAM-SHA-512", "o,t=to", Secret("x"), token=True, nonce=lambda: "n")
+    assert mechanism.first() == b"n,,n=o=2Ct=3Dto,r=n,tokenauth=true"
+
+
+def test_plain_carries_no_nul() -> None:
+    """A NUL would end the name or the password: it is refused."""
+    assert Plain("anna", Secret("p\u00e4ss")).first() == b"\0anna\0p\xc3\xa4ss"
+    with pytest.raises(SaslAuthenticationException):
+        Plain("an\0na", Secret("x")).first()
+
+
+def keeper(source: object, now: list[float]) -> TokenKeeper:
+    """A keeper with Java's defaults."""
+    return TokenKeeper(
+        source,  # type: ignore[arg-type]
+        now=lambda: now[0],
+        lots=lambda: 0.0,
+        window=0.8,
+        jitter=0.05,
+        least=60,
+        buffer=300,
     )
-    made = signature(SUITE_KEY, "20150830T123600Z", "us-east-1", "service", to_sign)
-    assert made == "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"
 
 
-def test_a_presigned_request() -> None:
-    """The example of a presigned GET in Amazon's documentation of S3."""
-    query = presigned(
-        "examplebucket.s3.amazonaws.com",
-        AwsCredentials(
-            "AKIAIOSFODNN7EXAMPLE", Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
-        ),
-        region="us-east-1",
-        service="s3",
-        at=1369353600.0,
-        parameters={},
-        valid=86400,
-        path="/test.txt",
-        payload_hash="UNSIGNED-PAYLOAD",
-    )
-    assert query["X-Amz-Signature"] == (
-        "aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404"
-    )
+class Tokens:
+    """A source that counts, and may fail."""
+
+    def __init__(self, life: float, now: list[float]) -> None:
+        self.fetched, self.fails, self._life, self._now = 0, False, life, now
+
+    def fetch(self) -> Token:
+        """The next token."""
+        if self.fails:
+            raise SaslAuthenticationException("no token")
+        self.fetched += 1
+        return Token(Secret(f"token-{self.fetched}"), self._now[0] + self._life)
 
 
-def test_msk_iam() -> None:
-    """The payload names the action and the broker; the answer names a request of Amazon's."""
-    credentials = AwsCredentials("AKID", Secret(CANARY), Secret("session"))
-    host = "b-1.demo.abc123.c2.kafka.eu-west-1.amazonaws.com"
-    client = MskIam(host, lambda: credentials, lambda: 1440938160.0)
-    payload = json.loads(client.first())
-    assert payload["version"] == "2020_10_22"
-    assert payload["host"] == host
-    assert payload["action"] == "kafka-cluster:Connect"
-    assert payload["x-amz-credential"] == "AKID/20150830/eu-west-1/kafka-cluster/aws4_request"
-    assert payload["x-amz-expires"] == "900"
-    assert payload["x-amz-security-token"] == "session"
-    assert len(payload["x-amz-signature"]) == 64
-    assert CANARY not in json.dumps(payload) + repr(client) + repr(credentials)
-    client.answer(b'{"version":"2020_10_22","request-id":"x"}')
-    with pytest.raises(SaslAuthenticationException, match="not understood"):
-        client.answer(b"[" * 100_000)
+def test_a_token_is_renewed_ahead_of_its_end() -> None:
+    """S35: at 0.8 of its life; a failing renewal uses the old one while it lives."""
+    now = [0.0]
+    source = Tokens(10_000, now)
+    tokens = keeper(source, now)
+    tokens.current()
+    now[0] = 7_900
+    tokens.current()
+    assert source.fetched == 1
+    now[0] = 8_001
+    source.fails = True
+    assert tokens.current().secret.reveal() == "token-1"
+    now[0] = 10_001
+    with pytest.raises(SaslAuthenticationException):
+        tokens.current()
+    source.fails = False
+    assert tokens.current().secret.reveal() == "token-2"
 
 
-def test_a_region_must_be_known() -> None:
-    """A host that names no region needs AWS_REGION; Amazon's own hosts name theirs."""
-    assert region_of("boot-x.c1.kafka-serverless.us-east-2.amazonaws.com") == "us-east-2"
-    client = MskIam("10.0.0.1", lambda: AwsCredentials("A", Secret("b")), lambda: 0.0)
-    with pytest.raises(SaslAuthenticationException, match="set AWS_REGION"):
-        client.first()
+def test_bearer_messages() -> None:
+    """RFC 7628: the token and its extensions; an error is acknowledged with one byte."""
+    source = CallableSource(lambda config: (config, 1e12), "abc", {"traceId": "7"})
+    mechanism = OAuthBearer(keeper(source, [0.0]))
+    assert mechanism.first() == b"n,,\x01auth=Bearer abc\x01traceId=7\x01\x01"
+    assert mechanism.answer(b"") is None
+    failing = OAuthBearer(keeper(source, [0.0]))
+    failing.first()
+    assert failing.answer(b'{"status":"invalid_token","scope":"x"}') == b"\x01"
+    assert "invalid_token" in failing.explain("refused")
 
 
-def test_credentials_of_amazon(tmp_path: Path) -> None:
-    """The environment comes first, unless a profile is named; errors show no key."""
-    keys, settings = tmp_path / "credentials", tmp_path / "config"
-    keys.write_text(
-        "[default]\naws_access_key_id=D\naws_secret_access_key=d%\n"
-        f"[other]\naws_access_key_id=O\naws_secret_access_key={CANARY}\naws_session_token=t\n"
-    )
-    settings.write_text("[profile other]\nregion=eu-central-1\n")
-    files = {
-        "AWS_SHARED_CREDENTIALS_FILE": str(keys),
-        "AWS_CONFIG_FILE": str(settings),
-    }
-    env = {"AWS_ACCESS_KEY_ID": "E", "AWS_SECRET_ACCESS_KEY": "e", "AWS_REGION": "r"}
-    assert aws_credentials({**files, **env}).access_key == "E"
-    assert aws_credentials(files).secret_key.reveal() == "d%"
-    other = aws_credentials({**files, **env, "AWS_REGION": ""}, "other")
-    assert (other.access_key, other.region) == ("O", "eu-central-1")
-    assert other.session_token == Secret("t")
-    with pytest.raises(SaslAuthenticationException, match=r"profile .none.*iam-sasl-signer"):
-        aws_credentials(files, "none")
-    keys.write_text(f"{CANARY}\n")
-    with pytest.raises(SaslAuthenticationException, match="not a valid file") as caught:
-        aws_credentials(files)
-    assert caught.value.__context__ is None
+@pytest.mark.parametrize(
+    "told", ["", "a b", "x" * 40_000, 7, None, ("x",), ("x", "soon"), ("x", 0.0), b"x"]
+)
+def test_callables_that_give_no_token(told: object) -> None:
+    """What cannot be a token, or has run out, is refused without quoting it."""
+    tokens = keeper(CallableSource(lambda _: told, "", {}), [1.0])
+    with pytest.raises(SaslAuthenticationException) as refused:
+        tokens.current()
+    assert "sasl.oauthbearer.token.callback" in str(refused.value)
+
+
+def test_a_file_is_read_for_each_authentication(tmp_path: object) -> None:
+    """A token that something else keeps fresh in a file."""
+    path = tmp_path / "token"  # type: ignore[operator]
+    source = FileSource(str(path), {})
+    with pytest.raises(SaslAuthenticationException, match="cannot be read"):
+        source.fetch()
+    path.write_text("one\n")
+    tokens = keeper(source, [0.0])
+    assert tokens.current().secret.reveal() == "one"
+    path.write_text("two")
+    assert tokens.current().secret.reveal() == "two"
+
+
+def test_unsecured_tokens() -> None:
+    """Claims of the client's own making, with a life."""
+    token = UnsecuredSource("principal=anna lifeSeconds=600", {}, lambda: 1000.0).fetch()
+    assert expiry_of(token.secret.reveal()) == 1600
+    assert token.secret.reveal().startswith(b64encode(b'{"alg":"none"}').decode().rstrip("="))
+    with pytest.raises(SaslAuthenticationException, match="must read like"):
+        UnsecuredSource("scope=a", {}, lambda: 0.0)
