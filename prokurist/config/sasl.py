@@ -1,7 +1,7 @@
 """The keys of authentication: `sasl.*`.
 
-What they say is checked against each other in `checks`, and read by `prokurist.security` for each
-authentication.
+What they say is checked against each other in `sasl_checks`, and read by `prokurist.security`
+for each authentication.
 """
 
 from dataclasses import dataclass

@@ -201,6 +201,7 @@ def test_sessions_are_renewed(plain: RealKafka, mechanism: str, protocol: str) -
         until = monotonic() + 20
         while len(values) < sent and monotonic() < until:
             values += [record.value for record in consumer.poll(1)]
+        assert consumer._machinery is not None
         counters = consumer._machinery.client.counters
         assert values == [str(number).encode() for number in range(sent)]
         assert counters.reauthenticated >= 6

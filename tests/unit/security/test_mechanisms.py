@@ -90,13 +90,13 @@ def test_scram_derives_a_key_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Scram, "_derived", counted)
     cache = ScramKeyCache()
-    for _ in range(3):
-        mechanism = scram(cache=cache)
+    mechanisms = [scram(cache=cache) for _ in range(3)]
+    for mechanism in mechanisms:
         mechanism.first()
         mechanism.answer(FIRST)
         mechanism.answer(LAST)
     assert len(derived) == 1
-    mechanism.explain("no")
+    mechanisms[0].explain("no")
     again = scram(cache=cache)
     again.first()
     again.answer(FIRST)

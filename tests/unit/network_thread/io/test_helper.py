@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import ClassVar
 
 import pytest
 
@@ -25,6 +26,7 @@ class Woken:
         self.event = threading.Event()
 
     def __call__(self) -> None:
+        """Note it."""
         self.event.set()
 
     def wait(self) -> None:
@@ -34,7 +36,7 @@ class Woken:
 
 
 def test_work_is_done_elsewhere() -> None:
-    """S32, S34: on another thread, one job after another; the thread ends when there is none."""
+    """S32, S34: on another thread, which ends when there is nothing to do."""
     woken = Woken()
     helper = Helper(woken)
     threads: list[threading.Thread] = []
@@ -76,9 +78,15 @@ def test_errors_come_back_without_what_they_hold() -> None:
 
 def test_a_job_that_hangs_holds_up_no_close() -> None:
     """S34: one call at a time, and close does not wait for it."""
-    woken, release, began = Woken(), threading.Event(), []
+    woken, release = Woken(), threading.Event()
+    began: list[int] = []
     helper = Helper(woken)
-    helper.submit(lambda: (began.append(1), release.wait(10)))
+
+    def hang() -> None:
+        began.append(1)
+        release.wait(10)
+
+    helper.submit(hang)
     helper.submit(lambda: began.append(2))
     helper.close()
     with pytest.raises(IllegalStateException):
@@ -91,8 +99,8 @@ def test_a_job_that_hangs_holds_up_no_close() -> None:
 class Provider(BaseHTTPRequestHandler):
     """A token endpoint that answers what the test says."""
 
-    answers: list[tuple[int, bytes]] = []
-    asked: list[tuple[str, str]] = []
+    answers: ClassVar[list[tuple[int, bytes]]] = []
+    asked: ClassVar[list[tuple[str, str]]] = []
 
     def do_POST(self) -> None:
         """Answer with the next."""
