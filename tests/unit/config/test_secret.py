@@ -108,7 +108,11 @@ def test_a_configuration_hides_its_secrets(consumer: Build) -> None:
         {"sasl.password": TEXT.encode()},
         {"sasl.password": [TEXT]},
         {"sasl.password": TEXT, "sasl_plain_password": f"{TEXT}!"},
-        {"sasl.jaas.config": f'PlainLoginModule required password="{TEXT}";'},
+        {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": f'PlainLoginModule required password="{TEXT}";',
+        },
         {"sasl.pasword": TEXT},
         {"ssl_context": TEXT},
         {"bootstrap.servers": f"kafka://user:{TEXT}@kafka1:9092"},
