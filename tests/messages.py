@@ -139,8 +139,12 @@ def table(api: Api) -> Iterator[str]:
     yield f'    "{api}": ('
     yield f"        {flexible},"
     for structs in (asked, answered):
+        lines = [f"{each}".replace("'", '"') for each in rows(structs)]
+        if len(lines) == 1:  # as the formatter has a tuple of one
+            yield f"        ({lines[0]},),"
+            continue
         yield "        ("
-        yield from (f"            {each},".replace("'", '"') for each in rows(structs))
+        yield from (f"            {each}," for each in lines)
         yield "        ),"
     yield "    ),"
 

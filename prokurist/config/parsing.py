@@ -143,7 +143,7 @@ class _Reading:
             row.field: self._values.get(name, row.default) for name, row in rows.items()
         }
         self._client.check(effective, given)
-        self._notice_unused_credentials(effective["security_protocol"])
+        self._notice_unused_credentials(str(effective["security_protocol"]))
         if advice:
             warnings.warn(advice, DeprecationWarning, stacklevel=_callers_level())
         if self._idle:
