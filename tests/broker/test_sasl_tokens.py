@@ -137,9 +137,7 @@ def provider() -> Iterator[str]:
 
 
 def test_client_credentials(provider: str) -> None:
-    """KIP-768: signed tokens of an endpoint, which the broker verifies by its JWKS; one serves
-    all connections, and one for another audience is refused in the broker's words.
-    """
+    """KIP-768: an endpoint's signed token serves all connections; a wrong one is refused."""
     listener = SecuredListener(mechanisms=("OAUTHBEARER",), session=4000)
     validator = f"{BEARER}.OAuthBearerValidatorCallbackHandler"
     properties = {

@@ -295,6 +295,7 @@ class Connection:
             self.failed(as_disconnect(self.node, error))
 
     def _is_ready(self, answer: ApiVersionsAnswer) -> None:
+        self._greeted_with = None
         self._network.trust(self.number)
         self._cancel_setup()
         self.refused = False
@@ -415,7 +416,7 @@ class Connection:
         if self._throttle is not None:
             self._timer.cancel(self._throttle)
             self._throttle = None
-        self._offered = None
+        self._offered = self._greeted_with = None
 
     def _move(self, state: ConnectionState) -> None:
         self.state = transition(self.state, state)

@@ -80,9 +80,7 @@ def test_tls_spellings(consumer: Build, spelling: str, field: str) -> None:
     ("spelling", "field"),
     [("sasl_plain_username", "sasl_username"), ("sasl.mechanisms", "sasl_mechanism")],
 )
-def test_credentials_without_authentication(
-    consumer: Build, spelling: str, field: str
-) -> None:
+def test_credentials_without_authentication(consumer: Build, spelling: str, field: str) -> None:
     """Keys of SASL are warned of where security.protocol has none: it may be forgotten."""
     with pytest.warns(
         ConfigWarning, match=f"{spelling} .security.protocol=PLAINTEXT has no authentication"
@@ -130,7 +128,7 @@ def test_passwords_spelt_otherwise(consumer: Build) -> None:
             "^bootstrap.servers='kafka1': entry 1, 'kafka1', has",
         ),
         ({"config.providers": "env"}, "config.providers: cannot be used here: placeholders"),
-        ({"sasl_login_class": "x.Y"}, "a Java class cannot be loaded here"),
+        ({"sasl_jaas_config": 7}, "must be a string, a Secret or a callable"),
         (
             {"interceptor.classes": "com.example.X"},
             r"interceptor_classes=\[MyInterceptor\(\)\]",

@@ -109,8 +109,7 @@ def test_a_configuration_hides_its_secrets(consumer: Build) -> None:
         {"sasl.password": [TEXT]},
         {"sasl.password": TEXT, "sasl_plain_password": f"{TEXT}!"},
         {
-            "security.protocol": "SASL_PLAINTEXT",
-            "sasl.mechanism": "PLAIN",
+            "security.protocol": "SASL_SSL",
             "sasl.jaas.config": f'PlainLoginModule required password="{TEXT}";',
         },
         {"sasl.pasword": TEXT},
