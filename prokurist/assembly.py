@@ -7,6 +7,7 @@ the network thread is not touched by anybody else once that thread runs.
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -57,7 +58,9 @@ from prokurist.types import Node, TopicPartition
 from prokurist.version import VERSION
 
 if TYPE_CHECKING:
+    from prokurist.network_thread.connections.authentication import Authenticator
     from prokurist.network_thread.io.tls import Tls
+    from prokurist.network_thread.io.token_endpoint import TokenEndpoint
     from prokurist.security.context import TlsContexts
 
 IN_FLIGHT: Final = 100
@@ -129,6 +132,7 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
             resolver=Resolver(network.wake),
             random=Random(),  # noqa: S311 - jitter is no secret
             software=("prokurist", VERSION),
+            authenticator=authenticator_of(config, clock, network.wake),
         )
     except BaseException:
         network.shutdown()
@@ -161,6 +165,41 @@ def tls_of(contexts: "TlsContexts | None") -> "Tls | None":
     return Tls(contexts)
 
 
+def authenticator_of(
+    config: ConsumerConfig, clock: Clock, wake: Callable[[], None]
+) -> "Authenticator | None":
+    """What authenticates connections; None where SASL is not wanted."""
+    if not config.security_protocol.startswith("SASL"):
+        return None
+    from prokurist.network_thread.connections.authentication import (  # noqa: PLC0415
+        Authenticator,
+    )
+    from prokurist.network_thread.io.helper import Helper  # noqa: PLC0415
+    from prokurist.security.mechanisms import ConfiguredMechanisms  # noqa: PLC0415
+
+    random = Random()  # noqa: S311 - of when a session is renewed
+    mechanisms = ConfiguredMechanisms(
+        config,
+        endpoint=partial(token_endpoint, config),
+        sleep=clock.sleep,
+        now=lambda: epoch_milliseconds() / 1000,
+        lots=random.random,
+    )
+    return Authenticator(mechanisms, Helper(wake), random.random)
+
+
+def token_endpoint(config: ConsumerConfig, url: str) -> "TokenEndpoint":
+    """The connection to a token endpoint."""
+    from prokurist.network_thread.io.token_endpoint import TokenEndpoint  # noqa: PLC0415
+
+    connect, read = config.sasl_login_connect_timeout_ms, config.sasl_login_read_timeout_ms
+    return TokenEndpoint(
+        url,
+        connect=None if connect is None else connect / 1000,
+        read=None if read is None else read / 1000,
+    )
+
+
 def tell_of_tls(config: ConsumerConfig, contexts: "TlsContexts", trace: Trace) -> None:
     """Log what is not verified, and from now on what becomes of files that change."""
 
@@ -189,6 +228,7 @@ def consumer_machinery(
     software: tuple[str, str],
     cap: Versions | None = None,
     time_of_day: Callable[[], int] = epoch_milliseconds,
+    authenticator: "Authenticator | None" = None,
 ) -> Machinery:
     """Wire the network side of a consumer.
 
@@ -201,6 +241,7 @@ def consumer_machinery(
         software: The name and version that brokers are told.
         cap: What may be used of our own versions, in tests of old protocols.
         time_of_day: Milliseconds since the epoch.
+        authenticator: Authenticates connections; None where SASL is not wanted.
     """
     client_id = config.client_id or f"prokurist-consumer-{next(NUMBERS)}"
     trace = Trace.of(client_id, config.group_id, clock)
@@ -219,6 +260,7 @@ def consumer_machinery(
         random.random,
         cap,
         trace,
+        authenticator,
     )
     canonical = config.client_dns_lookup == "resolve_canonical_bootstrap_servers_only"
     bootstrap = Bootstrap(

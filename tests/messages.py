@@ -139,8 +139,12 @@ def table(api: Api) -> Iterator[str]:
     yield f'    "{api}": ('
     yield f"        {flexible},"
     for structs in (asked, answered):
+        written = [str(each).replace("'", '"') for each in rows(structs)]
+        if len(written) == 1:  # As the formatter has it.
+            yield f"        ({written[0]},),"
+            continue
         yield "        ("
-        yield from (f"            {each},".replace("'", '"') for each in rows(structs))
+        yield from (f"            {each}," for each in written)
         yield "        ),"
     yield "    ),"
 

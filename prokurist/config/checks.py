@@ -8,6 +8,7 @@ does, one that comes from defaults alone. Nothing else changes a value after it 
 from collections.abc import Collection
 from typing import Any
 
+from prokurist.config.sasl_checks import check_sasl
 from prokurist.errors import ConfigException
 
 _IDEMPOTENT_REQUESTS = 5
@@ -138,11 +139,7 @@ def _check_idempotence(values: dict[str, Any], given: Collection[str]) -> None:
 def _check_client(values: dict[str, Any], given: Collection[str]) -> None:
     protocol = values["security_protocol"]
     if protocol.startswith("SASL"):
-        raise ConfigException(
-            f"security.protocol={protocol} cannot be used: SASL is not built yet in this "
-            "version, and the connection is not made without it instead. Until it is, "
-            "PLAINTEXT and SSL listeners of the brokers can be reached"
-        )
+        check_sasl(values, given)
     if values["enable_metrics_push"]:
         raise ConfigException(
             "enable.metrics.push=True cannot be used: pushing metrics to brokers is not built "

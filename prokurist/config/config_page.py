@@ -24,8 +24,7 @@ _INTRO = """\
 % Written by `python -m prokurist.config docs`. Change the table in prokurist/config instead.
 
 ```{note}
-These are the keys of the consumer. The producer is not built yet, and neither is SASL, so that
-a `security.protocol` with SASL is refused.
+These are the keys of the consumer. The producer is not built yet.
 ```
 
 A configuration is a mapping with Kafka's own names, or keywords with underscores, or both:

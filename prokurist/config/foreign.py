@@ -42,7 +42,7 @@ _SOCKETS = "the client sets its sockets up itself"
 _LOG = "the client logs through Python's logging; set levels there"
 _BATCHES = "batches are bounded by batch.size, and all of them by buffer.memory, in bytes"
 _TLS_DETAIL = "left to the TLS library"
-_SASL_DETAIL = "read once SASL is built, if then; SASL is refused until then"
+_SASL_DETAIL = "concerns a way to authenticate that is not built yet, and is refused"
 _OPENSSL = "names a plug-in of the OpenSSL library, which this client does not load"
 _METRICS = "the client keeps plain counters; read metrics()"
 
@@ -59,7 +59,6 @@ _NO_CONTEXT = (
     "a context of your own could not be renewed with its files; say what it holds with "
     "ssl.ca.location, ssl.certificate.location and ssl.key.location"
 )
-_NO_SASL = "SASL is not built yet, and this could not be ignored then"
 _PROXY = "connections go straight to the brokers, and passing over a proxy would hide that"
 _TRUE, _FALSE = ("true",), ("false",)
 
@@ -106,8 +105,6 @@ LIBRDKAFKA = MappingProxyType(
         "sasl.kerberos.keytab": Foreign(_SASL_DETAIL),
         "sasl.kerberos.principal": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.assertion.private.key.pem": Foreign(_SASL_DETAIL),
-        "sasl.oauthbearer.config": Foreign(_SASL_DETAIL),
-        "sasl.oauthbearer.extensions": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.grant.type": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.metadata.authentication.type": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.method": Foreign(_SASL_DETAIL),
@@ -145,7 +142,6 @@ LIBRDKAFKA = MappingProxyType(
         "enable.partition.eof": Foreign(
             "poll returns records only; compare position() with end_offsets()", _FALSE
         ),
-        "enable.sasl.oauthbearer.unsecure.jwt": Foreign(_NO_SASL, _FALSE),
         "group.protocol.type": Foreign("a consumer joins consumer groups only", ("consumer",)),
         "offset.store.method": Foreign("offsets are kept by the broker", ("broker",)),
         "queuing.strategy": Foreign("records of a partition keep their order", ("fifo",)),
@@ -163,8 +159,7 @@ LIBRDKAFKA = MappingProxyType(
         "log_cb": Foreign(_LOG, ()),
         "logger": Foreign(_LOG, ()),
         "msg_order_cmp": Foreign("records of a partition keep their order", ()),
-        "oauth_cb": Foreign(_NO_SASL, ()),
-        "oauthbearer_token_refresh_cb": Foreign(_NO_SASL, ()),
+        "oauthbearer_token_refresh_cb": Foreign("give the callable as oauth_cb", ()),
         "offset_commit_cb": Foreign(_COMMIT, ()),
         "on_commit": Foreign(_COMMIT, ()),
         "on_delivery": Foreign(_DELIVERY, ()),
@@ -209,7 +204,6 @@ KAFKA_PYTHON = MappingProxyType(
         "default_offset_commit_callback": Foreign(_COMMIT, ()),
         "kafka_client": Foreign("a class inside kafka-python", ()),
         "proxy_url": Foreign(_PROXY, ()),
-        "sasl_oauth_token_provider": Foreign(_NO_SASL, ()),
         "socks5_proxy": Foreign(_PROXY, ()),
         "ssl_context": Foreign(_NO_CONTEXT, ()),
     }

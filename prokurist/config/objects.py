@@ -46,6 +46,24 @@ class Function:
         )
 
 
+class TokenProvider:
+    """A callable that gives tokens, or an object with a method that does."""
+
+    name: str = "callable"
+    unit: str = ""
+    valid: str = ""
+    accepts: str = "Callable[[str], Any] | object"
+
+    def read(self, value: object) -> object:
+        """See `Kind.read`."""
+        if callable(value) or callable(getattr(value, "token", None)):
+            return value
+        raise Rejected(
+            "must be a callable that returns (token, expires_at), or an object with a method "
+            "token()"
+        )
+
+
 class Deserializer:
     """A callable, or an object that deserializes."""
 

@@ -1,7 +1,7 @@
 """The keys of authentication: `sasl.*`.
 
-SASL is not built yet: whatever is given here is read and checked, and a
-`security.protocol` that needs it is refused, never silently made anonymous.
+What they say is checked against each other in `sasl_checks`, and read by `prokurist.security`
+for each authentication.
 """
 
 from dataclasses import dataclass
@@ -9,17 +9,15 @@ from typing import Annotated
 
 from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused, without_effect
 from prokurist.config.kinds import LONG_MAX, Boolean, Choice, Integer, Names, Real, Text, millis
+from prokurist.config.objects import TokenProvider
 from prokurist.config.secret import Secret, SecretText
 from prokurist.config.tls import TlsKeys
 
-WITH_SASL = without_effect(
-    "read once SASL is built; security.protocol=SASL_SSL and SASL_PLAINTEXT are refused until "
-    "then"
+ASSERTION = without_effect(
+    "signed assertions are not built yet; give sasl.oauthbearer.client.credentials.client.id "
+    "and .client.secret, a callable or a file"
 )
-KERBEROS = without_effect(
-    "steers Java's own renewal of Kerberos tickets; here the system's ticket cache is used "
-    "once SASL is built"
-)
+KERBEROS = without_effect("concerns GSSAPI, which is not built yet and is refused")
 BROKER_SIDE = without_effect(
     "concerns the checking of tokens, which a broker does and a client does not"
 )
@@ -37,10 +35,10 @@ class SaslKeys(TlsKeys):
         str,
         Key(
             Text(blank=False),
-            "How to authenticate: GSSAPI, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.",
+            "How to authenticate: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER; Java's "
+            "default GSSAPI is not built yet, and is refused.",
             MEDIUM,
-            WITH_SASL,
-            ("sasl.mechanisms",),
+            aliases=("sasl.mechanisms",),
         ),
     ] = "GSSAPI"
     sasl_username: Annotated[
@@ -49,8 +47,7 @@ class SaslKeys(TlsKeys):
             Text(blank=False),
             "User name for PLAIN and SCRAM.",
             HIGH,
-            WITH_SASL,
-            ("sasl_plain_username",),
+            aliases=("sasl_plain_username",),
             ours=True,
         ),
     ] = None
@@ -60,22 +57,28 @@ class SaslKeys(TlsKeys):
             SecretText(),
             "Password for PLAIN and SCRAM.",
             HIGH,
-            WITH_SASL,
-            ("sasl_plain_password",),
+            aliases=("sasl_plain_password",),
             ours=True,
         ),
     ] = None
     sasl_jaas_config: Annotated[
-        None,
+        Secret | None,
         Key(
             SecretText(),
-            "Java's login configuration.",
-            MEDIUM,
-            refused(
-                "JAAS is Java's; give sasl.mechanism, sasl.username and sasl.password instead"
-            ),
+            "Java's login configuration, one entry for PlainLoginModule, ScramLoginModule or "
+            "OAuthBearerLoginModule; what it says may be said by keys of their own as well.",
         ),
     ] = None
+    sasl_delegation_token: Annotated[
+        bool,
+        Key(
+            Boolean(),
+            "Whether user name and password are the id and the HMAC of a delegation token; "
+            'JAAS has it as tokenauth="true".',
+            LOW,
+            ours=True,
+        ),
+    ] = False
     sasl_client_callback_handler_class: Annotated[
         None, Key(Text(), "Java class that answers SASL's questions.", MEDIUM, NO_CLASS)
     ] = None
@@ -87,7 +90,7 @@ class SaslKeys(TlsKeys):
     ] = None
     sasl_kerberos_service_name: Annotated[
         str | None,
-        Key(Text(), "The service part of the brokers' Kerberos principals.", MEDIUM, WITH_SASL),
+        Key(Text(), "The service part of the brokers' Kerberos principals.", MEDIUM, KERBEROS),
     ] = None
     sasl_kerberos_kinit_cmd: Annotated[
         str, Key(Text(), "Program that renews a Kerberos ticket.", LOW, KERBEROS)
@@ -108,39 +111,84 @@ class SaslKeys(TlsKeys):
             millis(),
             "Longest wait for a connection to the token provider.",
             LOW,
-            WITH_SASL,
         ),
     ] = None
     sasl_login_read_timeout_ms: Annotated[
         int | None,
-        Key(millis(), "Longest wait for the token provider's answer.", LOW, WITH_SASL),
+        Key(millis(), "Longest wait for the token provider's answer.", LOW),
     ] = None
     sasl_login_retry_backoff_ms: Annotated[
         int,
-        Key(millis(), "First pause before asking the token provider again.", LOW, WITH_SASL),
+        Key(millis(), "First pause before asking the token provider again.", LOW),
     ] = 100
     sasl_login_retry_backoff_max_ms: Annotated[
         int,
-        Key(millis(), "Longest pause before asking the token provider again.", LOW, WITH_SASL),
+        Key(millis(), "Longest pause before asking the token provider again.", LOW),
     ] = 10_000
     sasl_login_refresh_window_factor: Annotated[
         float,
-        Key(Real(0.5, 1.0), "Share of a token's life before it is renewed.", LOW, WITH_SASL),
+        Key(Real(0.5, 1.0), "Share of a token's life before it is renewed.", LOW),
     ] = 0.8
     sasl_login_refresh_window_jitter: Annotated[
         float,
-        Key(Real(0.0, 0.25), "Random share added to a token's renewal time.", LOW, WITH_SASL),
+        Key(Real(0.0, 0.25), "Random share added to a token's renewal time.", LOW),
     ] = 0.05
     sasl_login_refresh_min_period_seconds: Annotated[
         int,
-        Key(Integer(0, 900, "s"), "Shortest time between two renewals.", LOW, WITH_SASL),
+        Key(Integer(0, 900, "s"), "Shortest time between two renewals.", LOW),
     ] = 60
     sasl_login_refresh_buffer_seconds: Annotated[
         int,
-        Key(Integer(0, 3600, "s"), "Time left to a token when it is renewed.", LOW, WITH_SASL),
+        Key(Integer(0, 3600, "s"), "Time left to a token when it is renewed.", LOW),
     ] = 300
+    sasl_oauthbearer_token_callback: Annotated[
+        object,
+        Key(
+            TokenProvider(),
+            "Gives tokens: a callable as confluent-kafka's oauth_cb, which is handed "
+            "sasl.oauthbearer.config and returns (token, seconds since 1970 at which it "
+            "expires), or an object with a method token().",
+            aliases=("oauth_cb", "sasl_oauth_token_provider"),
+            ours=True,
+        ),
+    ] = None
+    sasl_oauthbearer_config: Annotated[
+        str,
+        Key(
+            Text(),
+            "Handed to the callable; without one, what unsecured tokens say: principal=NAME "
+            "[scope=A,B] [lifeSeconds=3600].",
+            LOW,
+            ours=True,
+        ),
+    ] = ""
+    sasl_oauthbearer_extensions: Annotated[
+        tuple[str, ...],
+        Key(
+            Names(),
+            "SASL extensions to send with a token, NAME=VALUE with commas between.",
+            LOW,
+            ours=True,
+        ),
+    ] = ()
+    enable_sasl_oauthbearer_unsecure_jwt: Annotated[
+        bool,
+        Key(
+            Boolean(),
+            "Whether unsecured tokens are made from sasl.oauthbearer.config, for brokers in "
+            "development.",
+            LOW,
+            ours=True,
+        ),
+    ] = False
     sasl_oauthbearer_token_endpoint_url: Annotated[
-        str | None, Key(Text(), "Where the token provider is asked.", MEDIUM, WITH_SASL)
+        str | None,
+        Key(
+            Text(),
+            "Where a token is asked for with the client's id and secret; file: and a path "
+            "for a file that holds it.",
+            MEDIUM,
+        ),
     ] = None
     sasl_oauthbearer_client_credentials_client_id: Annotated[
         str | None,
@@ -148,8 +196,7 @@ class SaslKeys(TlsKeys):
             Text(),
             "This client's name at the token provider.",
             MEDIUM,
-            WITH_SASL,
-            ("sasl.oauthbearer.client.id",),
+            aliases=("sasl.oauthbearer.client.id",),
         ),
     ] = None
     sasl_oauthbearer_client_credentials_client_secret: Annotated[
@@ -158,12 +205,11 @@ class SaslKeys(TlsKeys):
             SecretText(),
             "This client's password at the token provider.",
             MEDIUM,
-            WITH_SASL,
-            ("sasl.oauthbearer.client.secret",),
+            aliases=("sasl.oauthbearer.client.secret",),
         ),
     ] = None
     sasl_oauthbearer_scope: Annotated[
-        str | None, Key(Text(), "Scope to ask a token for.", MEDIUM, WITH_SASL)
+        str | None, Key(Text(), "Scope to ask a token for.", MEDIUM)
     ] = None
     sasl_oauthbearer_header_urlencode: Annotated[
         bool,
@@ -171,41 +217,40 @@ class SaslKeys(TlsKeys):
             Boolean(),
             "Whether name and password are URL-encoded in the request.",
             LOW,
-            WITH_SASL,
         ),
     ] = False
     sasl_oauthbearer_assertion_algorithm: Annotated[
         str,
-        Key(Choice(("RS256", "ES256")), "How an assertion is signed.", MEDIUM, WITH_SASL),
+        Key(Choice(("RS256", "ES256")), "How an assertion is signed.", MEDIUM, ASSERTION),
     ] = "RS256"
     sasl_oauthbearer_assertion_claim_aud: Annotated[
-        str | None, Key(Text(), "Audience of an assertion.", MEDIUM, WITH_SASL)
+        str | None, Key(Text(), "Audience of an assertion.", MEDIUM, ASSERTION)
     ] = None
     sasl_oauthbearer_assertion_claim_exp_seconds: Annotated[
-        int, Key(Integer(0, 86_400, "s"), "Life of an assertion.", LOW, WITH_SASL)
+        int, Key(Integer(0, 86_400, "s"), "Life of an assertion.", LOW, ASSERTION)
     ] = 300
     sasl_oauthbearer_assertion_claim_iss: Annotated[
-        str | None, Key(Text(), "Issuer of an assertion.", MEDIUM, WITH_SASL)
+        str | None, Key(Text(), "Issuer of an assertion.", MEDIUM, ASSERTION)
     ] = None
     sasl_oauthbearer_assertion_claim_jti_include: Annotated[
-        bool, Key(Boolean(), "Whether an assertion bears a number.", MEDIUM, WITH_SASL)
+        bool, Key(Boolean(), "Whether an assertion bears a number.", MEDIUM, ASSERTION)
     ] = False
     sasl_oauthbearer_assertion_claim_nbf_seconds: Annotated[
         int,
-        Key(Integer(0, 3600, "s"), "How long ago an assertion became valid.", LOW, WITH_SASL),
+        Key(Integer(0, 3600, "s"), "How long ago an assertion became valid.", LOW, ASSERTION),
     ] = 60
     sasl_oauthbearer_assertion_claim_sub: Annotated[
-        str | None, Key(Text(), "Subject of an assertion.", MEDIUM, WITH_SASL)
+        str | None, Key(Text(), "Subject of an assertion.", MEDIUM, ASSERTION)
     ] = None
     sasl_oauthbearer_assertion_file: Annotated[
-        str | None, Key(Text(), "File with a ready-made assertion.", MEDIUM, WITH_SASL)
+        str | None, Key(Text(), "File with a ready-made assertion.", MEDIUM, ASSERTION)
     ] = None
     sasl_oauthbearer_assertion_private_key_file: Annotated[
-        str | None, Key(Text(), "File with the key that signs assertions.", MEDIUM, WITH_SASL)
+        str | None, Key(Text(), "File with the key that signs assertions.", MEDIUM, ASSERTION)
     ] = None
     sasl_oauthbearer_assertion_private_key_passphrase: Annotated[
         Secret | None,
-        Key(SecretText(), "Opens the key that signs assertions.", MEDIUM, WITH_SASL),
+        Key(SecretText(), "Opens the key that signs assertions.", MEDIUM, ASSERTION),
     ] = None
     sasl_oauthbearer_assertion_template_file: Annotated[
         str | None,
@@ -213,15 +258,15 @@ class SaslKeys(TlsKeys):
             Text(),
             "File with further claims of an assertion.",
             MEDIUM,
-            WITH_SASL,
+            ASSERTION,
             ("sasl.oauthbearer.assertion.jwt.template.file",),
         ),
     ] = None
     sasl_oauthbearer_scope_claim_name: Annotated[
-        str, Key(Text(), "Name of the claim that holds the scope.", LOW, WITH_SASL)
+        str, Key(Text(), "Name of the claim that holds the scope.", LOW, ASSERTION)
     ] = "scope"
     sasl_oauthbearer_sub_claim_name: Annotated[
-        str, Key(Text(), "Name of the claim that holds the subject.", LOW, WITH_SASL)
+        str, Key(Text(), "Name of the claim that holds the subject.", LOW, ASSERTION)
     ] = "sub"
     sasl_oauthbearer_jwt_retriever_class: Annotated[
         None, Key(Text(), "Java class that fetches tokens.", MEDIUM, NO_CLASS)

@@ -22,8 +22,7 @@ class TlsKeys:
         str,
         Key(
             Choice(("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")),
-            "Whether connections use TLS, SASL, both or neither; SASL is not built yet, and "
-            "is refused.",
+            "Whether connections use TLS, SASL, both or neither.",
         ),
     ] = "PLAINTEXT"
     security_providers: Annotated[

@@ -43,6 +43,8 @@ _ClientDict = TypedDict(
         "sasl.mechanism": str,
         "sasl.username": str | None,
         "sasl.password": SecretSource | None,
+        "sasl.jaas.config": SecretSource | None,
+        "sasl.delegation.token": bool | str,
         "sasl.kerberos.service.name": str | None,
         "sasl.kerberos.kinit.cmd": str,
         "sasl.kerberos.min.time.before.relogin": int | str | timedelta,
@@ -56,6 +58,10 @@ _ClientDict = TypedDict(
         "sasl.login.refresh.window.jitter": float | str,
         "sasl.login.refresh.min.period.seconds": int | str,
         "sasl.login.refresh.buffer.seconds": int | str,
+        "sasl.oauthbearer.token.callback": Callable[[str], Any] | object | None,
+        "sasl.oauthbearer.config": str,
+        "sasl.oauthbearer.extensions": str | Sequence[str],
+        "enable.sasl.oauthbearer.unsecure.jwt": bool | str,
         "sasl.oauthbearer.token.endpoint.url": str | None,
         "sasl.oauthbearer.client.credentials.client.id": str | None,
         "sasl.oauthbearer.client.credentials.client.secret": SecretSource | None,
@@ -208,6 +214,8 @@ class _ClientKeywords(TypedDict, total=False):
     sasl_mechanism: str
     sasl_username: str | None
     sasl_password: SecretSource | None
+    sasl_jaas_config: SecretSource | None
+    sasl_delegation_token: bool | str
     sasl_kerberos_service_name: str | None
     sasl_kerberos_kinit_cmd: str
     sasl_kerberos_min_time_before_relogin: int | str | timedelta
@@ -221,6 +229,10 @@ class _ClientKeywords(TypedDict, total=False):
     sasl_login_refresh_window_jitter: float | str
     sasl_login_refresh_min_period_seconds: int | str
     sasl_login_refresh_buffer_seconds: int | str
+    sasl_oauthbearer_token_callback: Callable[[str], Any] | object | None
+    sasl_oauthbearer_config: str
+    sasl_oauthbearer_extensions: str | Sequence[str]
+    enable_sasl_oauthbearer_unsecure_jwt: bool | str
     sasl_oauthbearer_token_endpoint_url: str | None
     sasl_oauthbearer_client_credentials_client_id: str | None
     sasl_oauthbearer_client_credentials_client_secret: SecretSource | None

@@ -49,7 +49,9 @@ COUNTED_BY_API: Final = {
     "fetch": BY_API["fetch-latency"],
 }
 
-NO_AUTHENTICATION: Final = none("this client has no SASL yet, so nothing is authenticated")
+NO_AUTHENTICATION: Final = none(
+    "authentications are not counted for readers yet; their failures are raised and logged"
+)
 
 JAVA: Final[Mapping[str, Answer]] = {
     **{

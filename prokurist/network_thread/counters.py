@@ -106,17 +106,21 @@ class TrafficCounters:
         opened: Connections that came up.
         closed: Those of them that are gone.
         failed: Tries to connect that came to nothing.
+        authenticated: Connections that were authenticated by SASL.
+        reauthenticated: Sessions of theirs that were renewed.
     """
 
     __slots__ = (
         "abandoned",
         "apis",
+        "authenticated",
         "closed",
         "failed",
         "late_answers",
         "nodes",
         "opened",
         "queued",
+        "reauthenticated",
         "unsent",
     )
 
@@ -130,6 +134,8 @@ class TrafficCounters:
         self.opened: int = 0
         self.closed: int = 0
         self.failed: int = 0
+        self.authenticated: int = 0
+        self.reauthenticated: int = 0
 
     def wrote(self, node: int, api: str, size: int, now: float) -> None:
         """A request was written."""

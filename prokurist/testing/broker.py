@@ -28,6 +28,7 @@ from prokurist.testing.broker_server import LOOPBACK, PATIENCE, Server, serve
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.control import Controls
 from prokurist.testing.cluster.group_settings import GroupSettings
+from prokurist.testing.cluster.sasl import Sasl
 from prokurist.testing.cluster.steering import Change
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class EmbeddedBroker(Controls):
         versions: Mapping[ApiName, tuple[int, int]] | None = None,
         groups: GroupSettings | None = None,
         ports: Sequence[int] = (),
+        sasl: Sasl | None = None,
     ) -> None:
         """Describe the brokers; they listen from `start`, or from `with`, on.
 
@@ -58,6 +60,7 @@ class EmbeddedBroker(Controls):
             versions: What to offer of an API, for brokers older than kio.
             groups: What the brokers' configuration says about groups.
             ports: A port for each; free ones by default.
+            sasl: How clients authenticate (SASL_PLAINTEXT); not at all by default.
 
         Raises:
             ValueError: What is described makes no sense.
@@ -70,6 +73,7 @@ class EmbeddedBroker(Controls):
         self._auto_create = auto_create
         self._versions = dict(versions or {})
         self._groups = groups
+        self._sasl = sasl
         self._server: Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -124,6 +128,7 @@ class EmbeddedBroker(Controls):
             auto_create=self._auto_create,
             versions=self._versions,
             groups=self._groups,
+            sasl=self._sasl,
         )
         self._thread = threading.Thread(
             target=self._server.run, name="prokurist-embedded-broker", daemon=True

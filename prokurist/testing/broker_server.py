@@ -22,6 +22,7 @@ from prokurist.testing.broker_connection import ClientConnection, reset
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.group_settings import GroupSettings
+from prokurist.testing.cluster.sasl import Sasl
 from prokurist.testing.cluster.steering import Change
 from prokurist.types import Node
 
@@ -296,6 +297,7 @@ def serve(
     auto_create: bool,
     versions: Mapping[ApiName, tuple[int, int]],
     groups: GroupSettings | None,
+    sasl: Sasl | None,
 ) -> Server:
     """A server that listens, and whose `run` waits for a thread.
 
@@ -310,7 +312,12 @@ def serve(
             doors[node_id].open()
         nodes = [Node(node_id, LOOPBACK, door.port) for node_id, door in doors.items()]
         cluster = Cluster(
-            nodes, topics, auto_create=auto_create, versions=versions, groups=groups
+            nodes,
+            topics,
+            auto_create=auto_create,
+            versions=versions,
+            groups=groups,
+            sasl=sasl,
         )
         return Server(cluster, doors, clock)
     except BaseException:

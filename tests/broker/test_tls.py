@@ -13,7 +13,7 @@ import pytest
 from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from prokurist.cli.entry import main
 from prokurist.errors import KafkaException, SslAuthenticationException, TimeoutException
-from prokurist.testing.kafka import RealKafka, TlsListener
+from prokurist.testing.kafka import RealKafka, SecuredListener
 from prokurist.testing.kafka.pki import PASSWORD, Authority
 
 SOON = 5.0
@@ -31,7 +31,7 @@ class Secured:
         self.certificate = self.authority.issue("broker")
         self.kafka = RealKafka(
             controls=True,
-            security=TlsListener(
+            security=SecuredListener(
                 certificate=self.certificate,
                 authority=self.authority.location if mutual else None,
             ),
@@ -145,7 +145,7 @@ def test_every_call_tells_a_refusal_at_once(secured: Secured) -> None:
 def test_another_name(tmp_path: Path) -> None:
     """S4, S6: a certificate for other names is refused, with both, unless names are ignored."""
     authority = Authority(tmp_path)
-    listener = TlsListener(certificate=authority.issue("broker", ["elsewhere.example"]))
+    listener = SecuredListener(certificate=authority.issue("broker", ["elsewhere.example"]))
     with RealKafka(security=listener) as kafka:
         keys = {
             "bootstrap.servers": kafka.bootstrap,

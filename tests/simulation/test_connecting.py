@@ -325,7 +325,7 @@ def test_closing_in_every_state_of_the_way_up_leaves_nothing() -> None:
     asked.append(Asked(world, member, node(world, 5), lane=Lane.COORDINATOR))
     world.clock.sleep(0.01)
     connections = member.machinery.client._connections.values()
-    secured = {ConnectionState.SECURING}
+    secured = {ConnectionState.SECURING, ConnectionState.AUTHENTICATING}
     assert {each.state for each in connections} == set(ConnectionState) - secured
     member.machinery.client.close(DisconnectException("closing"))
     assert all(each.ended for each in asked)

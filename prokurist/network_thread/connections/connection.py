@@ -32,23 +32,26 @@ from prokurist.events.log_events import (
     CONNECTION_READY,
 )
 from prokurist.events.trace import EventKind
+from prokurist.network_thread.connections.authentication import Authentication, Authenticator
 from prokurist.network_thread.connections.connection_owner import Owner
-from prokurist.network_thread.connections.connection_state import ConnectionState, transition
+from prokurist.network_thread.connections.connection_state import (
+    COMING_UP,
+    ConnectionState,
+    transition,
+)
 from prokurist.network_thread.connections.greeting import Greeting, as_disconnect
+from prokurist.network_thread.connections.idleness import Idleness
 from prokurist.network_thread.connections.pipeline import Pipeline
 from prokurist.network_thread.connections.requests import Expected, Lane, Limits, Unsent
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.io.network import Network, SocketAddress
 from prokurist.network_thread.operations.timer import Due, Timer
-from prokurist.network_thread.wire.api_versions import ApiVersions
+from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import Node
 
 LONGEST_REFUSAL: Final = 10.0
 """Seconds between two tries of a connection that is refused while another one stands."""
-
-LOOK_AGAIN: Final = 1.0
-"""How soon at the soonest to look again whether a busy connection has become idle."""
 
 
 class Connection:
@@ -78,6 +81,7 @@ class Connection:
         client_id: str,
         cap: Versions | None,
         counters: TrafficCounters,
+        authenticator: Authenticator | None,
     ) -> None:
         self.node: Node = node
         self.lane = lane
@@ -93,6 +97,7 @@ class Connection:
             suspect=self.failed,
             state=self._doing,
         )
+        self._idleness = Idleness(self.pipeline, timer, limits.idle, self._close_unused)
         self._owner = owner
         self._trace = owner.trace
         self._network = network
@@ -108,6 +113,12 @@ class Connection:
             pipeline=self.pipeline,
             counters=counters,
         )
+        self._authentication: Authentication | None = None
+        if authenticator is not None:
+            self._authentication = Authentication(
+                authenticator, self.pipeline, timer, lambda: owner.press(self)
+            )
+        self._greeted_with: ApiVersionsAnswer | None = None
         self._offered: Versions | None = None
         self._expected: Expected = ()
         self._addresses: deque[SocketAddress] = deque()
@@ -119,7 +130,6 @@ class Connection:
         self._retry_at = -1.0
         self._setup: Due | None = None
         self._retry: Due | None = None
-        self._idle: Due | None = None
         self._throttle: Due | None = None
 
     def submit(self, unsent: Unsent) -> None:
@@ -148,6 +158,11 @@ class Connection:
 
     def flush(self) -> None:
         """Write what can be written."""
+        sasl = self._authentication
+        if sasl is not None and self.state is ConnectionState.READY and sasl.is_due:
+            # Nothing else bounds the time that a token's source takes.
+            self._limit_setup()
+            sasl.begin(self._authenticated_again)
         if self._offered is not None:
             number, network = self.number, self._network
             self.pipeline.flush(
@@ -220,13 +235,19 @@ class Connection:
         self.lost(
             DisconnectException(
                 f"{self.node} was not ready within socket.connection.setup.timeout.ms: it "
-                f"stayed {self.state.value}"
+                f"stayed {self._stage()}"
             )
         )
 
     def securing(self) -> None:
         """The socket is there, and the TLS handshake has begun."""
         self._move(ConnectionState.SECURING)
+
+    def _stage(self) -> str:
+        """What a setup has not got past."""
+        sasl = self._authentication
+        waits = "" if sasl is None else sasl.waits_for
+        return f"{self.state.value}, and waited for {waits}" if waits else self.state.value
 
     def connected(self) -> None:
         """The socket is there, and TLS where it is wanted: greet."""
@@ -242,7 +263,39 @@ class Connection:
         answer = self._greeting.answered(frame)
         if answer is None:
             return
-        self._offered = answer.offered
+        self._offered, self._greeted_with = answer.offered, answer
+        if self._authentication is None:
+            self._is_ready(answer)
+        else:
+            self._move(ConnectionState.AUTHENTICATING)
+            self._authentication.begin(self._authenticated)
+
+    def _authenticated(self, error: KafkaException | None) -> None:
+        """The first authentication of this socket is over."""
+        answer = self._greeted_with
+        if self.state is not ConnectionState.AUTHENTICATING or answer is None:
+            return  # It is down, for the very error that ended this.
+        if error is None:
+            self._counters.authenticated += 1
+            self._is_ready(answer)
+        else:
+            self.lost(error)
+
+    def _authenticated_again(self, error: KafkaException | None) -> None:
+        """A session was renewed (KIP-368), or not; what waits is written after that."""
+        if self.state is not ConnectionState.READY:
+            return
+        self._cancel_setup()
+        if error is None:
+            self._counters.reauthenticated += 1
+            self._owner.press(self)
+        else:
+            # What waits is tried again over a new connection; where that is refused too, it
+            # is told so.
+            self.failed(as_disconnect(self.node, error))
+
+    def _is_ready(self, answer: ApiVersionsAnswer) -> None:
+        self._greeted_with = None
         self._network.trust(self.number)
         self._cancel_setup()
         self.refused = False
@@ -252,9 +305,8 @@ class Connection:
         if self._failures:
             self._trace.emit(BROKER_REACHABLE, node=self.node)
         self._failures = self._setup_failures = 0
-        self.pipeline.used_at = self._timer.now
+        self._idleness.begin()
         self.pipeline.throttle(answer.throttle)
-        self._watch_idleness(self._limits.idle)
         self._owner.greeted(answer)
         self.pipeline.prepare(self._expected, answer.offered)
 
@@ -300,7 +352,10 @@ class Connection:
         """
         refused = isinstance(error, AuthenticationException)
         if self._addresses and self.state in COMING_UP and not refused:
+            if self._authentication is not None:
+                self._authentication.stop()
             self._network.close(self.number)
+            self._offered = None
             self._next_address()
         else:
             self.failed(error, told=told)
@@ -335,24 +390,9 @@ class Connection:
 
     # --- the way down --------------------------------------------------------------
 
-    def _watch_idleness(self, seconds: float) -> None:
-        self._idle = self._timer.after(
-            seconds, f"connections.max.idle.ms of {self.node}", self._close_if_idle
-        )
-
-    def _close_if_idle(self) -> None:
-        # A use is not worth a move of the entry: it looks when it comes up.
-        idle = self._limits.idle
-        if self.pipeline.in_flight or self.pipeline.waiting:
-            self.pipeline.used_at = self._timer.now
-            self._watch_idleness(max(idle, LOOK_AGAIN))
-            return
-        left = self.pipeline.used_at + idle - self._timer.now
-        if left > 0:
-            self._watch_idleness(left)
-        else:
-            self._down()
-            self._tell(CONNECTION_CLOSED, reason="it was idle")
+    def _close_unused(self) -> None:
+        self._down()
+        self._tell(CONNECTION_CLOSED, reason="it was idle")
 
     def close(self, why: KafkaException) -> None:
         """Down, by our wish: whoever still waits hears why."""
@@ -370,11 +410,13 @@ class Connection:
         self.number = -1
         self._addresses.clear()
         self._cancel_setup()
-        for due in (self._idle, self._throttle):
-            if due is not None:
-                self._timer.cancel(due)
-        self._idle = self._throttle = None
-        self._offered = None
+        if self._authentication is not None:
+            self._authentication.stop()
+        self._idleness.end()
+        if self._throttle is not None:
+            self._timer.cancel(self._throttle)
+            self._throttle = None
+        self._offered = self._greeted_with = None
 
     def _move(self, state: ConnectionState) -> None:
         self.state = transition(self.state, state)
@@ -404,27 +446,4 @@ class Connection:
         return self._timer.now < self.pipeline.throttled_until
 
     def __repr__(self) -> str:
-        return (
-            f"Connection({self.node}, {self.lane.value}, {self.state.value}, "
-            f"{self.pipeline.in_flight} in flight, {self.pipeline.waiting} unsent)"
-        )
-
-
-COMING_UP: Final = frozenset(
-    {ConnectionState.CONNECTING, ConnectionState.SECURING, ConnectionState.GREETING}
-)
-
-
-def leave(former: Connection | None, connection: Connection) -> None:
-    """Close the connection whose place another has taken: its broker has moved house.
-
-    What still waits there fails and may come again at once: the new one is in use by then.
-    """
-    if former is not None and former is not connection:
-        moved = f"{former.node} is {connection.node} by now: its address changed"
-        former.close(DisconnectException(moved))
-
-
-def same_address(one: Node, other: Node) -> bool:
-    """Whether a connection to the one is a connection to the other; racks may differ."""
-    return (one.host, one.port) == (other.host, other.port)
+        return f"Connection({self.lane.value}, {self.state.value}, {self.pipeline!r})"

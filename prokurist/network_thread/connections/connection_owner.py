@@ -26,6 +26,10 @@ class Owner(Protocol):
         """Look its host up; `resolved` or `unresolved` is called when that is done."""
         ...
 
+    def press(self, connection: "Connection") -> None:
+        """It has something to write."""
+        ...
+
     def greeted(self, answer: ApiVersionsAnswer) -> None:
         """A broker has said what it speaks."""
         ...

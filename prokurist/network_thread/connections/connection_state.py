@@ -1,11 +1,10 @@
 """The life of a connection, as a table.
 
-    DOWN ──► RESOLVING ──► CONNECTING ──► SECURING ──► GREETING ──► READY
-      ▲          │           ▲ │ │  │         │  ▲         │  │        │
-      │          │           │ │ │  └─────────┼──┘ (TLS is not wanted) │
-      │          │           └─┴─┼────────────┴────────────┘           │
-      │          │  (next address)                                     │
-      └──────────┴───────────────┴────────────┴────────────┴───────────┘
+    DOWN ─► RESOLVING ─► CONNECTING ─► SECURING ─► GREETING ─► AUTHENTICATING ─► READY
+
+SECURING is passed over where TLS is not wanted, AUTHENTICATING where SASL is not. From each
+state the way may lead to DOWN, and from CONNECTING to AUTHENTICATING back to CONNECTING, to the
+next address of the host.
 
 Thread: the network thread alone. A move that the table does not hold raises and
 changes nothing.
@@ -30,6 +29,8 @@ class ConnectionState(Enum):
     """Connected; TLS is being agreed on."""
     GREETING = "greeting"
     """Connected, with TLS where it is wanted; the broker is asked for its versions."""
+    AUTHENTICATING = "authenticating"
+    """It speaks; SASL is under way."""
     READY = "ready"
     """Requests may be written."""
 
@@ -52,6 +53,14 @@ MOVES: Final[Mapping[ConnectionState, frozenset[ConnectionState]]] = MappingProx
             {ConnectionState.CONNECTING, ConnectionState.GREETING, ConnectionState.DOWN}
         ),
         ConnectionState.GREETING: frozenset(
+            {
+                ConnectionState.CONNECTING,
+                ConnectionState.AUTHENTICATING,
+                ConnectionState.READY,
+                ConnectionState.DOWN,
+            }
+        ),
+        ConnectionState.AUTHENTICATING: frozenset(
             {ConnectionState.CONNECTING, ConnectionState.READY, ConnectionState.DOWN}
         ),
         ConnectionState.READY: frozenset({ConnectionState.DOWN}),
@@ -68,3 +77,14 @@ def transition(old: ConnectionState, new: ConnectionState) -> ConnectionState:
     if new not in MOVES[old]:
         raise AssertionError(f"a connection does not go from {old.value} to {new.value}")
     return new
+
+
+COMING_UP: Final = frozenset(
+    {
+        ConnectionState.CONNECTING,
+        ConnectionState.SECURING,
+        ConnectionState.GREETING,
+        ConnectionState.AUTHENTICATING,
+    }
+)
+"""From the first socket to READY."""

@@ -16,7 +16,8 @@ from prokurist.events.call import Call
 from prokurist.events.outage_log_events import CONNECTION_ACCEPTED, CONNECTION_REFUSED
 from prokurist.events.reachability import Reachability
 from prokurist.events.trace import UNREAD, Trace
-from prokurist.network_thread.connections.connection import Connection, leave, same_address
+from prokurist.network_thread.connections.authentication import Authenticator
+from prokurist.network_thread.connections.connection import Connection
 from prokurist.network_thread.connections.connection_state import ConnectionState
 from prokurist.network_thread.connections.features import Features
 from prokurist.network_thread.connections.lookups import Lookups
@@ -61,6 +62,8 @@ class NetworkClient:
         client_id: Said in every request.
         lots: Draws between brokers that are equal.
         cap: What we may use of our own versions, in tests of old protocols.
+        trace: Where it tells what happens.
+        authenticator: Authenticates its connections; None where SASL is not wanted.
 
     Attributes:
         on_disconnect: Called with the node and the error when a connection goes
@@ -81,6 +84,7 @@ class NetworkClient:
         lots: Callable[[], float],
         cap: Versions | None = None,
         trace: Trace = UNREAD,
+        authenticator: Authenticator | None = None,
     ) -> None:
         self.trace: Trace = trace
         self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = lambda *_: None
@@ -95,6 +99,7 @@ class NetworkClient:
         self._greeting = greeting
         self._lots = lots
         self._cap = cap
+        self._authenticator = authenticator
         self._connections: dict[tuple[int, Lane], Connection] = {}
         self._by_number: dict[int, Connection] = {}
         # Those with something unsent, in the order in which they got it; a turn
@@ -212,6 +217,7 @@ class NetworkClient:
             client_id=self._client_id,
             cap=self._cap,
             counters=self.counters,
+            authenticator=self._authenticator,
         )
 
     def flush(self) -> None:
@@ -240,6 +246,8 @@ class NetworkClient:
             elif isinstance(happening, Lost):
                 connection.lost(happening.error)
         self._lookups.collect()
+        if self._authenticator is not None:
+            self._authenticator.collect()
 
     # --- what connections ask of their owner -----------------------------------------
 
@@ -253,6 +261,10 @@ class NetworkClient:
     def resolve(self, connection: Connection) -> None:
         """See `Owner`."""
         self._lookups.resolve(connection)
+
+    def press(self, connection: Connection) -> None:
+        """See `Owner`."""
+        self._pressing[connection] = None
 
     def greeted(self, answer: ApiVersionsAnswer) -> None:
         """See `Owner`."""
@@ -382,6 +394,8 @@ class NetworkClient:
             self._connections.clear()
             self._pressing.clear()
             self._lookups.close()
+            if self._authenticator is not None:
+                self._authenticator.close()
 
     @property
     def in_flight(self) -> int:
@@ -398,3 +412,18 @@ class NetworkClient:
             f"NetworkClient({len(self._connections)} connections, {self.in_flight} in flight, "
             f"{self.waiting} unsent)"
         )
+
+
+def leave(former: Connection | None, connection: Connection) -> None:
+    """Close the connection whose place another has taken: its broker has moved house.
+
+    What still waits there fails and may come again at once: the new one is in use by then.
+    """
+    if former is not None and former is not connection:
+        moved = f"{former.node} is {connection.node} by now: its address changed"
+        former.close(DisconnectException(moved))
+
+
+def same_address(one: Node, other: Node) -> bool:
+    """Whether a connection to the one is a connection to the other; racks may differ."""
+    return (one.host, one.port) == (other.host, other.port)

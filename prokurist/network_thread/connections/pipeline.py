@@ -62,6 +62,7 @@ class Pipeline:
 
     Attributes:
         node: Whom the requests go to.
+        holds: Whether nothing is written but what was submitted ahead.
     """
 
     def __init__(
@@ -88,6 +89,8 @@ class Pipeline:
         self._suspect = suspect
         self._state = state
         self._correlation = 0
+        self.holds: bool = False
+        self._ahead: deque[Unsent] = deque()
         self._unsent: deque[Unsent] = deque()
         self._sent: deque[Sent] = deque()
 
@@ -107,6 +110,12 @@ class Pipeline:
                 lambda: self._expire(unsent, longest),
             )
         self._unsent.append(unsent)
+
+    def submit_ahead(self, unsent: Unsent) -> None:
+        """Queue a request that is written though the connection holds the others."""
+        unsent.promise.on_forsaken = lambda: self._take_back(unsent)
+        unsent.since = self._timer.now
+        self._ahead.append(unsent)
 
     def correlate(self) -> int:
         """The next correlation id; after the largest there is comes 0 again."""
@@ -128,13 +137,14 @@ class Pipeline:
         write: Callable[[bytes], None],
     ) -> None:
         """Write what can be written to a connection that is ready."""
+        queue = self._ahead if self.holds else self._unsent
         while (
-            self._unsent
+            queue
             and self._timer.now >= self.throttled_until
             and len(self._sent) < self._limits.in_flight
             and writable()
         ):
-            self._write(self._unsent.popleft(), offered, write)
+            self._write(queue.popleft(), offered, write)
 
     def _write(self, unsent: Unsent, offered: Versions, write: Callable[[bytes], None]) -> None:
         if unsent.due is not None:
@@ -190,8 +200,9 @@ class Pipeline:
     def _take_back(self, unsent: Unsent) -> None:
         if unsent.due is not None:
             self._timer.cancel(unsent.due)
-        if unsent in self._unsent:
-            self._unsent.remove(unsent)
+        for queue in (self._unsent, self._ahead):
+            if unsent in queue:
+                queue.remove(unsent)
 
     def _expire(self, unsent: Unsent, longest: float) -> None:
         self._unsent.remove(unsent)
@@ -278,7 +289,8 @@ class Pipeline:
         the connection and stays.
         """
         sent, self._sent = self._sent, deque()
-        unsent, self._unsent = self._unsent, deque()
+        unsent, self._unsent = self._ahead + self._unsent, deque()
+        self._ahead = deque()
         self.throttled_until = 0.0
         if sent:
             self._counters.nodes.of(str(self.node.id)).lost += len(sent)
@@ -323,7 +335,7 @@ class Pipeline:
     @property
     def waiting(self) -> int:
         """Requests submitted and not yet written."""
-        return len(self._unsent)
+        return len(self._unsent) + len(self._ahead)
 
     def __repr__(self) -> str:
         return f"Pipeline({self.node}, {len(self._sent)} in flight, {len(self._unsent)} unsent)"

@@ -57,7 +57,10 @@ JOIN_GROUP: Final = Api("JoinGroup", 11, 0, 9, LARGE, MANY)
 HEARTBEAT: Final = Api("Heartbeat", 12, 0, 4)
 LEAVE_GROUP: Final = Api("LeaveGroup", 13, 0, 5)
 SYNC_GROUP: Final = Api("SyncGroup", 14, 0, 5, LARGE, MANY)
+SASL_HANDSHAKE: Final = Api("SaslHandshake", 17, 1, 1)
+"""From version 1 on the mechanism's messages are requests; version 0 would leave them bare."""
 API_VERSIONS: Final = Api("ApiVersions", 18, 0, 4)
 OFFSET_FOR_LEADER_EPOCH: Final = Api("OffsetForLeaderEpoch", 23, 3, 4, LARGE, MANY)
 """Version 2 is answered only to those with rights over the whole cluster."""
+SASL_AUTHENTICATE: Final = Api("SaslAuthenticate", 36, 0, 2)
 CONSUMER_GROUP_HEARTBEAT: Final = Api("ConsumerGroupHeartbeat", 68, 0, 1, LARGE, MANY)

@@ -319,6 +319,14 @@ TABLES: Final[dict[str, Table]] = {
             (0, "assignment", "bytes", 0, 5, -1, -1),
         ),
     ),
+    "SaslHandshake": (
+        -1,
+        ((0, "mechanism", "string", 1, 1, -1, -1),),
+        (
+            (0, "error_code", "int16", 1, 1, -1, -1),
+            (0, "mechanisms", "[]string", 1, 1, -1, -1),
+        ),
+    ),
     "ApiVersions": (
         3,
         (
@@ -364,6 +372,16 @@ TABLES: Final[dict[str, Table]] = {
             (2, "partition", "int32", 3, 4, -1, -1),
             (2, "leader_epoch", "int32", 3, 4, -1, -1),
             (2, "end_offset", "int64", 3, 4, -1, -1),
+        ),
+    ),
+    "SaslAuthenticate": (
+        2,
+        ((0, "auth_bytes", "bytes", 0, 2, -1, -1),),
+        (
+            (0, "error_code", "int16", 0, 2, -1, -1),
+            (0, "error_message", "string", 0, 2, 0, -1),
+            (0, "auth_bytes", "bytes", 0, 2, -1, -1),
+            (0, "session_lifetime", "int64", 1, 2, -1, -1),
         ),
     ),
     "ConsumerGroupHeartbeat": (

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from prokurist.testing.cluster.apis import Api
 from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.faults import Refusals
+from prokurist.testing.cluster.sasl import SaslExchange
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
@@ -36,6 +37,7 @@ class Context:
         offered: The versions that this cluster offers, of each API by key.
         refusals: What a test wants refused.
         client_id: What the client calls itself.
+        sasl: How far its authentication has come; None where the listener has none.
     """
 
     api: Api
@@ -45,6 +47,7 @@ class Context:
     offered: dict[int, tuple[int, int]]
     refusals: Refusals
     client_id: str = ""
+    sasl: SaslExchange | None = None
 
     @property
     def node(self) -> int:

@@ -22,6 +22,7 @@ from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.handlers import handler_of
 from prokurist.testing.cluster.handlers.api_versions import too_new
 from prokurist.testing.cluster.journal import Entry, Journal
+from prokurist.testing.cluster.sasl import Sasl, SaslExchange
 from prokurist.testing.cluster.session import Delivery, End, Session, Stage
 from prokurist.testing.cluster.state import State, make_state
 from prokurist.testing.cluster.wire import (
@@ -57,6 +58,7 @@ class Cluster:
         rules: What is to go wrong.
         journal: Every request that came.
         offered: The versions it offers, by API key; a test may narrow them.
+        sasl: How clients authenticate from their next connection on; None for not at all.
         failures: Exceptions of our own handlers. Each closed the connection that
             it happened on, as a broker would; a test that ends with one has failed.
     """
@@ -70,6 +72,7 @@ class Cluster:
         "journal",
         "offered",
         "rules",
+        "sasl",
         "state",
     )
 
@@ -81,6 +84,7 @@ class Cluster:
         auto_create: bool = False,
         versions: Mapping[ApiName, tuple[int, int]] | None = None,
         groups: GroupSettings | None = None,
+        sasl: Sasl | None = None,
     ) -> None:
         """Start the brokers.
 
@@ -92,6 +96,7 @@ class Cluster:
             versions: What to offer of an API, where not everything that kio can
                 speak: older brokers.
             groups: What their configuration says about groups.
+            sasl: How clients authenticate; None for not at all.
 
         Raises:
             ValueError: There is no broker, two have one id, or an API or its
@@ -102,6 +107,7 @@ class Cluster:
         self.state.group_settings = groups or GroupSettings()
         self.rules: RuleBook = RuleBook()
         self.journal: Journal = Journal()
+        self.sasl: Sasl | None = sasl
         self.failures: list[Exception] = []
         self.offered: dict[int, tuple[int, int]] = {
             api.key: (api.oldest, api.newest) for api in by_key().values()
@@ -133,7 +139,8 @@ class Cluster:
         if not broker.running:
             raise ConnectionRefusedError(f"broker {node_id} is down")
         self._connected += 1
-        session = Session(self._connected, broker, self)
+        exchange = None if self.sasl is None else SaslExchange(self.sasl)
+        session = Session(self._connected, broker, self, sasl=exchange)
         self._sessions.append(session)
         return session
 
@@ -256,6 +263,8 @@ class Cluster:
         oldest, newest = self.offered[api.key]
         if not oldest <= request.version <= newest:
             return too_new(oldest, newest) if api.name == "ApiVersions" else Silence.CLOSE
+        if session.sasl is not None and not session.sasl.may_ask(api.name, now):
+            return Silence.CLOSE
         context = Context(
             api=api,
             version=request.version,
@@ -264,6 +273,7 @@ class Cluster:
             offered=self.offered,
             refusals=Refusals(self.rules, api, session.broker.node.id),
             client_id=request.client_id or "",
+            sasl=session.sasl,
         )
         known = self.state.seen_by(session.broker) if api.name in AS_KNOWN else self.state
         return handler_of(api.name)(known, request.body, context)

@@ -31,6 +31,7 @@ from prokurist.testing.cluster.answers import Result, Silence, Wait
 from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.faults import Fate, RuleKind
 from prokurist.testing.cluster.journal import Entry
+from prokurist.testing.cluster.sasl import SaslExchange
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Request, Values
 
@@ -136,6 +137,7 @@ class Session:
         host: The cluster.
         stage: Where it stands.
         orphan: The client has closed; nothing is delivered any more.
+        sasl: How far its authentication has come; None where the listener has none.
     """
 
     number: int
@@ -143,6 +145,7 @@ class Session:
     host: Host
     stage: Stage = Stage.IDLE
     orphan: bool = False
+    sasl: SaslExchange | None = None
     _waiting: deque[Entry] = field(default_factory=deque)
     _job: Job | None = None
     _muted_until: float = -math.inf

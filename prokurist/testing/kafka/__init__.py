@@ -23,7 +23,7 @@ from prokurist.testing.kafka.errors import (
 )
 from prokurist.testing.kafka.ladder import DEFAULT_VERSION, is_required, survey
 from prokurist.testing.kafka.real_kafka import RealKafka
-from prokurist.testing.kafka.security import TlsListener
+from prokurist.testing.kafka.security import SecuredListener
 
 __all__ = [
     "DEFAULT_VERSION",
@@ -43,7 +43,7 @@ __all__ = [
     "NotReady",
     "PortTaken",
     "RealKafka",
-    "TlsListener",
+    "SecuredListener",
     "is_required",
     "survey",
 ]

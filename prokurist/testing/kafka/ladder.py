@@ -30,7 +30,7 @@ from prokurist.testing.kafka.java import find_java
 from prokurist.testing.kafka.local_nodes import LocalNodes
 from prokurist.testing.kafka.nodes import Nodes
 from prokurist.testing.kafka.ports import Address
-from prokurist.testing.kafka.security import TlsListener
+from prokurist.testing.kafka.security import SecuredListener
 
 DEFAULT_VERSION: Final = "4.3.1"
 
@@ -57,7 +57,7 @@ class Wish:
     port: int | None
     controls: bool
     java_options: Sequence[str] | None
-    security: TlsListener | None = None
+    security: SecuredListener | None = None
 
     def needs_own_nodes(self) -> str:
         """Why a Kafka that somebody else runs will not do; empty if it will."""

@@ -29,7 +29,7 @@ from prokurist.testing.kafka.properties import (
     quick_properties,
     rack_property,
 )
-from prokurist.testing.kafka.security import CLIENTS, TlsListener
+from prokurist.testing.kafka.security import CLIENTS, SecuredListener
 
 OUTPUT: Final = "output.log"
 FORMAT_OUTPUT: Final = "format.log"
@@ -108,7 +108,7 @@ class LocalNodes:
         clock: Clock,
         port: int | None = None,
         java_options: Sequence[str] | None = None,
-        security: TlsListener | None = None,
+        security: SecuredListener | None = None,
     ) -> None:
         """Choose ports; nothing runs yet.
 
@@ -174,7 +174,13 @@ class LocalNodes:
             self._write_files(node, advertised[number])
             node.process.run(
                 self._java_command(
-                    node, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c"
+                    node,
+                    "kafka.tools.StorageTool",
+                    "format",
+                    *(self._security.format_arguments() if self._security else ()),
+                    "-t",
+                    cluster_id,
+                    "-c",
                 ),
                 folder / FORMAT_OUTPUT,
             )

@@ -33,7 +33,7 @@ from prokurist.testing.kafka.ladder import DEFAULT_VERSION, Wish
 from prokurist.testing.kafka.nodes import Nodes
 from prokurist.testing.kafka.ports import Address
 from prokurist.testing.kafka.properties import user_properties
-from prokurist.testing.kafka.security import TlsListener
+from prokurist.testing.kafka.security import SecuredListener
 from prokurist.testing.kafka.starting import (
     start_nodes,
     stop_nodes,
@@ -61,7 +61,7 @@ class RealKafka:
         port: int | None = None,
         controls: bool = False,
         java_options: Sequence[str] | None = None,
-        security: TlsListener | None = None,
+        security: SecuredListener | None = None,
         clock: Clock | None = None,
         **broker_properties: object,
     ) -> None:

@@ -4,43 +4,102 @@ Thread: any; no state.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 CLIENTS: Final = "PROXIED"
 """The listener that clients come in by; the harness itself has another, in plain text."""
 
+_PREFIX: Final = f"listener.name.{CLIENTS.lower()}"
+_KAFKA: Final = "org.apache.kafka.common.security"
+_UNSECURED: Final = (
+    f"{_KAFKA}.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TlsListener:
-    """TLS on the listener that clients come in by.
+class SecuredListener:
+    """TLS, SASL or both on the listener that clients come in by.
 
     Attributes:
-        certificate: PEM file with the broker's key, its certificate and its chain.
+        certificate: PEM file with the broker's key, its certificate and its chain; None for
+            no TLS.
         authority: PEM file with who vouches for the certificates of clients, where they
             have to have one; None where they do not.
-        protocols: The versions it speaks.
+        protocols: The versions of TLS that it speaks.
+        mechanisms: The SASL mechanisms that it takes; none for no SASL. OAUTHBEARER takes
+            unsecured tokens.
+        users: Passwords by name, for PLAIN and SCRAM.
+        session: Milliseconds after which a connection must authenticate again; 0 for never.
     """
 
-    certificate: Path
+    certificate: Path | None = None
     authority: Path | None = None
     protocols: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
+    mechanisms: tuple[str, ...] = ()
+    users: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    session: int = 0
 
-    protocol = "SSL"
+    @property
+    def protocol(self) -> str:
+        """Its `security.protocol`."""
+        sasl = "SASL_" if self.mechanisms else ""
+        return f"{sasl}{'PLAINTEXT' if self.certificate is None else 'SSL'}"
 
     def properties(self) -> Mapping[str, str]:
         """What the brokers are configured with."""
-        prefix = f"listener.name.{CLIENTS.lower()}.ssl"
+        return {**self._tls(), **self._sasl()}
+
+    def format_arguments(self) -> list[str]:
+        """What the formatting of a node's folder is told: the users of SCRAM."""
+        return [
+            part
+            for mechanism in self.mechanisms
+            if mechanism.startswith("SCRAM")
+            for name, password in self.users.items()
+            for part in ("--add-scram", f"{mechanism}=[name={name},password={password}]")
+        ]
+
+    def _tls(self) -> Mapping[str, str]:
+        if self.certificate is None:
+            return {}
         told = {
-            f"{prefix}.keystore.type": "PEM",
-            f"{prefix}.keystore.location": str(self.certificate),
-            f"{prefix}.enabled.protocols": ",".join(self.protocols),
+            f"{_PREFIX}.ssl.keystore.type": "PEM",
+            f"{_PREFIX}.ssl.keystore.location": str(self.certificate),
+            f"{_PREFIX}.ssl.enabled.protocols": ",".join(self.protocols),
         }
         if self.authority is not None:
             told |= {
-                f"{prefix}.client.auth": "required",
-                f"{prefix}.truststore.type": "PEM",
-                f"{prefix}.truststore.location": str(self.authority),
+                f"{_PREFIX}.ssl.client.auth": "required",
+                f"{_PREFIX}.ssl.truststore.type": "PEM",
+                f"{_PREFIX}.ssl.truststore.location": str(self.authority),
             }
         return told
+
+    def _sasl(self) -> Mapping[str, str]:
+        if not self.mechanisms:
+            return {}
+        told = {f"{_PREFIX}.sasl.enabled.mechanisms": ",".join(self.mechanisms)}
+        for mechanism in self.mechanisms:
+            of_it = f"{_PREFIX}.{mechanism.lower()}"
+            told[f"{of_it}.sasl.jaas.config"] = self._jaas(mechanism)
+            if mechanism == "OAUTHBEARER":
+                told[f"{of_it}.sasl.server.callback.handler.class"] = _UNSECURED
+            if self.session:
+                told[f"{of_it}.connections.max.reauth.ms"] = str(self.session)
+        return told
+
+    def _jaas(self, mechanism: str) -> str:
+        if mechanism == "PLAIN":
+            users = " ".join(
+                f'user_{name}="{password}"' for name, password in self.users.items()
+            )
+            return f"{_KAFKA}.plain.PlainLoginModule required {users};"
+        if mechanism == "OAUTHBEARER":
+            return (
+                f"{_KAFKA}.oauthbearer.OAuthBearerLoginModule required "
+                'unsecuredLoginStringClaim_sub="broker";'
+            )
+        return f"{_KAFKA}.scram.ScramLoginModule required;"

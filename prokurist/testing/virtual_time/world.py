@@ -17,11 +17,15 @@ from typing import Any, Final, Generic, TypeVar
 from prokurist.assembly import Machinery, consumer_machinery
 from prokurist.config import ConsumerConfig
 from prokurist.events.waiter import Waiter
+from prokurist.network_thread.connections.authentication import Authenticator
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.thread import Life, NetworkThread
 from prokurist.network_thread.wire.versions import Versions
+from prokurist.security.mechanisms import ConfiguredMechanisms
+from prokurist.security.token_request import Endpoint
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.control import Control
+from prokurist.testing.virtual_time.helping import Helping
 from prokurist.testing.virtual_time.names import Names
 from prokurist.testing.virtual_time.network import ModelNetwork
 from prokurist.types import Node
@@ -63,6 +67,7 @@ class Member(Generic[Wire]):
     machinery: Machinery
     network: Wire
     names: Names
+    helping: Helping
 
     @property
     def thread(self) -> NetworkThread:
@@ -141,6 +146,7 @@ class World(Generic[Wire]):
         """
         network = self.network()
         names = Names(self, network.wake)
+        helping = Helping(self, network.wake)
         machinery = consumer_machinery(
             config,
             clock=self.clock,
@@ -149,10 +155,23 @@ class World(Generic[Wire]):
             random=self.random,
             software=("prokurist", "0"),
             cap=cap,
+            authenticator=self._authenticator(config, helping),
         )
-        member = Member(config, machinery, network, names)
+        member = Member(config, machinery, network, names, helping)
         self.members.append(member)
         return member
+
+    def _authenticator(self, config: ConsumerConfig, helping: Helping) -> Authenticator | None:
+        if not config.security_protocol.startswith("SASL"):
+            return None
+        mechanisms = ConfiguredMechanisms(
+            config,
+            endpoint=no_endpoint,
+            sleep=self.clock.sleep,
+            now=lambda: self.clock.time,
+            lots=self.random.random,
+        )
+        return Authenticator(mechanisms, helping, self.random.random)
 
     @abstractmethod
     def network(self) -> Wire:
@@ -225,3 +244,8 @@ class World(Generic[Wire]):
 
     def __repr__(self) -> str:
         return f"World({len(self.members)} clients, {self.cluster!r}, at {self.clock.time:g})"
+
+
+def no_endpoint(url: str) -> Endpoint:
+    """There is no HTTP in virtual time."""
+    raise AssertionError(f"nothing answers at {url} in virtual time")

@@ -25,7 +25,10 @@ MISUSE = [
     ("topics -b 127.0.0.1:9 -X client.id", "key=value"),
     ("topics -b 127.0.0.1:9 -X fetch.max.byte=3", "did you mean fetch.max.bytes"),
     ("topics -b 127.0.0.1:9 -X fetch.max.bytes=many", "fetch.max.bytes"),
-    ("topics -b 127.0.0.1:9 -X security.protocol=SASL_SSL", "SASL is not built yet"),
+    (
+        "topics -b 127.0.0.1:9 -X security.protocol=SASL_SSL",
+        "sasl.mechanism=GSSAPI, the default",
+    ),
     ("topics -b 127.0.0.1:9 -X ssl.key.password=x", "use -F FILE"),
     ("topics -b 127.0.0.1:9 -F /nowhere", "-F /nowhere"),
     ("consume -b 127.0.0.1:9", "'-t'"),

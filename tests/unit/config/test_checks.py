@@ -96,13 +96,6 @@ def test_reconnect_backoff(consumer: Build, keys: Mapping[str, object], longest:
     assert consumer(keys).reconnect_backoff_max_ms == longest
 
 
-@pytest.mark.parametrize("protocol", ["sasl_ssl", "SASL_PLAINTEXT"])
-def test_never_silently_in_plain_text(consumer: Build, protocol: str) -> None:
-    """A protocol that is not built is refused, and never replaced by plain text."""
-    with pytest.raises(ConfigException, match="SASL is not built yet"):
-        consumer({"security.protocol": protocol})
-
-
 def test_metrics_push(consumer: Build) -> None:
     """Pushing metrics is off, and asking for it is an error."""
     assert consumer({"enable.metrics.push": False}).enable_metrics_push is False

@@ -29,6 +29,8 @@ HANDLERS: Final = {
     "SyncGroup": "sync_group",
     "DescribeGroups": "describe_groups",
     "ListGroups": "list_groups",
+    "SaslHandshake": "sasl",
+    "SaslAuthenticate": "sasl",
     "ApiVersions": "api_versions",
     "CreateTopics": "create_topics",
     "InitProducerId": "init_producer_id",

@@ -145,7 +145,7 @@ def test_another_name_is_refused(
     name: str,
     text: str,
 ) -> None:
-    """S4, S6: the error names the host that was expected, and those of the certificate."""
+    """S4, S6, B252: the error names the expected host, and those of the certificate."""
     elsewhere = authority.issue("elsewhere", hosts)
     driver = driven(keys_of(authority))
     serving(peer, server_context(elsewhere), lambda _: None)
@@ -188,7 +188,7 @@ def test_a_missing_client_certificate_is_told_late(
 def test_the_end_of_the_stream_is_no_refusal(
     driven: Drive, peer: Peer, authority: Authority, certificate: Path
 ) -> None:
-    """S9: EOF in the handshake, and after it, ends a connection that is tried again."""
+    """S9, B253: EOF in the handshake, and after it, ends a connection that is tried again."""
     driver = driven(keys_of(authority))
     driver.network.connect(1, peer.address, "localhost")
     accepted = peer.accept()

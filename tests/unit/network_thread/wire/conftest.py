@@ -18,7 +18,12 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 
 from prokurist.network_thread.wire.request import Request
-from tests.unit.network_thread.wire import cluster_exchanges, fetch_exchanges, group_exchanges
+from tests.unit.network_thread.wire import (
+    cluster_exchanges,
+    fetch_exchanges,
+    group_exchanges,
+    sasl_exchanges,
+)
 from tests.unit.network_thread.wire.exchange import Exchange, Fields
 
 Path = tuple[str, ...]
@@ -104,7 +109,12 @@ def code_paths(cls: Any) -> Iterator[Path]:
             yield from ((field.name, *path) for path in code_paths(inner))
 
 
-ALL = cluster_exchanges.EXCHANGES + fetch_exchanges.EXCHANGES + group_exchanges.EXCHANGES
+ALL = (
+    cluster_exchanges.EXCHANGES
+    + fetch_exchanges.EXCHANGES
+    + group_exchanges.EXCHANGES
+    + sasl_exchanges.EXCHANGES
+)
 CASES = tuple(Case(exchange, v) for exchange in ALL for v in exchange.versions)
 
 

@@ -135,7 +135,7 @@ def test_a_key_that_the_client_does_not_know_is_warned_of() -> None:
         ({"batchDeadlineMs": "soon"}, "batchDeadlineMs is a number"),
         ({"onBrokerDown": "wait"}, "onBrokerDown is fail or skip"),
         ({"kafka.isolation.level": "none"}, "isolation.level"),
-        ({"kafka.sasl.jaas.config": "x"}, "JAAS is Java's"),
+        ({"kafka.security.protocol": "SASL_SSL"}, "sasl.mechanism=GSSAPI, the default"),
         ({"kafka.bootstrap.servers": "nowhere"}, "bootstrap.servers"),
         ({"assign": '{"a": [0]}'}, "are all given"),
     ],

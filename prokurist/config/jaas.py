@@ -1,0 +1,128 @@
+"""Java's login configuration, as users of Java and Spark paste it, in our keys.
+
+    org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";
+
+Invariants: no error quotes a value.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from prokurist.errors import ConfigException
+
+_TOKEN: Final = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=;]+)|([=;]))')
+
+PLAIN, SCRAM, BEARER = "PlainLoginModule", "ScramLoginModule", "OAuthBearerLoginModule"
+
+KNOWN: Final = {
+    PLAIN: {"username": "sasl_username", "password": "sasl_password"},
+    SCRAM: {
+        "username": "sasl_username",
+        "password": "sasl_password",
+        "tokenauth": "sasl_delegation_token",
+    },
+    BEARER: {
+        "clientId": "sasl_oauthbearer_client_credentials_client_id",
+        "clientSecret": "sasl_oauthbearer_client_credentials_client_secret",
+        "scope": "sasl_oauthbearer_scope",
+    },
+}
+"""By the module's class, what each of its options is called here."""
+
+MECHANISMS: Final = {
+    PLAIN: ("PLAIN",),
+    SCRAM: ("SCRAM-SHA-256", "SCRAM-SHA-512"),
+    BEARER: ("OAUTHBEARER",),
+}
+EXTENSION: Final = "extension_"
+UNSECURED: Final = "unsecuredLoginStringClaim_sub"
+INSTEAD: Final = "or leave it out and give the keys of their own: sasl.username, sasl.password"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What an entry says.
+
+    Attributes:
+        mechanisms: Those that it is for.
+        values: By the names of our fields.
+        extensions: SASL extensions, as NAME=VALUE.
+        principal: Of unsecured tokens; None where there is none.
+    """
+
+    mechanisms: tuple[str, ...]
+    values: dict[str, str] = field(repr=False)
+    extensions: tuple[str, ...] = field(repr=False)
+    principal: str | None = None
+
+
+def login_of(text: str) -> Login:
+    """Read the one entry of a login configuration.
+
+    Raises:
+        ConfigException: It cannot be read, or says what has no counterpart here.
+    """
+    tokens = _tokens(text)
+    if len(tokens) < 3 or tokens[-1] != ";" or tokens.count(";") != 1:
+        raise ConfigException(
+            "sasl.jaas.config must be one entry that ends with a semicolon, as CLASS required "
+            f'NAME="VALUE" …;, {INSTEAD}'
+        )
+    module, flag, *options = tokens[:-1]
+    name = module.rpartition(".")[2]
+    if name not in KNOWN:
+        raise ConfigException(
+            f"sasl.jaas.config names the login module {module!r}, which has no counterpart "
+            f"here: {', '.join(KNOWN)} have one"
+        )
+    if flag.lower() != "required":
+        raise ConfigException(
+            f"sasl.jaas.config has the flag {flag!r} where `required` is expected"
+        )
+    return _login(name, options)
+
+
+def _login(module: str, options: list[str]) -> Login:
+    values: dict[str, str] = {}
+    extensions: list[str] = []
+    principal: str | None = None
+    seen: set[str] = set()
+    if len(options) % 3:
+        raise ConfigException(
+            f'sasl.jaas.config must say NAME="VALUE" for each option, {INSTEAD}'
+        )
+    for name, equals, value in zip(options[::3], options[1::3], options[2::3], strict=True):
+        if equals != "=" or name in seen:
+            raise ConfigException(
+                f"sasl.jaas.config says {name!r} twice, or without a value, {INSTEAD}"
+            )
+        seen.add(name)
+        if name in KNOWN[module]:
+            values[KNOWN[module][name]] = value
+        elif module == BEARER and name.startswith(EXTENSION):
+            extensions.append(f"{name.removeprefix(EXTENSION)}={value}")
+        elif module == BEARER and name == UNSECURED:
+            principal = value
+        else:
+            raise ConfigException(
+                f"sasl.jaas.config has the option {name!r}, which {module} has not here: "
+                f"{', '.join(KNOWN[module])}"
+            )
+    return Login(MECHANISMS[module], values, tuple(extensions), principal)
+
+
+def _tokens(text: str) -> list[str]:
+    """The words, quoted texts, equals signs and semicolons."""
+    found: list[str] = []
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise ConfigException(
+                f"sasl.jaas.config cannot be read from its character {at + 1} on, {INSTEAD}"
+            )
+        quoted, word, mark = match.groups()
+        found.append(re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else (word or mark))
+        at = match.end()
+    return found

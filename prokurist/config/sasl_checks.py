@@ -1,0 +1,119 @@
+"""The keys of SASL checked against each other; JAAS is turned into keys of their own.
+
+Thread: any; no state.
+"""
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from prokurist.config.jaas import login_of
+from prokurist.config.secret import Secret
+from prokurist.errors import ConfigException
+
+WITH_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+BUILT: Final = (*WITH_PASSWORD, "OAUTHBEARER")
+
+
+def check_sasl(values: dict[str, Any], given: Collection[str]) -> None:
+    """See that there are credentials for the mechanism.
+
+    Args:
+        values: The effective values by field name; what JAAS says is put in.
+        given: The dotted names of the keys that the user gave.
+
+    Raises:
+        ConfigException: They are missing, contradict each other, or the mechanism is not built.
+    """
+    mechanism = values["sasl_mechanism"] = values["sasl_mechanism"].upper()
+    if mechanism not in BUILT:
+        default = "" if "sasl.mechanism" in given else ", the default,"
+        raise ConfigException(
+            f"sasl.mechanism={mechanism}{default} cannot be used: give one of "
+            f"{', '.join(BUILT)}, and its credentials"
+        )
+    if values["sasl_jaas_config"] is not None:
+        _take_jaas(values, mechanism)
+    if mechanism in WITH_PASSWORD:
+        _check_password(values, mechanism)
+    else:
+        _check_token_source(values)
+
+
+def _take_jaas(values: dict[str, Any], mechanism: str) -> None:
+    login = login_of(values["sasl_jaas_config"].reveal())
+    if mechanism not in login.mechanisms:
+        raise ConfigException(
+            f"sasl.jaas.config is for {' or '.join(login.mechanisms)}, and "
+            f"sasl.mechanism={mechanism}: make them agree"
+        )
+    for field, value in login.values.items():
+        if values[field]:
+            key = field.replace("_", ".")
+            raise ConfigException(f"{key} and sasl.jaas.config say the same: give one of them")
+        if field == "sasl_delegation_token":
+            values[field] = value.lower() == "true"
+        else:
+            is_secret = field.endswith(("password", "secret"))
+            values[field] = Secret(value) if is_secret else value
+    values["sasl_oauthbearer_extensions"] += login.extensions
+    if login.principal is not None and not values["sasl_oauthbearer_config"]:
+        values["sasl_oauthbearer_config"] = f"principal={login.principal}"
+
+
+def _check_password(values: dict[str, Any], mechanism: str) -> None:
+    named = {"sasl.username": "sasl_username", "sasl.password": "sasl_password"}
+    missing = [key for key, field in named.items() if values[field] is None]
+    if missing:
+        raise ConfigException(
+            f"sasl.mechanism={mechanism} needs {' and '.join(missing)}: give them, or "
+            "sasl.jaas.config"
+        )
+    if mechanism != "PLAIN" and not values["sasl_username"].isascii():
+        raise ConfigException(
+            f"sasl.username={values['sasl_username']!r} cannot be used with {mechanism}: "
+            "Kafka reads names of ASCII characters only there"
+        )
+    if mechanism == "PLAIN" and values["sasl_delegation_token"]:
+        raise ConfigException(
+            "sasl.delegation.token=True needs sasl.mechanism=SCRAM-SHA-256 or SCRAM-SHA-512"
+        )
+
+
+def _check_token_source(values: dict[str, Any]) -> None:
+    url = values["sasl_oauthbearer_token_endpoint_url"]
+    unsecured = values["enable_sasl_oauthbearer_unsecure_jwt"]
+    if values["sasl_oauthbearer_token_callback"] is not None:
+        return
+    if url is not None:
+        _check_endpoint(values, url)
+        return
+    if unsecured and values["sasl_oauthbearer_config"]:
+        return
+    if values["sasl_oauthbearer_config"]:
+        raise ConfigException(
+            "sasl.oauthbearer.config alone makes tokens that everybody can forge: give "
+            "enable.sasl.oauthbearer.unsecure.jwt=true where the brokers are for development, "
+            "or a source of real ones"
+        )
+    raise ConfigException(
+        "sasl.mechanism=OAUTHBEARER needs a source of tokens: "
+        "sasl.oauthbearer.token.callback (oauth_cb), or sasl.oauthbearer.token.endpoint.url"
+    )
+
+
+def _check_endpoint(values: dict[str, Any], url: str) -> None:
+    scheme = url.partition(":")[0].lower()
+    if scheme == "file":
+        return
+    if scheme not in {"http", "https"}:
+        raise ConfigException(
+            f"sasl.oauthbearer.token.endpoint.url={url!r} must begin with https:, http: or "
+            "file:"
+        )
+    prefix = "sasl_oauthbearer_client_credentials_client_"
+    if values[f"{prefix}id"] is None or values[f"{prefix}secret"] is None:
+        raise ConfigException(
+            f"sasl.oauthbearer.token.endpoint.url={url} needs "
+            "sasl.oauthbearer.client.credentials.client.id and "
+            "sasl.oauthbearer.client.credentials.client.secret"
+        )

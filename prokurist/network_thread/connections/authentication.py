@@ -1,0 +1,247 @@
+"""SASL on connections: a mechanism is agreed on, its messages exchanged, and again in time.
+
+Thread: the network thread alone; a mechanism's own work is done by the helper.
+Invariants: its requests stand in the connection's own pipeline, ahead of what waits there and
+behind what is in flight, so that re-authentication (KIP-368) loses nothing.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
+
+from prokurist.errors import (
+    AuthenticationException,
+    IllegalSaslStateException,
+    KafkaException,
+    SaslAuthenticationException,
+    UnsupportedSaslMechanismException,
+    error_for,
+)
+from prokurist.network_thread.connections.pipeline import Pipeline
+from prokurist.network_thread.connections.requests import Answer, Unsent
+from prokurist.network_thread.io.helper import HelperThread, Job
+from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire.request import Request
+from prokurist.network_thread.wire.sasl import SaslAuthenticate, SaslHandshake
+from prokurist.security.mechanism import Mechanism, printable
+
+UNSUPPORTED_MECHANISM: Final = 33
+ILLEGAL_STATE: Final = 34
+
+MOST_ROUNDS: Final = 16
+"""Messages of a mechanism; none has more than five."""
+
+EARLIEST, LATEST = 0.85, 0.95
+"""The share of a session's life after which it is renewed: between the two, at random."""
+
+BETWEEN: Final = 1.0
+"""Seconds between two authentications of a connection: a broker refuses a sooner one."""
+
+Value = TypeVar("Value")
+Response = TypeVar("Response")
+
+
+class Mechanisms(Protocol):
+    """Makes the mechanism of one authentication."""
+
+    def make(self, host: str) -> Mechanism:
+        """A mechanism, to be used once.
+
+        Args:
+            host: The broker's name.
+        """
+        ...
+
+
+class Authenticator:
+    """What the connections of one client share.
+
+    Args:
+        mechanisms: Makes mechanisms from the configuration.
+        helper: Does their work.
+        lots: Draws from [0, 1).
+    """
+
+    def __init__(
+        self, mechanisms: Mechanisms, helper: HelperThread, lots: Callable[[], float]
+    ) -> None:
+        self.mechanisms: Mechanisms = mechanisms
+        self._helper = helper
+        self._lots = lots
+        self._promised: dict[Job, Promise[Any]] = {}
+
+    def run(self, work: Callable[[], Value]) -> Promise[Value]:
+        """Have the helper do some work."""
+        promise = Promise[Value]()
+        job = self._helper.submit(work)
+        self._promised[job] = promise
+
+        def forsake() -> None:
+            job.is_abandoned = True
+            self._promised.pop(job, None)
+
+        promise.on_forsaken = forsake
+        return promise
+
+    def collect(self) -> None:
+        """Hand out what the helper has come to since."""
+        for job in self._helper.collect():
+            promise = self._promised.pop(job, None)
+            if promise is None:
+                continue
+            if job.error is not None:
+                promise.break_(job.error)
+            else:
+                promise.keep(job.value)
+
+    def lasts(self, lifetime: float) -> float:
+        """After how many seconds a session is renewed."""
+        return max(BETWEEN, lifetime * (EARLIEST + (LATEST - EARLIEST) * self._lots()))
+
+    def close(self) -> None:
+        """Ask for nothing any more."""
+        self._helper.close()
+
+
+class Authentication:
+    """The authentications of one connection, one at a time.
+
+    Args:
+        authenticator: The client's.
+        pipeline: The connection's.
+        timer: The Timer.
+        press: Called when a request wants to be written.
+
+    Attributes:
+        waits_for: What is waited for, in words, for the text of an error.
+        renew_at: When the session is to be renewed; infinite for never.
+    """
+
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        pipeline: Pipeline,
+        timer: Timer,
+        press: Callable[[], None],
+    ) -> None:
+        self.waits_for: str = ""
+        self.renew_at: float = float("inf")
+        self._authenticator = authenticator
+        self._pipeline = pipeline
+        self._timer = timer
+        self._press = press
+        self._running: Operation[float] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has begun and not ended."""
+        return self._running is not None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the session is to be renewed before what waits is written."""
+        is_time = self._timer.now >= self.renew_at and not self.is_running
+        return is_time and bool(self._pipeline.waiting)
+
+    def begin(self, done: Callable[[KafkaException | None], None]) -> None:
+        """Authenticate; nothing else is written meanwhile.
+
+        Args:
+            done: Called with None, or with why not.
+        """
+        self._pipeline.holds = True
+        self.renew_at = float("inf")
+        operation = Operation(
+            self._authenticate(), "SASL authentication", partial(self._ended, done)
+        )
+        self._running = None if operation.ended else operation
+
+    def stop(self) -> None:
+        """The connection is over."""
+        self._pipeline.holds = False
+        self.renew_at = float("inf")
+        running, self._running = self._running, None
+        if running is not None:
+            running.throw(Withdrawn("the connection is over"))
+
+    def _ended(
+        self,
+        done: Callable[[KafkaException | None], None],
+        lifetime: float | None,
+        error: KafkaException | None,
+    ) -> None:
+        self._running, self.waits_for = None, ""
+        if isinstance(error, Withdrawn):
+            return
+        if lifetime:
+            self.renew_at = self._timer.now + self._authenticator.lasts(lifetime)
+        if error is None:
+            self._pipeline.holds = False
+        done(error)
+
+    async def _authenticate(self) -> float:
+        """The seconds that the session lives; 0 for ever."""
+        node = self._pipeline.node
+        mechanism = self._authenticator.mechanisms.make(node.host)
+        answer = await self._asked(SaslHandshake(mechanism.name))
+        if answer.error:
+            raise unaccepted(str(node), mechanism.name, answer.error, answer.enabled)
+        message = await self._helped(mechanism, mechanism.first)
+        for _ in range(MOST_ROUNDS):
+            step = await self._asked(SaslAuthenticate(message))
+            if step.error:
+                raise refusal(str(node), mechanism, step.error, step.message)
+            following = await self._helped(mechanism, partial(mechanism.answer, step.data))
+            if following is None:
+                return step.lifetime
+            message = following
+        raise SaslAuthenticationException(
+            f"{node} has not ended the authentication by {mechanism.name} after "
+            f"{MOST_ROUNDS} messages"
+        )
+
+    async def _helped(self, mechanism: Mechanism, work: Callable[[], Value]) -> Value:
+        self.waits_for = repr(mechanism)
+        value = await self._authenticator.run(work)
+        self.waits_for = ""
+        return value
+
+    async def _asked(self, request: Request[Response]) -> Response:
+        unsent = Unsent(request, None, effect=False)
+        self._pipeline.submit_ahead(unsent)
+        self._press()
+        answer: Answer[Response] = await unsent.promise
+        return answer.response
+
+
+def unaccepted(
+    node: str, mechanism: str, code: int, enabled: tuple[str, ...]
+) -> AuthenticationException:
+    """Why a broker does not begin an authentication."""
+    if code == UNSUPPORTED_MECHANISM:
+        offered = printable(", ".join(enabled)) or "none"
+        return UnsupportedSaslMechanismException(
+            f"{node} does not take sasl.mechanism={mechanism}; its listener takes: {offered}"
+        )
+    if code == ILLEGAL_STATE:
+        return IllegalSaslStateException(
+            f"{node} does not expect an authentication on this listener: give a "
+            "security.protocol without SASL, or the address of a SASL listener"
+        )
+    return SaslAuthenticationException(f"{node} refused SaslHandshake: {error_for(code)}")
+
+
+def refusal(
+    node: str, mechanism: Mechanism, code: int, message: str | None
+) -> AuthenticationException:
+    """Why a broker has ended an authentication."""
+    if code == ILLEGAL_STATE:
+        told = printable(message or "")
+        return IllegalSaslStateException(
+            f"{node} did not expect this step of the authentication: {told}"
+        )
+    told = printable(message or str(error_for(code)))
+    return SaslAuthenticationException(
+        f"{node} refused the authentication by {mechanism.name}: {mechanism.explain(told)}"
+    )

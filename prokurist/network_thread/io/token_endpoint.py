@@ -1,0 +1,83 @@
+"""The HTTP exchange with a token endpoint: one request, bounded in time and length.
+
+Thread: the helper's. No redirect is followed, and no proxy of the environment is used.
+"""
+
+import http.client
+import ssl
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from prokurist.errors import NetworkException, SaslAuthenticationException
+from prokurist.security.token_request import LONGEST_ANSWER, EndpointAnswer
+from prokurist.security.token_sources import unreachable
+
+WAIT: Final = 10.0
+"""Seconds to connect, and for each part of the answer, where no key says otherwise."""
+
+
+class TokenEndpoint:
+    """See `security.token_request.Endpoint`.
+
+    Args:
+        url: Its address.
+        connect: Seconds to connect within; None for the default.
+        read: Seconds in which each part of the answer must come; None likewise.
+        authorities: PEM file with who may vouch for it; None for the system's.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        connect: float | None,
+        read: float | None,
+        authorities: str | None = None,
+    ) -> None:
+        self.url: str = url
+        self._connect = WAIT if connect is None else connect
+        self._read = WAIT if read is None else read
+        self._authorities = authorities
+
+    def post(self, headers: Mapping[str, str], body: bytes) -> EndpointAnswer:
+        """Send the request once; see `Endpoint.post`."""
+        parts = urlsplit(self.url)
+        path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+        connection = self._made(parts.scheme.lower(), parts.hostname or "", parts.port)
+        try:
+            connection.connect()
+            if connection.sock is not None:
+                connection.sock.settimeout(self._read)
+            connection.request("POST", path, body, dict(headers))
+            answer = connection.getresponse()
+            return EndpointAnswer(answer.status, answer.read(LONGEST_ANSWER + 1))
+        except ssl.SSLCertVerificationError as error:
+            raise SaslAuthenticationException(
+                f"the certificate of the token endpoint {self.url} is not accepted: "
+                f"{error.verify_message}"
+            ) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise unanswered(self.url, error) from None
+        finally:
+            connection.close()
+
+    def _made(self, scheme: str, host: str, port: int | None) -> http.client.HTTPConnection:
+        if scheme != "https":
+            return http.client.HTTPConnection(host, port, timeout=self._connect)
+        # `create_default_context` would write keys where SSLKEYLOGFILE says.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if self._authorities is None:
+            context.load_default_certs()
+        else:
+            context.load_verify_locations(self._authorities)
+        return http.client.HTTPSConnection(host, port, timeout=self._connect, context=context)
+
+    def __repr__(self) -> str:
+        return f"TokenEndpoint({self.url!r})"
+
+
+def unanswered(url: str, error: Exception) -> NetworkException:
+    """The error for an exchange that broke off; the request, with its secret, is not in it."""
+    said = str(error) or type(error).__name__
+    return unreachable(url, f"did not answer: {said[:200]}")

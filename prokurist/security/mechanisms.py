@@ -1,0 +1,130 @@
+"""The mechanism that a configuration asks for, made anew for each authentication.
+
+Thread: made by the application's; `make` is the network thread's, and what a mechanism does is
+the helper's.
+"""
+
+from collections.abc import Callable, Mapping
+
+from prokurist.config.sasl import SaslKeys
+from prokurist.config.secret import Secret
+from prokurist.errors import ConfigException
+from prokurist.security.mechanism import Mechanism
+from prokurist.security.oauthbearer import OAuthBearer
+from prokurist.security.plain import Plain
+from prokurist.security.scram import Scram, ScramKeyCache
+from prokurist.security.token_request import ClientCredentials, Endpoint
+from prokurist.security.token_sources import CallableSource, FileSource, UnsecuredSource
+from prokurist.security.tokens import TokenKeeper, TokenSource, checked_extensions
+
+MOST_TRIES = 5
+"""Questions to a token endpoint for one token; the next authentication asks again."""
+
+
+class ConfiguredMechanisms:
+    """See `network_thread.connections.authentication.Mechanisms`.
+
+    Args:
+        keys: The configuration.
+        endpoint: Makes the connection to a token endpoint.
+        sleep: Waits, on the helper.
+        now: The time of day, in seconds since 1970.
+        lots: Draws from [0, 1).
+    """
+
+    def __init__(
+        self,
+        keys: SaslKeys,
+        *,
+        endpoint: Callable[[str], Endpoint],
+        sleep: Callable[[float], None],
+        now: Callable[[], float],
+        lots: Callable[[], float],
+    ) -> None:
+        self._keys = keys
+        self._endpoint = endpoint
+        self._sleep = sleep
+        self._now = now
+        self._cache = ScramKeyCache()
+        self._tokens: TokenKeeper | None = None
+        if keys.sasl_mechanism == "OAUTHBEARER":
+            self._tokens = TokenKeeper(
+                self._source(),
+                now=now,
+                lots=lots,
+                window=keys.sasl_login_refresh_window_factor,
+                jitter=keys.sasl_login_refresh_window_jitter,
+                least=keys.sasl_login_refresh_min_period_seconds,
+                buffer=keys.sasl_login_refresh_buffer_seconds,
+            )
+
+    def make(self, host: str) -> Mechanism:  # noqa: ARG002 - none of these names the broker
+        """A mechanism, to be used once."""
+        keys = self._keys
+        if self._tokens is not None:
+            return OAuthBearer(self._tokens)
+        username, password = keys.sasl_username, keys.sasl_password
+        if username is None or password is None:
+            raise AssertionError("the configuration was checked")
+        if keys.sasl_mechanism == "PLAIN":
+            return Plain(username, password)
+        return Scram(
+            keys.sasl_mechanism,
+            username,
+            password,
+            token=keys.sasl_delegation_token,
+            cache=self._cache,
+        )
+
+    def _source(self) -> TokenSource:
+        keys, extensions = self._keys, self._extensions()
+        if keys.sasl_oauthbearer_token_callback is not None:
+            return CallableSource(
+                keys.sasl_oauthbearer_token_callback, keys.sasl_oauthbearer_config, extensions
+            )
+        url = keys.sasl_oauthbearer_token_endpoint_url
+        if url is None:
+            return UnsecuredSource(keys.sasl_oauthbearer_config, extensions, self._now)
+        if url.lower().startswith("file:"):
+            return FileSource(path_of(url), extensions)
+        return ClientCredentials(
+            self._endpoint(url),
+            client_id=keys.sasl_oauthbearer_client_credentials_client_id or "",
+            secret=self._client_secret,
+            scope=keys.sasl_oauthbearer_scope,
+            urlencode=keys.sasl_oauthbearer_header_urlencode,
+            extensions=extensions,
+            now=self._now,
+            again=self._again,
+        )
+
+    def _client_secret(self) -> Secret:
+        secret = self._keys.sasl_oauthbearer_client_credentials_client_secret
+        if secret is None:
+            raise AssertionError("the configuration was checked")
+        return secret
+
+    def _again(self, tries: int) -> bool:
+        if tries >= MOST_TRIES:
+            return False
+        keys = self._keys
+        pause = keys.sasl_login_retry_backoff_ms * 2 ** (tries - 1)
+        self._sleep(min(pause, keys.sasl_login_retry_backoff_max_ms) / 1000)
+        return True
+
+    def _extensions(self) -> Mapping[str, str]:
+        named = [each.partition("=") for each in self._keys.sasl_oauthbearer_extensions]
+        if bad := [name for name, equals, _ in named if not equals]:
+            raise ConfigException(
+                f"sasl.oauthbearer.extensions has {bad[0]!r} where NAME=VALUE is expected"
+            )
+        return checked_extensions({name: value for name, _, value in named})
+
+    def __repr__(self) -> str:
+        return f"<ConfiguredMechanisms: {self._keys.sasl_mechanism}>"
+
+
+def path_of(url: str) -> str:
+    """The path in a `file:` address, with or without an empty host."""
+    path = url.partition(":")[2]
+    return path[2:] if path.startswith("///") else path

@@ -1,0 +1,162 @@
+"""The broker's half of SASL: users, mechanisms, and how far a connection has come.
+
+Made from the RFCs and from what a broker answers, with nothing of the client's.
+
+Thread: whoever drives the model.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from kio.schema.errors import ErrorCode
+
+OPEN: Final = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
+"""What a connection may ask before it is authenticated."""
+
+BETWEEN: Final = 1.0
+"""Seconds between two authentications of one connection, at the least."""
+
+ITERATIONS: Final = 4096
+SALT: Final = b"a salt of the model"
+HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+
+
+class Refused(Exception):
+    """The credentials are wrong; the text is what a broker tells."""
+
+
+@dataclass(slots=True)
+class Sasl:
+    """What a listener's configuration says.
+
+    Attributes:
+        users: Passwords by name; a test may change them.
+        tokens: Bearer tokens that are accepted.
+        mechanisms: Those that are enabled.
+        lifetime: Seconds after which a connection must authenticate again; 0 for never.
+        is_liar: Whether its SCRAM signature is wrong, as that of a stranger.
+    """
+
+    users: dict[str, str]
+    tokens: set[str] = field(default_factory=set)
+    mechanisms: tuple[str, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+    lifetime: float = 0.0
+    is_liar: bool = False
+
+
+@dataclass(slots=True)
+class SaslExchange:
+    """How far one connection has come.
+
+    Attributes:
+        settings: The listener's.
+        user: Who it is; None before.
+        until: When it must authenticate again.
+    """
+
+    settings: Sasl
+    user: str | None = None
+    until: float = float("inf")
+    _since: float = float("-inf")
+    _next: Callable[[bytes, float], bytes] | None = None
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether an exchange has begun and not ended."""
+        return self._next is not None
+
+    def may_ask(self, api: str, now: float) -> bool:
+        """Whether a request is worked on; else the broker closes the connection."""
+        if api in OPEN:
+            return True
+        return self.user is not None and now < self.until and not self.is_under_way
+
+    def begin(self, mechanism: str, now: float) -> int:
+        """Take a handshake: an error code."""
+        if mechanism not in self.settings.mechanisms:
+            return ErrorCode.unsupported_sasl_mechanism
+        if self.user is not None and now < self._since + BETWEEN:
+            return ErrorCode.illegal_sasl_state
+        if mechanism == "PLAIN":
+            self._next = self._plain
+        elif mechanism == "OAUTHBEARER":
+            self._next = self._bearer
+        else:
+            self._next = lambda data, now: self._scram(HASHES[mechanism], data, now)
+        return ErrorCode.none
+
+    def answer(self, data: bytes, now: float) -> bytes:
+        """Take the client's next message.
+
+        Raises:
+            Refused: It proves nothing.
+        """
+        if self._next is None:
+            raise AssertionError("no exchange is under way")
+        return self._next(data, now)
+
+    def _accept(self, user: str, now: float) -> None:
+        if self.user not in {None, user}:
+            raise Refused("Cannot change principals during re-authentication")
+        self.user, self._since, self._next = user, now, None
+        lifetime = self.settings.lifetime
+        self.until = now + lifetime if lifetime else float("inf")
+
+    def _plain(self, data: bytes, now: float) -> bytes:
+        _, name, password = data.decode().split("\0")
+        if self.settings.users.get(name) != password:
+            raise Refused("Authentication failed: Invalid username or password")
+        self._accept(name, now)
+        return b""
+
+    def _bearer(self, data: bytes, now: float) -> bytes:
+        if data == b"\x01":
+            raise Refused('{"status":"invalid_token"}')
+        token = data.decode().split("\x01")[1].removeprefix("auth=Bearer ")
+        if token not in self.settings.tokens:
+            return json.dumps({"status": "invalid_token"}).encode()
+        self._accept("bearer", now)
+        return b""
+
+    def _scram(self, name: str, data: bytes, now: float) -> bytes:
+        """The client's first message; what it is answered with sets up the second."""
+        bare = data.decode().removeprefix("n,,")
+        fields = fields_of(bare)
+        user = fields["n"].replace("=2C", ",").replace("=3D", "=")
+        password = self.settings.users.get(user)
+        if password is None:
+            raise Refused(
+                "Authentication failed during authentication due to invalid credentials"
+            )
+        salted = hashlib.pbkdf2_hmac(name, password.encode(), SALT, ITERATIONS)
+        first = f"r={fields['r']}model,s={base64.b64encode(SALT).decode()},i={ITERATIONS}"
+
+        def last(final: bytes, now: float) -> bytes:
+            without, _, proof = final.decode().rpartition(",p=")
+            message = f"{bare},{first},{without}".encode()
+            client_key = hmac.digest(salted, b"Client Key", name)
+            stored = hashlib.new(name, client_key).digest()
+            signed = hmac.digest(stored, message, name)
+            wanted = bytes(a ^ b for a, b in zip(client_key, signed, strict=True))
+            if base64.b64decode(proof) != wanted:
+                raise Refused(
+                    "Authentication failed during authentication due to invalid credentials"
+                )
+            key = b"another key" if self.settings.is_liar else b"Server Key"
+            signature = hmac.digest(hmac.digest(salted, key, name), message, name)
+            self._accept(user, now)
+            return b"v=" + base64.b64encode(signature)
+
+        del now
+        self._next = last
+        return first.encode()
+
+
+def fields_of(message: str) -> Mapping[str, str]:
+    """The attributes of a SCRAM message."""
+    return {part[0]: part[2:] for part in message.split(",") if part[1:2] == "="}

@@ -1,0 +1,244 @@
+"""SASL with a real Kafka: mechanisms, refusals, and sessions that are renewed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import confluent_kafka
+import pytest
+
+from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from prokurist.errors import (
+    IllegalSaslStateException,
+    KafkaException,
+    SaslAuthenticationException,
+    UnsupportedSaslMechanismException,
+)
+from prokurist.testing.kafka import RealKafka, SecuredListener
+from prokurist.testing.kafka.pki import Authority
+
+SOON = 5.0
+"""Seconds within which a refusal is told, whatever the timeouts are (B250)."""
+
+USERS = {"anna": "s3cret", "o,t=to": "p,=ß"}
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+
+Keys = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[RealKafka]:
+    """SASL_PLAINTEXT with sessions of four seconds."""
+    listener = SecuredListener(
+        mechanisms=MECHANISMS, users={"anna": USERS["anna"]}, session=4000
+    )
+    with RealKafka(controls=True, security=listener) as kafka:
+        yield kafka
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Who vouches for the broker."""
+    return Authority(tmp_path_factory.mktemp("sasl"))
+
+
+@pytest.fixture(scope="module")
+def encrypted(authority: Authority) -> Iterator[RealKafka]:
+    """SASL_SSL."""
+    listener = SecuredListener(
+        certificate=authority.issue("broker"),
+        mechanisms=("PLAIN", "SCRAM-SHA-256"),
+        users={"anna": USERS["anna"]},
+    )
+    with RealKafka(security=listener) as kafka:
+        yield kafka
+
+
+def keys(kafka: RealKafka, mechanism: str = "SCRAM-SHA-256", **more: Any) -> Keys:
+    """A client's configuration, which confluent-kafka takes as well."""
+    made: Keys = {
+        "bootstrap.servers": kafka.bootstrap,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+    }
+    if mechanism == "OAUTHBEARER":
+        made |= {
+            "sasl.oauthbearer.config": "principal=anna",
+            "enable.sasl.oauthbearer.unsecure.jwt": True,
+        }
+    else:
+        made |= {"sasl.username": "anna", "sasl.password": USERS["anna"]}
+    return made | more
+
+
+def written(kafka: RealKafka, count: int, made: Keys) -> str:
+    """A topic with records of a stranger's client."""
+    topic = kafka.unique_topic()
+    producer = confluent_kafka.Producer(made)
+    for number in range(count):
+        producer.produce(topic, str(number).encode())
+    assert producer.flush(30) == 0
+    return topic
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_each_mechanism(plain: RealKafka, mechanism: str) -> None:
+    """A group reads and commits with each mechanism what confluent-kafka wrote with it."""
+    made = keys(plain, mechanism)
+    topic = written(plain, 100, made)
+    group = {"group.id": f"g-{topic}", "auto.offset.reset": "earliest"}
+    with KafkaConsumer({**made, **group}) as consumer:
+        consumer.subscribe([topic])
+        seen, until = 0, monotonic() + 30
+        while seen < 100 and monotonic() < until:
+            seen += len(consumer.poll(1))
+        consumer.commit_sync(timeout=10)
+        assert seen == 100
+        committed = consumer.committed([TopicPartition(topic, 0)], 10)
+        assert committed[TopicPartition(topic, 0)] == OffsetAndMetadata(100, "", 0)
+
+
+def test_tls_below(encrypted: RealKafka, authority: Authority) -> None:
+    """SASL_SSL: with PLAIN by JAAS, and with SCRAM."""
+    tls = {"security.protocol": "SASL_SSL", "ssl.ca.location": str(authority.location)}
+    topic = written(encrypted, 3, keys(encrypted, "PLAIN", **tls))
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    login = f'{module} required username="anna" password="{USERS["anna"]}";'
+    by_jaas = {
+        "bootstrap.servers": encrypted.bootstrap,
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": login,
+        **tls,
+    }
+    for made in (by_jaas, keys(encrypted, **tls)):
+        with KafkaConsumer(made) as consumer:
+            consumer.assign([TopicPartition(topic, 0)])
+            consumer.seek_to_beginning()
+            seen, until = 0, monotonic() + 20
+            while seen < 3 and monotonic() < until:
+                seen += len(consumer.poll(1))
+            assert seen == 3
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_a_wrong_password_is_told_at_once(plain: RealKafka, mechanism: str) -> None:
+    """B250: no call waits for its deadline, and none quotes the password."""
+    made = keys(plain, mechanism, **{"sasl.password": "hunter2", "group.id": "g"})
+    partition = TopicPartition("any", 0)
+    with KafkaConsumer(made) as consumer:
+        consumer.assign([partition])
+        for call in (
+            lambda: consumer.partitions_for("any", 15),
+            lambda: consumer.end_offsets([partition], 15),
+            lambda: consumer.committed([partition], 15),
+            lambda: consumer.commit_sync({partition: OffsetAndMetadata(1)}, timeout=15),
+            lambda: consumer.position(partition, 15),
+            lambda: consumer.poll(15),
+        ):
+            began = monotonic()
+            with pytest.raises(SaslAuthenticationException) as refused:
+                call()
+            assert monotonic() - began < SOON
+            assert "hunter2" not in str(refused.value)
+            assert "sasl.password" in str(refused.value)
+
+
+def test_a_mechanism_that_is_not_enabled(encrypted: RealKafka, authority: Authority) -> None:
+    """B254: the broker's list is told."""
+    made = keys(
+        encrypted,
+        "SCRAM-SHA-512",
+        **{"security.protocol": "SASL_SSL", "ssl.ca.location": str(authority.location)},
+    )
+    with KafkaConsumer(made) as consumer:
+        with pytest.raises(UnsupportedSaslMechanismException) as refused:
+            consumer.list_topics(10)
+        assert "PLAIN" in str(refused.value)
+        assert "SCRAM-SHA-256" in str(refused.value)
+
+
+def test_a_token_of_a_stranger(plain: RealKafka) -> None:
+    """B256, S38: the broker's reason is told."""
+    made = keys(plain, "OAUTHBEARER")
+    del made["sasl.oauthbearer.config"], made["enable.sasl.oauthbearer.unsecure.jwt"]
+    made["oauth_cb"] = lambda _config: ("not-a-token", 1e12)
+    with KafkaConsumer(made) as consumer, pytest.raises(SaslAuthenticationException) as refused:
+        consumer.list_topics(10)
+    assert "sasl.oauthbearer.token.callback" in str(refused.value)
+
+
+def test_sasl_to_a_listener_without(plain: RealKafka) -> None:
+    """A listener in plain text says that it expects no authentication."""
+    made = keys(plain) | {"bootstrap.servers": plain.direct_bootstrap}
+    with KafkaConsumer(made) as consumer, pytest.raises(IllegalSaslStateException):
+        consumer.list_topics(10)
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_sessions_are_renewed(plain: RealKafka, mechanism: str, protocol: str) -> None:
+    """B257: sessions of four seconds end unseen, while a group reads, beats and commits."""
+    made = keys(plain, mechanism)
+    topic = written(plain, 1, made)
+    producer = confluent_kafka.Producer(made)
+    group = {
+        "group.id": f"g-{topic}-{mechanism}",
+        "auto.offset.reset": "earliest",
+        "group.protocol": protocol,
+    }
+    with KafkaConsumer({**made, **group}) as consumer:
+        consumer.subscribe([topic])
+        values: list[bytes | None] = []
+        began, sent = monotonic(), 1
+        while monotonic() < began + 15:
+            producer.produce(topic, str(sent).encode())
+            sent += 1
+            producer.flush(10)
+            values += [record.value for record in consumer.poll(0.3)]
+            if values:
+                consumer.commit_sync(timeout=5)
+        until = monotonic() + 20
+        while len(values) < sent and monotonic() < until:
+            values += [record.value for record in consumer.poll(1)]
+        assert consumer._machinery is not None
+        counters = consumer._machinery.client.counters
+        assert values == [str(number).encode() for number in range(sent)]
+        assert counters.reauthenticated >= 6
+        assert counters.nodes.of("0").lost == 0
+        assert counters.opened <= 6
+
+
+def test_a_token_of_a_source_that_hangs(plain: RealKafka) -> None:
+    """S34: the call ends by its deadline, and close does not wait."""
+    import threading
+
+    release = threading.Event()
+
+    def provider(_config: str) -> tuple[str, float]:
+        release.wait(30)
+        return "x", 0.0
+
+    made = keys(plain, "OAUTHBEARER")
+    del made["sasl.oauthbearer.config"], made["enable.sasl.oauthbearer.unsecure.jwt"]
+    made["oauth_cb"] = provider
+    began = monotonic()
+    with KafkaConsumer(made) as consumer, pytest.raises(KafkaException):
+        consumer.list_topics(2)
+    assert monotonic() - began < 3
+    release.set()
+
+
+def test_the_canary(plain: RealKafka, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    """S45: what leaves the client in words has no secret, while it is accepted and refused."""
+    del tmp_path
+    secret = "canary-0123456789"  # noqa: S105
+    said: list[str] = []
+    with caplog.at_level(0, "prokurist"):
+        made = keys(plain, **{"sasl.password": secret})
+        with KafkaConsumer(made) as consumer:
+            with pytest.raises(SaslAuthenticationException) as refused:
+                consumer.list_topics(10)
+            said += [repr(consumer), repr(consumer.health()), str(refused.value)]
+            said += [repr(refused.value.__cause__), str(consumer.metrics())]
+    assert secret not in "".join(said) + caplog.text
