@@ -306,3 +306,23 @@ def test_answers_that_are_final(answer: EndpointAnswer, why: str) -> None:
         credentials(endpoint).fetch()
     assert len(endpoint.asked) == 1
     assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("life", [10**400, -(10**400), True, "60", None, float("inf")])
+def test_lives_beyond_all_time(life: object) -> None:
+    """A life that is no number of seconds counts as one that is not told."""
+    assert credentials(Endpoint(granted(expires_in=life))).fetch().expires is None
+    assert expiry_of(unsecured_token({"sub": "anna", "exp": life})) is None
+
+
+def test_a_token_that_is_refused_while_another_is_fetched() -> None:
+    """The network thread may drop a token while the helper fetches: what came is used."""
+    source = Source()
+
+    class Dropping(Source):
+        def fetch(self) -> Token:
+            tokens.refused()
+            return super().fetch()
+
+    tokens = keeper(Dropping(), source)
+    assert tokens.current().secret.reveal() == "t1"
