@@ -10,7 +10,7 @@ readable is left where the system's wait does not see it.
 import os
 import ssl
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from prokurist.errors import SslAuthenticationException
 from prokurist.network_thread.io.pure_watch import PureWatch, Stream
@@ -18,9 +18,6 @@ from prokurist.network_thread.io.watch import CLOSED, Seen
 from prokurist.security.context import TlsContexts
 from prokurist.security.tls_errors import Certificate, certificate_of, tls_failure
 from prokurist.twins import chosen
-
-if TYPE_CHECKING:
-    from prokurist.network_thread.io._native_tls import Pump
 
 CIPHERTEXT_BYTES: Final = 1 << 20
 """One read from a socket: each gives up the GIL, and so does each record of 16 KiB in it."""
@@ -30,14 +27,30 @@ READS: Final = 4
 
 
 PATIENCE: Final = 5
-"""Milliseconds that the pump waits for the rest of a large frame, while nothing wakes it: to come
-back for each part of it costs as much beside a busy application thread."""
+"""Milliseconds that the pump waits for the rest of a large frame, while nothing wakes it:
+to come back for each part of it costs as much beside a busy application thread."""
 
 PUMPS: Final[Mapping[str, str]] = {
     "native": "prokurist.network_thread.io._native_tls",
     "python": "prokurist.network_thread.io.pure_tls",
 }
 """The twins, the preferred one first."""
+
+
+class Pump(Protocol):
+    """What the native twin receives and decrypts with; see `_native_tls.Pump`."""
+
+    def read(
+        self,
+        descriptor: int,
+        scratch: memoryview,
+        room: memoryview,
+        wake: int,
+        patience: int,
+        receives: bool,  # noqa: FBT001 - by position, as native code takes it
+    ) -> tuple[int, int, int]:
+        """Receive and decrypt: bytes of plaintext, bytes received, and how it ended."""
+        ...
 
 
 class TlsFilter:
@@ -224,7 +237,7 @@ class TlsWatch(PureWatch):
         return None
 
     def _pumped(
-        self, stream: Stream, its: TlsFilter, pump: "Pump", frames: list[memoryview]
+        self, stream: Stream, its: TlsFilter, pump: Pump, frames: list[memoryview]
     ) -> OSError | str | None:
         """Read by the pump; what it has received is read to its end."""
         native, turns = self._native, 0
