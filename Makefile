@@ -72,6 +72,9 @@ soak: .venv/ready #: three real nodes in trouble, by seed: make soak MINUTES=60 
 	@$(PY) -m tests.soak --minutes $(MINUTES) --seed $(SEED)
 
 quiet-topics: MINUTES = 20
+test-secured: .venv/ready #: the broker tests of the consumer and its groups over SASL_SSL, about six minutes
+	PROKURIST_TEST_SECURITY=1 $(PY) -m pytest -q -n 2 --dist loadfile $(addprefix tests/broker/test_,consumer.py commits.py fetch.py positions.py wakeups.py consumer_groups.py classic_groups.py closing.py deadlines.py faults.py validation.py consumer_lookups.py)
+
 quiet-topics: .venv/ready #: quiet topics in trouble beside confluent-kafka: make quiet-topics MINUTES=20 SEED=1
 	@$(PY) -m tests.soak --quiet --minutes $(MINUTES) --seed $(SEED)
 

@@ -102,8 +102,6 @@ LIBRDKAFKA = MappingProxyType(
         "queued.min.messages": Foreign(_QUEUES),
         "receive.message.max.bytes": Foreign("fetch.max.bytes bounds what a broker sends"),
         "reconnect.backoff.jitter.ms": Foreign("pauses are spread by a fifth by themselves"),
-        "sasl.kerberos.keytab": Foreign(_SASL_DETAIL),
-        "sasl.kerberos.principal": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.assertion.private.key.pem": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.grant.type": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.metadata.authentication.type": Foreign(_SASL_DETAIL),

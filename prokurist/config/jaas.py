@@ -11,9 +11,32 @@ from typing import Final
 
 from prokurist.errors import ConfigException
 
+
+class Mark(str):
+    """A character of the grammar's own, and not of a text."""
+
+    __slots__ = ()
+
+
+END, EQUALS = Mark(";"), Mark("=")
+"""The one of each, by which a mark is told from a quoted text that is the same."""
+
+_ESCAPE: Final = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
+_ESCAPED: Final = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+}
+"""Of Java's `StreamTokenizer`, which reads the quoted texts there."""
+
 _TOKEN: Final = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=;]+)|([=;]))')
 
 PLAIN, SCRAM, BEARER = "PlainLoginModule", "ScramLoginModule", "OAuthBearerLoginModule"
+KERBEROS, AMAZON = "Krb5LoginModule", "IAMLoginModule"
 
 KNOWN: Final = {
     PLAIN: {"username": "sasl_username", "password": "sasl_password"},
@@ -27,6 +50,12 @@ KNOWN: Final = {
         "clientSecret": "sasl_oauthbearer_client_credentials_client_secret",
         "scope": "sasl_oauthbearer_scope",
     },
+    KERBEROS: {
+        "keyTab": "sasl_kerberos_keytab",
+        "principal": "sasl_kerberos_principal",
+        "serviceName": "sasl_kerberos_service_name",
+    },
+    AMAZON: {"awsProfileName": "sasl_aws_profile"},
 }
 """By the module's class, what each of its options is called here."""
 
@@ -34,7 +63,23 @@ MECHANISMS: Final = {
     PLAIN: ("PLAIN",),
     SCRAM: ("SCRAM-SHA-256", "SCRAM-SHA-512"),
     BEARER: ("OAUTHBEARER",),
+    KERBEROS: ("GSSAPI",),
+    AMAZON: ("AWS_MSK_IAM",),
 }
+LEFT_TO_THE_LIBRARY: Final = {
+    KERBEROS: frozenset(
+        {
+            "doNotPrompt",
+            "isInitiator",
+            "refreshKrb5Config",
+            "renewTGT",
+            "storeKey",
+            "useKeyTab",
+            "useTicketCache",
+        }
+    )
+}
+"""By the module's class, options that its library here decides by itself."""
 EXTENSION: Final = "extension_"
 UNSECURED: Final = "unsecuredLoginStringClaim_sub"
 INSTEAD: Final = "or leave it out and give the keys of their own: sasl.username, sasl.password"
@@ -64,7 +109,7 @@ def login_of(text: str) -> Login:
         ConfigException: It cannot be read, or says what has no counterpart here.
     """
     tokens = _tokens(text)
-    if len(tokens) < 3 or tokens[-1] != ";" or tokens.count(";") != 1:
+    if len(tokens) < 3 or tokens[-1] is not END or sum(each is END for each in tokens) != 1:
         raise ConfigException(
             "sasl.jaas.config must be one entry that ends with a semicolon, as CLASS required "
             f'NAME="VALUE" …;, {INSTEAD}'
@@ -93,7 +138,7 @@ def _login(module: str, options: list[str]) -> Login:
             f'sasl.jaas.config must say NAME="VALUE" for each option, {INSTEAD}'
         )
     for name, equals, value in zip(options[::3], options[1::3], options[2::3], strict=True):
-        if equals != "=" or name in seen:
+        if equals is not EQUALS or name in seen:
             raise ConfigException(
                 f"sasl.jaas.config says {name!r} twice, or without a value, {INSTEAD}"
             )
@@ -104,7 +149,7 @@ def _login(module: str, options: list[str]) -> Login:
             extensions.append(f"{name.removeprefix(EXTENSION)}={value}")
         elif module == BEARER and name == UNSECURED:
             principal = value
-        else:
+        elif name not in LEFT_TO_THE_LIBRARY.get(module, ()):
             raise ConfigException(
                 f"sasl.jaas.config has the option {name!r}, which {module} has not here: "
                 f"{', '.join(KNOWN[module])}"
@@ -123,6 +168,14 @@ def _tokens(text: str) -> list[str]:
                 f"sasl.jaas.config cannot be read from its character {at + 1} on, {INSTEAD}"
             )
         quoted, word, mark = match.groups()
-        found.append(re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else (word or mark))
+        if mark is not None:
+            found.append(END if mark == ";" else EQUALS)
+        else:
+            found.append(word if quoted is None else _ESCAPE.sub(_unescaped, quoted))
         at = match.end()
     return found
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1]
+    return chr(int(code, 8)) if code[0] in "01234567" else _ESCAPED.get(code, code)

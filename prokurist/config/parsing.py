@@ -143,6 +143,7 @@ class _Reading:
             row.field: self._values.get(name, row.default) for name, row in rows.items()
         }
         self._client.check(effective, given)
+        self._notice_unused_credentials(str(effective["security_protocol"]))
         if advice:
             warnings.warn(advice, DeprecationWarning, stacklevel=_callers_level())
         if self._idle:
@@ -151,6 +152,18 @@ class _Reading:
                 f"accepted without effect: {keys}", ConfigWarning, stacklevel=_callers_level()
             )
         return effective, given
+
+    def _notice_unused_credentials(self, protocol: str) -> None:
+        """Warn of SASL keys where connections are made without SASL: it may be forgotten."""
+        if protocol.startswith("SASL"):
+            return
+        for name, spelling in self._spellings.items():
+            if name.startswith("sasl."):
+                self._idle.setdefault(
+                    spelling,
+                    f"security.protocol={protocol} has no authentication; SASL_SSL and "
+                    "SASL_PLAINTEXT have",
+                )
 
 
 def _converted(kind: ValueKind, spelling: str, value: object) -> object:

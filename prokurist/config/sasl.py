@@ -17,7 +17,9 @@ ASSERTION = without_effect(
     "signed assertions are not built yet; give sasl.oauthbearer.client.credentials.client.id "
     "and .client.secret, a callable or a file"
 )
-KERBEROS = without_effect("concerns GSSAPI, which is not built yet and is refused")
+KERBEROS = without_effect(
+    "steers Java's own renewal of Kerberos tickets, which the system's library does here"
+)
 BROKER_SIDE = without_effect(
     "concerns the checking of tokens, which a broker does and a client does not"
 )
@@ -35,8 +37,8 @@ class SaslKeys(TlsKeys):
         str,
         Key(
             Text(blank=False),
-            "How to authenticate: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER; Java's "
-            "default GSSAPI is not built yet, and is refused.",
+            "How to authenticate: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, "
+            "AWS_MSK_IAM, or Java's default GSSAPI, which needs prokurist[gssapi].",
             MEDIUM,
             aliases=("sasl.mechanisms",),
         ),
@@ -61,12 +63,22 @@ class SaslKeys(TlsKeys):
             ours=True,
         ),
     ] = None
+    sasl_password_location: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "File with the password, instead of sasl.password; read for each connection, on "
+            "the machine that connects.",
+            ours=True,
+        ),
+    ] = None
     sasl_jaas_config: Annotated[
         Secret | None,
         Key(
             SecretText(),
-            "Java's login configuration, one entry for PlainLoginModule, ScramLoginModule or "
-            "OAuthBearerLoginModule; what it says may be said by keys of their own as well.",
+            "Java's login configuration, one entry for PlainLoginModule, ScramLoginModule, "
+            "OAuthBearerLoginModule, Krb5LoginModule or IAMLoginModule; what it says may be "
+            "said by keys of their own as well.",
         ),
     ] = None
     sasl_delegation_token: Annotated[
@@ -90,7 +102,36 @@ class SaslKeys(TlsKeys):
     ] = None
     sasl_kerberos_service_name: Annotated[
         str | None,
-        Key(Text(), "The service part of the brokers' Kerberos principals.", MEDIUM, KERBEROS),
+        Key(Text(blank=False), "The service part of the brokers' Kerberos principals.", MEDIUM),
+    ] = None
+    sasl_kerberos_principal: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "Whose Kerberos ticket is used; without it, that of the system's ticket cache.",
+            LOW,
+            ours=True,
+        ),
+    ] = None
+    sasl_kerberos_keytab: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "File with the keys to get a Kerberos ticket with; without it, the system's cache "
+            "is used.",
+            LOW,
+            ours=True,
+        ),
+    ] = None
+    sasl_aws_profile: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "The profile in Amazon's shared files to take credentials of AWS_MSK_IAM from; "
+            "JAAS has it as awsProfileName.",
+            LOW,
+            ours=True,
+        ),
     ] = None
     sasl_kerberos_kinit_cmd: Annotated[
         str, Key(Text(), "Program that renews a Kerberos ticket.", LOW, KERBEROS)
@@ -206,6 +247,14 @@ class SaslKeys(TlsKeys):
             "This client's password at the token provider.",
             MEDIUM,
             aliases=("sasl.oauthbearer.client.secret",),
+        ),
+    ] = None
+    sasl_oauthbearer_client_credentials_client_secret_location: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "File with that password, instead of it; read for each token.",
+            ours=True,
         ),
     ] = None
     sasl_oauthbearer_scope: Annotated[

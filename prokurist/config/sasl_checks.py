@@ -4,6 +4,7 @@ Thread: any; no state.
 """
 
 from collections.abc import Collection
+from importlib.util import find_spec
 from typing import Any, Final
 
 from prokurist.config.jaas import login_of
@@ -11,7 +12,7 @@ from prokurist.config.secret import Secret
 from prokurist.errors import ConfigException
 
 WITH_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-BUILT: Final = (*WITH_PASSWORD, "OAUTHBEARER")
+BUILT: Final = (*WITH_PASSWORD, "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI")
 
 
 def check_sasl(values: dict[str, Any], given: Collection[str]) -> None:
@@ -26,17 +27,18 @@ def check_sasl(values: dict[str, Any], given: Collection[str]) -> None:
     """
     mechanism = values["sasl_mechanism"] = values["sasl_mechanism"].upper()
     if mechanism not in BUILT:
-        default = "" if "sasl.mechanism" in given else ", the default,"
         raise ConfigException(
-            f"sasl.mechanism={mechanism}{default} cannot be used: give one of "
-            f"{', '.join(BUILT)}, and its credentials"
+            f"sasl.mechanism={mechanism} cannot be used: give one of {', '.join(BUILT)}, and "
+            "its credentials"
         )
     if values["sasl_jaas_config"] is not None:
         _take_jaas(values, mechanism)
     if mechanism in WITH_PASSWORD:
         _check_password(values, mechanism)
-    else:
+    elif mechanism == "OAUTHBEARER":
         _check_token_source(values)
+    elif mechanism == "GSSAPI":
+        _check_kerberos(values, is_default="sasl.mechanism" not in given)
 
 
 def _take_jaas(values: dict[str, Any], mechanism: str) -> None:
@@ -61,8 +63,14 @@ def _take_jaas(values: dict[str, Any], mechanism: str) -> None:
 
 
 def _check_password(values: dict[str, Any], mechanism: str) -> None:
-    named = {"sasl.username": "sasl_username", "sasl.password": "sasl_password"}
-    missing = [key for key, field in named.items() if values[field] is None]
+    location = values["sasl_password_location"]
+    if location is not None and values["sasl_password"] is not None:
+        raise ConfigException(
+            "sasl.password and sasl.password.location are both given: give one of them"
+        )
+    named = {"sasl.username": values["sasl_username"]}
+    named["sasl.password"] = values["sasl_password"] or location
+    missing = [key for key, value in named.items() if value is None]
     if missing:
         raise ConfigException(
             f"sasl.mechanism={mechanism} needs {' and '.join(missing)}: give them, or "
@@ -76,6 +84,21 @@ def _check_password(values: dict[str, Any], mechanism: str) -> None:
     if mechanism == "PLAIN" and values["sasl_delegation_token"]:
         raise ConfigException(
             "sasl.delegation.token=True needs sasl.mechanism=SCRAM-SHA-256 or SCRAM-SHA-512"
+        )
+
+
+def _check_kerberos(values: dict[str, Any], *, is_default: bool) -> None:
+    default = ", the default," if is_default else ""
+    if find_spec("gssapi") is None:
+        others = ", ".join(each for each in BUILT if each != "GSSAPI")
+        raise ConfigException(
+            f"sasl.mechanism=GSSAPI{default} cannot be used without the package gssapi: "
+            f"install prokurist[gssapi], or give one of {others}, and its credentials"
+        )
+    if values["sasl_kerberos_service_name"] is None:
+        raise ConfigException(
+            f"sasl.mechanism=GSSAPI{default} needs sasl.kerberos.service.name, the first part "
+            "of the brokers' principals: usually kafka"
         )
 
 
@@ -111,7 +134,13 @@ def _check_endpoint(values: dict[str, Any], url: str) -> None:
             "file:"
         )
     prefix = "sasl_oauthbearer_client_credentials_client_"
-    if values[f"{prefix}id"] is None or values[f"{prefix}secret"] is None:
+    secret, location = values[f"{prefix}secret"], values[f"{prefix}secret_location"]
+    if secret is not None and location is not None:
+        raise ConfigException(
+            "sasl.oauthbearer.client.credentials.client.secret and its .location are both "
+            "given: give one of them"
+        )
+    if values[f"{prefix}id"] is None or (secret is None and location is None):
         raise ConfigException(
             f"sasl.oauthbearer.token.endpoint.url={url} needs "
             "sasl.oauthbearer.client.credentials.client.id and "

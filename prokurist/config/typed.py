@@ -43,9 +43,13 @@ _ClientDict = TypedDict(
         "sasl.mechanism": str,
         "sasl.username": str | None,
         "sasl.password": SecretSource | None,
+        "sasl.password.location": str | None,
         "sasl.jaas.config": SecretSource | None,
         "sasl.delegation.token": bool | str,
         "sasl.kerberos.service.name": str | None,
+        "sasl.kerberos.principal": str | None,
+        "sasl.kerberos.keytab": str | None,
+        "sasl.aws.profile": str | None,
         "sasl.kerberos.kinit.cmd": str,
         "sasl.kerberos.min.time.before.relogin": int | str | timedelta,
         "sasl.kerberos.ticket.renew.jitter": float | str,
@@ -65,6 +69,7 @@ _ClientDict = TypedDict(
         "sasl.oauthbearer.token.endpoint.url": str | None,
         "sasl.oauthbearer.client.credentials.client.id": str | None,
         "sasl.oauthbearer.client.credentials.client.secret": SecretSource | None,
+        "sasl.oauthbearer.client.credentials.client.secret.location": str | None,
         "sasl.oauthbearer.scope": str | None,
         "sasl.oauthbearer.header.urlencode": bool | str,
         "sasl.oauthbearer.assertion.algorithm": str,
@@ -214,9 +219,13 @@ class _ClientKeywords(TypedDict, total=False):
     sasl_mechanism: str
     sasl_username: str | None
     sasl_password: SecretSource | None
+    sasl_password_location: str | None
     sasl_jaas_config: SecretSource | None
     sasl_delegation_token: bool | str
     sasl_kerberos_service_name: str | None
+    sasl_kerberos_principal: str | None
+    sasl_kerberos_keytab: str | None
+    sasl_aws_profile: str | None
     sasl_kerberos_kinit_cmd: str
     sasl_kerberos_min_time_before_relogin: int | str | timedelta
     sasl_kerberos_ticket_renew_jitter: float | str
@@ -236,6 +245,7 @@ class _ClientKeywords(TypedDict, total=False):
     sasl_oauthbearer_token_endpoint_url: str | None
     sasl_oauthbearer_client_credentials_client_id: str | None
     sasl_oauthbearer_client_credentials_client_secret: SecretSource | None
+    sasl_oauthbearer_client_credentials_client_secret_location: str | None
     sasl_oauthbearer_scope: str | None
     sasl_oauthbearer_header_urlencode: bool | str
     sasl_oauthbearer_assertion_algorithm: str

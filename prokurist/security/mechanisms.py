@@ -4,12 +4,18 @@ Thread: made by the application's; `make` is the network thread's, and what a me
 the helper's.
 """
 
+import os
 from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
 
 from prokurist.config.sasl import SaslKeys
 from prokurist.config.secret import Secret
-from prokurist.errors import ConfigException
+from prokurist.errors import ConfigException, SaslAuthenticationException
+from prokurist.security.aws_credentials import aws_credentials
+from prokurist.security.gssapi import Gssapi
 from prokurist.security.mechanism import Mechanism
+from prokurist.security.msk_iam import MskIam
 from prokurist.security.oauthbearer import OAuthBearer
 from prokurist.security.plain import Plain
 from prokurist.security.scram import Scram, ScramKeyCache
@@ -58,12 +64,23 @@ class ConfiguredMechanisms:
                 buffer=keys.sasl_login_refresh_buffer_seconds,
             )
 
-    def make(self, host: str) -> Mechanism:  # noqa: ARG002 - none of these names the broker
+    def make(self, host: str) -> Mechanism:
         """A mechanism, to be used once."""
         keys = self._keys
         if self._tokens is not None:
             return OAuthBearer(self._tokens)
-        username, password = keys.sasl_username, keys.sasl_password
+        if keys.sasl_mechanism == "AWS_MSK_IAM":
+            profile = keys.sasl_aws_profile
+            return MskIam(host, partial(aws_credentials, os.environ, profile), self._now)
+        if keys.sasl_mechanism == "GSSAPI":
+            return Gssapi(
+                keys.sasl_kerberos_service_name or "",
+                host,
+                principal=keys.sasl_kerberos_principal,
+                keytab=keys.sasl_kerberos_keytab,
+            )
+        username = keys.sasl_username
+        password = stored(keys.sasl_password, keys.sasl_password_location)
         if username is None or password is None:
             raise AssertionError("the configuration was checked")
         if keys.sasl_mechanism == "PLAIN":
@@ -99,7 +116,11 @@ class ConfiguredMechanisms:
         )
 
     def _client_secret(self) -> Secret:
-        secret = self._keys.sasl_oauthbearer_client_credentials_client_secret
+        keys = self._keys
+        secret = stored(
+            keys.sasl_oauthbearer_client_credentials_client_secret,
+            keys.sasl_oauthbearer_client_credentials_client_secret_location,
+        )
         if secret is None:
             raise AssertionError("the configuration was checked")
         return secret
@@ -122,6 +143,27 @@ class ConfiguredMechanisms:
 
     def __repr__(self) -> str:
         return f"<ConfiguredMechanisms: {self._keys.sasl_mechanism}>"
+
+
+def stored(secret: Secret | None, location: str | None) -> Secret | None:
+    """A secret that is given, or that lies in a file and is read when it is needed."""
+    return secret if location is None else Secret(partial(text_of, location))
+
+
+def text_of(location: str) -> str:
+    """The secret in a file, without the line's end.
+
+    Raises:
+        SaslAuthenticationException: It cannot be read.
+    """
+    try:
+        return Path(location).read_bytes().decode().rstrip("\r\n")
+    except OSError as error:
+        why = error.strerror
+    except UnicodeDecodeError:
+        why = "it is not UTF-8"
+    # Outside of the handler: the codec's error holds the secret.
+    raise SaslAuthenticationException(f"the secret in {location} cannot be read: {why}")
 
 
 def path_of(url: str) -> str:

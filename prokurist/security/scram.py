@@ -62,8 +62,9 @@ class ScramKeyCache:
         """Remember keys that were accepted."""
         self._keys.pop(key, None)
         self._keys[key] = keys
-        while len(self._keys) > self._most:
-            del self._keys[next(iter(self._keys))]
+        # The network thread may clear it meanwhile.
+        for oldest in tuple(self._keys)[: -self._most]:
+            self._keys.pop(oldest, None)
 
     def clear(self) -> None:
         """Forget all: a broker has refused."""

@@ -14,7 +14,13 @@ from typing import Any, Final, Protocol
 from prokurist.config.secret import Secret
 from prokurist.errors import NetworkException, SaslAuthenticationException
 from prokurist.security.mechanism import octets, printable
-from prokurist.security.tokens import Token, checked_extensions, checked_token, expiry_of
+from prokurist.security.tokens import (
+    Token,
+    checked_extensions,
+    checked_token,
+    expiry_of,
+    seconds_of,
+)
 
 LONGEST_ANSWER: Final = 64 << 10
 """Bytes of a token endpoint's answer that are read."""
@@ -148,9 +154,9 @@ class ClientCredentials:
             )
         text = checked_token(told["access_token"], f"the token endpoint {url}")
         expires = expiry_of(text)
-        life = told.get("expires_in")
-        if expires is None and isinstance(life, (int, float)) and not isinstance(life, bool):
-            expires = asked + float(life)
+        life = seconds_of(told.get("expires_in"))
+        if expires is None and life is not None:
+            expires = asked + life
         return Token(Secret(text), expires, checked_extensions(self._extensions))
 
     def __repr__(self) -> str:

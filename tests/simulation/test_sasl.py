@@ -259,3 +259,49 @@ def test_a_session_that_is_not_renewed() -> None:
         assert isinstance(refused.value, SaslAuthenticationException)
         world.cluster.sasl.users["anna"] = "right"
         ours.partitions_for("orders", 5)
+
+
+def test_amazons_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AWS_MSK_IAM: the broker's name is signed; a wrong key is refused in its words."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a/secret+key")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of/a+role==")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    world = secured(amazon_keys={"AKID": "a/secret+key"})
+    keys: dict[str, Any] = {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "AWS_MSK_IAM",
+    }
+    with world.consumer(**keys) as ours:
+        assert len(ours.partitions_for("orders", 5)) == 3
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
+    with world.consumer(**keys) as ours:
+        with pytest.raises(SaslAuthenticationException, match="Access denied") as refused:
+            ours.partitions_for("orders", 10)
+        assert "kafka-cluster:Connect" in str(refused.value)
+        assert "another" not in str(refused.value)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a/secret+key")
+        assert len(ours.partitions_for("orders", 5)) == 3
+
+
+def test_a_password_in_a_file_is_read_for_each_connection(tmp_path: Any) -> None:
+    """B251: a rotated file serves the same client."""
+    path = tmp_path / "password"
+    path.write_text("wrong\n")
+    world = secured()
+    keys: dict[str, Any] = {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_username": "anna",
+        "sasl_password_location": str(path),
+    }
+    with world.consumer(**keys) as ours:
+        with pytest.raises(SaslAuthenticationException):
+            ours.partitions_for("orders", 5)
+        path.write_text("right\n")
+        assert len(ours.partitions_for("orders", 5)) == 3
+        path.unlink()
+        world.control.disconnect()
+        world.clock.sleep(1)
+        with pytest.raises(SaslAuthenticationException, match="cannot be read"):
+            ours.end_offsets([PARTITION], 5)

@@ -7,20 +7,50 @@ context says; what has arrived is decrypted within the wait that received it, so
 readable is left where the system's wait does not see it.
 """
 
+import os
 import ssl
-from typing import Final, cast
+from collections.abc import Mapping
+from typing import Any, Final, Protocol, cast
 
 from prokurist.errors import SslAuthenticationException
 from prokurist.network_thread.io.pure_watch import PureWatch, Stream
 from prokurist.network_thread.io.watch import CLOSED, Seen
 from prokurist.security.context import TlsContexts
 from prokurist.security.tls_errors import Certificate, certificate_of, tls_failure
+from prokurist.twins import chosen
 
 CIPHERTEXT_BYTES: Final = 1 << 20
 """One read from a socket: each gives up the GIL, and so does each record of 16 KiB in it."""
 
 READS: Final = 4
 """Reads of one connection in one turn, for as long as they fill the buffer."""
+
+
+PATIENCE: Final = 5
+"""Milliseconds that the pump waits for the rest of a large frame, while nothing wakes it:
+to come back for each part of it costs as much beside a busy application thread."""
+
+PUMPS: Final[Mapping[str, str]] = {
+    "native": "prokurist.network_thread.io._native_tls",
+    "python": "prokurist.network_thread.io.pure_tls",
+}
+"""The twins, the preferred one first."""
+
+
+class Pump(Protocol):
+    """What the native twin receives and decrypts with; see `_native_tls.Pump`."""
+
+    def read(
+        self,
+        descriptor: int,
+        scratch: memoryview,
+        room: memoryview,
+        wake: int,
+        patience: int,
+        receives: bool,  # noqa: FBT001 - by position, as native code takes it
+    ) -> tuple[int, int, int]:
+        """Receive and decrypt: bytes of plaintext, bytes received, and how it ended."""
+        ...
 
 
 class TlsFilter:
@@ -44,6 +74,11 @@ class TlsFilter:
         self._object = context.wrap_bio(
             self._incoming, self._outgoing, server_hostname=server_name
         )
+
+    @property
+    def connection(self) -> ssl.SSLObject:
+        """The library's object, for the pump."""
+        return self._object
 
     def advance(self) -> None:
         """Take the handshake as far as what has arrived allows.
@@ -129,6 +164,9 @@ class TlsWatch(PureWatch):
 
     def __init__(self, wake: int, largest: int) -> None:
         super().__init__(wake, largest)
+        self._wake = wake
+        self._native: Any = chosen(PUMPS).module
+        self._pumps: dict[int, Pump] = {}
         self._ciphertext = memoryview(bytearray(CIPHERTEXT_BYTES))
         self._filters: dict[int, TlsFilter] = {}
         self._stirred: set[int] = set()
@@ -137,10 +175,23 @@ class TlsWatch(PureWatch):
         """From now on what comes from a socket is ciphertext."""
         self._filters[number] = its
 
+    def accept(self, number: int, largest: int) -> None:
+        """Accept other frames of it; see `Watch.accept`.
+
+        The peer has answered by now, so that an alert is not a refusal any more, of which the
+        pump knows no reason.
+        """
+        super().accept(number, largest)
+        its = self._filters.get(number)
+        pump = None if its is None else self._native.pump_of(its.connection)
+        if pump is not None:
+            self._pumps[number] = pump
+
     def remove(self, number: int) -> None:
         """Watch it no more; see `Watch.remove`."""
         super().remove(number)
         self._filters.pop(number, None)
+        self._pumps.pop(number, None)
         self._stirred.discard(number)
 
     def wait(self, seconds: float | None) -> list[Seen]:
@@ -160,6 +211,9 @@ class TlsWatch(PureWatch):
         its = self._filters.get(stream.number)
         if its is None:
             return super()._read(stream, frames)
+        pump = self._pumps.get(stream.number)
+        if pump is not None:
+            return self._pumped(stream, its, pump, frames)
         for _ in range(READS):
             try:
                 count = stream.made.recv_into(self._ciphertext)
@@ -181,6 +235,36 @@ class TlsWatch(PureWatch):
             if end is not None or count < len(self._ciphertext):
                 return end
         return None
+
+    def _pumped(
+        self, stream: Stream, its: TlsFilter, pump: Pump, frames: list[memoryview]
+    ) -> OSError | str | None:
+        """Read by the pump; what it has received is read to its end."""
+        native, turns = self._native, 0
+        descriptor = stream.made.fileno()
+        while True:
+            room, _ = stream.reader.room()
+            patience = PATIENCE if stream.reader.progress().length is not None else 0
+            count, received, end = pump.read(
+                descriptor, self._ciphertext, room, self._wake, patience, turns < READS
+            )
+            turns += 1
+            self.received += received
+            if its.speaks:
+                self._stirred.add(stream.number)
+            if count:
+                frames += stream.reader.took(count)
+                if stream.reader.refused:
+                    return f"the peer sent {stream.reader.refused}"
+            if end == native.FULL:
+                continue
+            if end == native.DRAINED:
+                return None
+            if end == native.ENDED:
+                return CLOSED
+            if end == native.FAILED:
+                return ssl.SSLError("what it sent cannot be decrypted, or is an alert")
+            return OSError(-end, os.strerror(-end))
 
     def _decrypted(
         self, stream: Stream, its: TlsFilter, frames: list[memoryview]

@@ -1,11 +1,16 @@
 """The HTTP exchange with a token endpoint: one request, bounded in time and length.
 
-Thread: the helper's. No redirect is followed, and no proxy of the environment is used.
+Thread: the helper's, and for each exchange one that ends it when its time is over. No redirect
+is followed, and no proxy of the environment is used.
 """
 
 import http.client
+import socket
 import ssl
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -45,13 +50,20 @@ class TokenEndpoint:
         parts = urlsplit(self.url)
         path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
         connection = self._made(parts.scheme.lower(), parts.hostname or "", parts.port)
+        # A timeout of the socket's begins again with each byte.
+        limit = threading.Timer(self._connect + self._read, partial(hang_up, connection))
+        limit.daemon = True
+        limit.start()
         try:
             connection.connect()
             if connection.sock is not None:
                 connection.sock.settimeout(self._read)
             connection.request("POST", path, body, dict(headers))
             answer = connection.getresponse()
-            return EndpointAnswer(answer.status, answer.read(LONGEST_ANSWER + 1))
+            body = answer.read(LONGEST_ANSWER + 1)
+            if answer.length and len(body) <= LONGEST_ANSWER:
+                raise http.client.IncompleteRead(b"", answer.length)
+            return EndpointAnswer(answer.status, body)
         except ssl.SSLCertVerificationError as error:
             raise SaslAuthenticationException(
                 f"the certificate of the token endpoint {self.url} is not accepted: "
@@ -60,6 +72,7 @@ class TokenEndpoint:
         except (OSError, http.client.HTTPException) as error:
             raise unanswered(self.url, error) from None
         finally:
+            limit.cancel()
             connection.close()
 
     def _made(self, scheme: str, host: str, port: int | None) -> http.client.HTTPConnection:
@@ -75,6 +88,13 @@ class TokenEndpoint:
 
     def __repr__(self) -> str:
         return f"TokenEndpoint({self.url!r})"
+
+
+def hang_up(connection: http.client.HTTPConnection) -> None:
+    """End an exchange from another thread."""
+    if connection.sock is not None:
+        with suppress(OSError):
+            connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def unanswered(url: str, error: Exception) -> NetworkException:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import quote
 
 from kio.schema.errors import ErrorCode
 
@@ -37,6 +38,7 @@ class Sasl:
     Attributes:
         users: Passwords by name; a test may change them.
         tokens: Bearer tokens that are accepted.
+        amazon_keys: Secret keys of AWS_MSK_IAM by the key's id.
         mechanisms: Those that are enabled.
         lifetime: Seconds after which a connection must authenticate again; 0 for never.
         is_liar: Whether its SCRAM signature is wrong, as that of a stranger.
@@ -44,7 +46,14 @@ class Sasl:
 
     users: dict[str, str]
     tokens: set[str] = field(default_factory=set)
-    mechanisms: tuple[str, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+    amazon_keys: dict[str, str] = field(default_factory=dict)
+    mechanisms: tuple[str, ...] = (
+        "PLAIN",
+        "SCRAM-SHA-256",
+        "SCRAM-SHA-512",
+        "OAUTHBEARER",
+        "AWS_MSK_IAM",
+    )
     lifetime: float = 0.0
     is_liar: bool = False
 
@@ -86,6 +95,8 @@ class SaslExchange:
             self._next = self._plain
         elif mechanism == "OAUTHBEARER":
             self._next = self._bearer
+        elif mechanism == "AWS_MSK_IAM":
+            self._next = self._amazon
         else:
             self._next = lambda data, now: self._scram(HASHES[mechanism], data, now)
         return ErrorCode.none
@@ -122,6 +133,36 @@ class SaslExchange:
             return json.dumps({"status": "invalid_token"}).encode()
         self._accept("bearer", now)
         return b""
+
+    def _amazon(self, data: bytes, now: float) -> bytes:
+        """A request that is signed with Signature Version 4."""
+        told = json.loads(data)
+        name, date, region, service, end = told["x-amz-credential"].split("/")
+        key = f"AWS4{self.settings.amazon_keys.get(name)}".encode()
+        for part in (date, region, service, end):
+            key = hmac.digest(key, part.encode(), "sha256")
+        fields = {
+            "Action": told["action"],
+            "X-Amz-Algorithm": told["x-amz-algorithm"],
+            "X-Amz-Credential": told["x-amz-credential"],
+            "X-Amz-Date": told["x-amz-date"],
+            "X-Amz-Expires": told["x-amz-expires"],
+        }
+        if "x-amz-security-token" in told:
+            fields["X-Amz-Security-Token"] = told["x-amz-security-token"]
+        fields["X-Amz-SignedHeaders"] = told["x-amz-signedheaders"]
+        # In the order of their names already.
+        query = "&".join(f"{name}={quote(value, safe='')}" for name, value in fields.items())
+        nothing = hashlib.sha256(b"").hexdigest()
+        request = f"GET\n/\n{query}\nhost:{told['host']}\n\nhost\n{nothing}"
+        scope = f"{date}/{region}/{service}/{end}"
+        digest = hashlib.sha256(request.encode()).hexdigest()
+        to_sign = f"AWS4-HMAC-SHA256\n{told['x-amz-date']}\n{scope}\n{digest}"
+        signed = hmac.digest(key, to_sign.encode(), "sha256").hex()
+        if signed != told["x-amz-signature"] or name not in self.settings.amazon_keys:
+            raise Refused("Access denied")
+        self._accept(name, now)
+        return b'{"version":"2020_10_22","request-id":"of the model"}'
 
     def _scram(self, name: str, data: bytes, now: float) -> bytes:
         """The client's first message; what it is answered with sets up the second."""

@@ -288,6 +288,8 @@ class LocalNodes:
 
     def _write_files(self, node: LocalNode, advertised: Address) -> None:
         number, folder = node.number, node.folder
+        if self._security is not None and self._security.is_direct:
+            advertised = self.upstream[number]
         direct = self.direct[number]
         properties = (
             quick_properties(self._count, self._version)

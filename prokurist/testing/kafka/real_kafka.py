@@ -188,6 +188,8 @@ class RealKafka:
         """`bootstrap.servers` through the fault proxies."""
         if self._given:
             return ",".join(map(str, self._given))
+        if self._wish.security is not None and self._wish.security.is_direct:
+            return ",".join(map(str, self._started().nodes.upstream))
         proxies = self._started().proxies
         return ",".join(f"{proxy.address[0]}:{proxy.address[1]}" for proxy in proxies)
 

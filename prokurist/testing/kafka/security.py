@@ -33,6 +33,8 @@ class SecuredListener:
             unsecured tokens.
         users: Passwords by name, for PLAIN and SCRAM.
         session: Milliseconds after which a connection must authenticate again; 0 for never.
+        is_direct: Whether clients are told the brokers' own addresses instead of those of the
+            fault proxies: what a benchmark wants.
     """
 
     certificate: Path | None = None
@@ -41,6 +43,7 @@ class SecuredListener:
     mechanisms: tuple[str, ...] = ()
     users: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     session: int = 0
+    is_direct: bool = False
 
     @property
     def protocol(self) -> str:

@@ -69,18 +69,30 @@ def test_other_spellings(spelling: str, value: object, field: str, read: object)
         ("ssl_certfile", "ssl_certificate_location"),
         ("ssl_keyfile", "ssl_key_location"),
         ("ssl.ca.location", "ssl_ca_location"),
-        ("sasl_plain_username", "sasl_username"),
-        ("sasl.mechanisms", "sasl_mechanism"),
     ],
 )
-def test_security_spellings(consumer: Build, spelling: str, field: str) -> None:
-    """The keys of TLS and SASL are found under other clients' names."""
+def test_tls_spellings(consumer: Build, spelling: str, field: str) -> None:
+    """The keys of TLS are found under other clients' names."""
     assert getattr(consumer({spelling: "x"}), field) == "x"
+
+
+@pytest.mark.parametrize(
+    ("spelling", "field"),
+    [("sasl_plain_username", "sasl_username"), ("sasl.mechanisms", "sasl_mechanism")],
+)
+def test_credentials_without_authentication(consumer: Build, spelling: str, field: str) -> None:
+    """Keys of SASL are warned of where security.protocol has none: it may be forgotten."""
+    with pytest.warns(
+        ConfigWarning, match=f"{spelling} .security.protocol=PLAINTEXT has no authentication"
+    ):
+        config = consumer({spelling: "x"})
+    assert getattr(config, field) == "x"
 
 
 def test_passwords_spelt_otherwise(consumer: Build) -> None:
     """kafka-python's passwords become secrets too."""
-    config = consumer({"ssl_password": "a", "sasl_plain_password": "b"})
+    with pytest.warns(ConfigWarning, match="sasl_plain_password"):
+        config = consumer({"ssl_password": "a", "sasl_plain_password": "b"})
     assert config.ssl_key_password == Secret("a")
     assert config.sasl_password == Secret("b")
 

@@ -34,8 +34,8 @@ def test_mechanisms_that_are_not_built() -> None:
     """Java's default and others are refused, with what there is."""
     with pytest.raises(ConfigException, match=r"GSSAPI, the default, cannot be used.*PLAIN"):
         config()
-    with pytest.raises(ConfigException, match=r"AWS_MSK_IAM cannot be used"):
-        config("AWS_MSK_IAM")
+    with pytest.raises(ConfigException, match=r"SCRAM-SHA-1 cannot be used.*GSSAPI"):
+        config("SCRAM-SHA-1")
 
 
 def test_names_beyond_ascii() -> None:
@@ -137,3 +137,23 @@ def test_secrets_are_not_shown() -> None:
     made = config("PLAIN", **login)
     assert "hunter2" not in repr(made)
     assert b"hunter2" not in pickle.dumps(made)
+
+
+@pytest.mark.parametrize(
+    ("written", "password"),
+    [
+        (";", ";"),
+        ("=", "="),
+        ("a;b=c", "a;b=c"),
+        (r"a\\b\"c", 'a\\b"c'),
+        (r"tab\tend", "tab\tend"),
+        (r"\101\0612", "A12"),
+        ("päß'", "päß'"),
+    ],
+)
+def test_jaas_quotes_as_java_does(written: str, password: str) -> None:
+    """A quoted text is no mark of the grammar, and its escapes are Java's."""
+    login = jaas("plain.PlainLoginModule", f'username="a" password="{written}"')
+    made = config("PLAIN", **login)
+    assert made.sasl_password is not None
+    assert made.sasl_password.reveal() == password

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from prokurist.config import ConsumerConfig, Secret
-from prokurist.errors import ConfigException, KafkaException
+from prokurist.errors import ConfigException, ConfigWarning, KafkaException
 
 TEXT = "hunter2-and-more"
 Build = Callable[[Mapping[str, object]], ConsumerConfig]
@@ -86,7 +86,9 @@ def test_copies_keep_the_text() -> None:
 
 def test_a_configuration_hides_its_secrets(consumer: Build) -> None:
     """Neither repr nor pickle of a configuration, nor the warning, holds the text."""
-    config = consumer({"sasl.password": TEXT, "ssl.key.password": rotated})
+    with pytest.warns(ConfigWarning) as caught:
+        config = consumer({"sasl.password": TEXT, "ssl.key.password": rotated})
+    assert TEXT not in str(caught[0].message)
     assert "sasl.password=***" in repr(config)
     assert "ssl.key.password=***" in repr(config)
     assert TEXT not in repr(config)

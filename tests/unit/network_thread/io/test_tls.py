@@ -1,9 +1,12 @@
 """Connections with TLS, against a peer of the standard library's."""
 
+import os
+import socket
 import ssl
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,9 +19,10 @@ from prokurist.errors import DisconnectException, SslAuthenticationException
 from prokurist.events.clock import MonotonicClock
 from prokurist.network_thread.io.network import Connected, Lost, Securing
 from prokurist.network_thread.io.selector import SelectorNetwork
-from prokurist.network_thread.io.tls import Tls, TlsFilter
+from prokurist.network_thread.io.tls import PUMPS, Tls, TlsFilter
 from prokurist.security.context import TlsContexts, built
 from prokurist.testing.kafka.pki import Authority
+from prokurist.twins import VARIABLE, choose
 from tests.unit.network_thread.io.conftest import Driver, Peer
 
 
@@ -65,8 +69,20 @@ def certificate(authority: Authority) -> Path:
     return authority.issue("broker")
 
 
+@pytest.fixture(params=PUMPS)
+def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each way to decrypt, where it was built."""
+    name: str = request.param
+    try:
+        choose(PUMPS, name)
+    except ImportError as error:
+        pytest.skip(f"the {name} pump was not built: {error}")
+    monkeypatch.setenv(VARIABLE, name)
+    return name
+
+
 @pytest.fixture
-def driven() -> Iterator[Callable[[ConsumerConfig], Driver]]:
+def driven(twin: str) -> Iterator[Callable[[ConsumerConfig], Driver]]:
     """Networks that are shut down in the end."""
     made: list[SelectorNetwork] = []
 
@@ -79,6 +95,7 @@ def driven() -> Iterator[Callable[[ConsumerConfig], Driver]]:
         made.append(network)
         return Driver(network)
 
+    assert twin in PUMPS
     yield drive
     for each in made:
         each.shutdown()
@@ -306,6 +323,74 @@ def test_a_peer_that_hangs_up(
     if driver.network.writable(1):
         driver.network.write(1, framed(bytes(1 << 20)))
     assert isinstance(driver.lost(1).error, DisconnectException)
+
+
+def test_what_was_received_is_read_to_its_end(
+    driven: Drive, peer: Peer, authority: Authority, certificate: Path
+) -> None:
+    """S21: many frames in one flight, more than any buffer holds, arrive without new bytes."""
+    driver = driven(keys_of(authority))
+    bodies = [bytes([number % 251]) * (200_000 + number) for number in range(60)]
+
+    def act(secured: ssl.SSLSocket) -> None:
+        taken(secured, 8)
+        secured.sendall(framed(b"first"))
+        taken(secured, 8)
+        secured.sendall(b"".join(map(framed, bodies)))
+        secured.recv(1)
+
+    serving(peer, server_context(certificate), act)
+    driver.network.connect(1, peer.address, "localhost")
+    driver.until(lambda: Connected(1) in driver.told)
+    driver.network.write(1, framed(b"hiya"))
+    driver.until_frames(1, 1)
+    driver.network.trust(1)
+    driver.network.write(1, framed(b"hiya"))
+    assert driver.until_frames(1, 61)[1:] == bodies
+
+
+def test_the_end_behind_trusted_frames(
+    driven: Drive, peer: Peer, authority: Authority, certificate: Path
+) -> None:
+    """A close, and bytes that cannot be decrypted, end a trusted connection as disconnects."""
+    driver = driven(keys_of(authority))
+
+    def closing(secured: ssl.SSLSocket) -> None:
+        taken(secured, 8)
+        secured.sendall(framed(b"last"))
+        secured.unwrap()
+
+    def lying(secured: ssl.SSLSocket) -> None:
+        taken(secured, 8)
+        secured.sendall(framed(b"last"))
+        with socket.socket(fileno=os.dup(secured.fileno())) as plain:
+            plain.sendall(b"\x17\x03\x03\x00\x20" + bytes(32))
+        time.sleep(5)
+
+    for number, act in enumerate((closing, lying), 1):
+        serving(peer, server_context(certificate), act)
+        driver.network.connect(number, peer.address, "localhost")
+        driver.until(lambda at=number: Connected(at) in driver.told)  # type: ignore[misc]
+        driver.network.trust(number)
+        driver.network.write(number, framed(b"hiya"))
+        assert driver.until_frames(number, 1) == [b"last"]
+        assert isinstance(driver.lost(number).error, DisconnectException)
+
+
+def test_a_layout_that_is_not_known_has_no_pump() -> None:
+    """S20: only the object of a tried version of Python, and whose library agrees, is read."""
+    native = pytest.importorskip("prokurist.network_thread.io._native_tls")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    connection = context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="x")
+    known = sys.version_info[:2] in native.SIZES
+    assert (native.pump_of(connection) is not None) is known
+    assert not native.is_known(object())
+    assert native.pump_of(object()) is None
+    sizes, native.SIZES = native.SIZES, {}
+    try:
+        assert native.pump_of(connection) is None
+    finally:
+        native.SIZES = sizes
 
 
 def test_plain_clients_do_not_import_ssl() -> None:

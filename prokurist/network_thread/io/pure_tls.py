@@ -1,0 +1,13 @@
+"""Where the native pump is not: `ssl` decrypts, record by record.
+
+Thread: the network thread.
+"""
+
+from ssl import SSLObject
+
+DRAINED, FULL, ENDED, FAILED = range(4)
+"""How a read of a pump ends; see `_native_tls`."""
+
+
+def pump_of(_connection: SSLObject) -> None:
+    """There is none."""

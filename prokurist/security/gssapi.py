@@ -1,0 +1,108 @@
+"""GSSAPI (Kerberos, RFC 4752) by the optional package `gssapi`, without a security layer.
+
+Thread: the helper's: the Kerberos library may ask a KDC.
+"""
+
+import importlib
+import importlib.util
+from typing import Any, Final
+
+from prokurist.errors import SaslAuthenticationException
+from prokurist.security.mechanism import printable, refused
+
+NO_LAYER: Final = 1
+"""The bit of the broker's offer, and the whole of the client's choice: no protection of
+what follows, which is TLS's business."""
+
+
+def is_installed() -> bool:
+    """Whether the package is there; it is not imported for that."""
+    return importlib.util.find_spec("gssapi") is not None
+
+
+class Gssapi:
+    """See `Mechanism`.
+
+    Args:
+        service: `sasl.kerberos.service.name`.
+        host: The broker's name.
+        principal: Whose ticket to use; None for the cache's own.
+        keytab: A file of keys to get a ticket with; None for the system's cache.
+        module: The package, in tests.
+    """
+
+    name = "GSSAPI"
+
+    def __init__(
+        self,
+        service: str,
+        host: str,
+        *,
+        principal: str | None = None,
+        keytab: str | None = None,
+        module: Any = None,
+    ) -> None:
+        self._target = f"{service}@{host}"
+        self._principal = principal
+        self._keytab = keytab
+        self._gssapi: Any = module
+        self._context: Any = None
+        self._established = False
+        self._chosen = False
+
+    def first(self) -> bytes:
+        """The initial token for the broker's service."""
+        try:
+            if self._gssapi is None:
+                self._gssapi = importlib.import_module("gssapi")
+            self._context = self._begun()
+            return bytes(self._context.step() or b"")
+        except ImportError as error:
+            why = f"the package gssapi cannot be imported: {error}"
+        except Exception as error:  # noqa: BLE001 - a Kerberos library's errors share no base
+            why = printable(str(error))
+        raise self._failed(why)
+
+    def _begun(self) -> Any:
+        gssapi = self._gssapi
+        name = gssapi.Name(self._target, gssapi.NameType.hostbased_service)
+        credentials = None
+        if self._principal is not None or self._keytab is not None:
+            user = None
+            if self._principal is not None:
+                user = gssapi.Name(self._principal, gssapi.NameType.kerberos_principal)
+            store = {} if self._keytab is None else {"client_keytab": self._keytab}
+            credentials = gssapi.Credentials(name=user, usage="initiate", store=store or None)
+        return gssapi.SecurityContext(
+            name=name, creds=credentials, usage="initiate", mech=gssapi.MechType.kerberos
+        )
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        """Go on with the context; then agree on having no security layer."""
+        if self._chosen:
+            return None
+        try:
+            if not self._context.complete:
+                return bytes(self._context.step(challenge) or b"")
+            offer = bytes(self._context.unwrap(challenge).message)
+            if len(offer) == 4 and offer[0] & NO_LAYER:
+                self._chosen = True
+                return bytes(self._context.wrap(bytes([NO_LAYER, 0, 0, 0]), False).message)
+        except Exception as error:  # noqa: BLE001 - a Kerberos library's errors share no base
+            why = printable(str(error))
+        else:
+            why = "the broker insists on a security layer, which is not spoken: use SASL_SSL"
+        raise self._failed(why)
+
+    def _failed(self, why: str) -> SaslAuthenticationException:
+        return refused(self.name, f"{why}; the service asked for is {self._target}")
+
+    def explain(self, told: str) -> str:
+        """See `Mechanism.explain`."""
+        return (
+            f"{told}; the service asked for was {self._target}: check "
+            "sasl.kerberos.service.name and the ticket (klist)"
+        )
+
+    def __repr__(self) -> str:
+        return f"Gssapi({self._target!r})"

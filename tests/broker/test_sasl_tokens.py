@@ -1,0 +1,176 @@
+"""Tokens with a real Kafka: delegation tokens, and those of a token endpoint with JWKS."""
+
+import json
+import re
+import subprocess
+import threading
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from prokurist import KafkaConsumer
+from prokurist.errors import SaslAuthenticationException
+from prokurist.events.clock import Deadline, MonotonicClock
+from prokurist.testing.kafka import DEFAULT_VERSION, RealKafka, SecuredListener
+from prokurist.testing.kafka.jars import fetch_jars
+from prokurist.testing.kafka.java import find_java
+from prokurist.testing.kafka.properties import QUICK_JAVA
+
+PASSWORD = "s3cret"  # noqa: S105 - of the test's Kafka
+PREFIX = "listener.name.proxied"
+BEARER = "org.apache.kafka.common.security.oauthbearer"
+
+
+def delegation_token(kafka: RealKafka, folder: Path) -> tuple[str, str]:
+    """The id and the HMAC of a new token, by Kafka's own command."""
+    login = folder / "login.properties"
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    login.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\n"
+        f'sasl.jaas.config={module} required username="anna" password="{PASSWORD}";\n'
+    )
+    clock = MonotonicClock()
+    jars = fetch_jars(DEFAULT_VERSION, Deadline.after(clock.now(), 60), clock)
+    command = (
+        *(str(find_java(DEFAULT_VERSION).path), "-Xmx128m", "-cp", f"{jars}/*"),
+        *("org.apache.kafka.tools.DelegationTokenCommand", "--create"),
+        *("--bootstrap-server", kafka.bootstrap, "--max-life-time-period", "-1"),
+        *("--command-config", str(login)),
+    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+    found = re.search(r"^(\S{20,})\s+(\S{40,})\s+User:anna", done.stdout, re.MULTILINE)
+    assert found, (done.stdout, done.stderr)
+    return found[1], found[2]
+
+
+def test_a_delegation_token(tmp_path: Path) -> None:
+    """KIP-48: id and HMAC stand in for a name and a password, by key and by JAAS."""
+    listener = SecuredListener(mechanisms=("SCRAM-SHA-256",), users={"anna": PASSWORD})
+    secret = {"delegation.token.secret.key": "a secret of the brokers"}
+    with RealKafka(security=listener, properties=secret) as kafka:
+        name, code = delegation_token(kafka, tmp_path)
+        topic = kafka.unique_topic()
+        keys: dict[str, Any] = {
+            "bootstrap.servers": kafka.bootstrap,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "SCRAM-SHA-256",
+        }
+        by_key = {"sasl.username": name, "sasl.password": code, "sasl.delegation.token": True}
+        jaas = f'x.ScramLoginModule required username="{name}" password="{code}" '
+        for more in (by_key, {"sasl.jaas.config": f'{jaas}tokenauth="true";'}):
+            with KafkaConsumer({**keys, **more}) as consumer:
+                assert consumer.partitions_for(topic, 20)
+        wrong = {**by_key, "sasl.password": code[:-2] + "AA"}
+        with (
+            KafkaConsumer({**keys, **wrong}) as consumer,
+            pytest.raises(SaslAuthenticationException, match="delegation token") as refused,
+        ):
+            consumer.partitions_for(topic, 20)
+        assert code[:-2] not in str(refused.value)
+
+
+def encoded(data: bytes) -> str:
+    """Base64 for addresses, as JSON Web Tokens have it."""
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+class Provider(BaseHTTPRequestHandler):
+    """A token endpoint that signs, and the key to verify with."""
+
+    key: ClassVar[rsa.RSAPrivateKey]
+    issued: ClassVar[int] = 0
+    audience: ClassVar[str] = "kafka"
+
+    def do_GET(self) -> None:
+        """The public key."""
+        public = self.key.public_key().public_numbers()
+        told = {
+            "kty": "RSA",
+            "kid": "k1",
+            "alg": "RS256",
+            "use": "sig",
+            "n": encoded(public.n.to_bytes(256)),
+            "e": encoded(public.e.to_bytes(3)),
+        }
+        self.told({"keys": [told]})
+
+    def do_POST(self) -> None:
+        """A token that lives for a minute."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        type(self).issued += 1
+        now = int(time.time())
+        claims = {"sub": "anna", "iat": now, "exp": now + 60, "iss": "us", "aud": self.audience}
+        parts = [{"alg": "RS256", "kid": "k1", "typ": "JWT"}, claims]
+        text = ".".join(encoded(json.dumps(part).encode()) for part in parts)
+        signed = self.key.sign(text.encode(), padding.PKCS1v15(), hashes.SHA256())
+        self.told({"access_token": f"{text}.{encoded(signed)}", "expires_in": 60})
+
+    def told(self, answer: object) -> None:
+        """Answer in JSON."""
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_arguments: object) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def provider() -> Iterator[str]:
+    """The address of a token provider."""
+    Provider.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    server = HTTPServer(("127.0.0.1", 0), Provider)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_client_credentials(provider: str) -> None:
+    """KIP-768: an endpoint's signed token serves all connections; a wrong one is refused."""
+    listener = SecuredListener(mechanisms=("OAUTHBEARER",), session=4000)
+    validator = f"{BEARER}.OAuthBearerValidatorCallbackHandler"
+    properties = {
+        f"{PREFIX}.oauthbearer.sasl.server.callback.handler.class": validator,
+        f"{PREFIX}.sasl.oauthbearer.jwks.endpoint.url": f"{provider}/jwks",
+        f"{PREFIX}.sasl.oauthbearer.expected.audience": "kafka",
+        f"{PREFIX}.sasl.oauthbearer.expected.issuer": "us",
+    }
+    allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={provider}/jwks"
+    java = (*QUICK_JAVA, allowed)
+    with RealKafka(security=listener, properties=properties, java_options=java) as kafka:
+        topic = kafka.unique_topic()
+        keys = {
+            "bootstrap.servers": kafka.bootstrap,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "OAUTHBEARER",
+            "sasl.oauthbearer.token.endpoint.url": f"{provider}/token",
+            "sasl.oauthbearer.client.credentials.client.id": "me",
+            "sasl.oauthbearer.client.credentials.client.secret": PASSWORD,
+        }
+        with KafkaConsumer({**keys, "group.id": "g"}) as consumer:
+            consumer.subscribe([topic])
+            until = time.monotonic() + 10
+            while time.monotonic() < until:
+                consumer.poll(0.5)
+            consumer.commit_sync(timeout=10)
+        # Sessions of four seconds were renewed with the token, which lives for longer.
+        assert Provider.issued == 1
+        Provider.audience = "another"
+        with (
+            KafkaConsumer(keys) as consumer,
+            pytest.raises(SaslAuthenticationException, match="invalid_token") as refused,
+        ):
+            consumer.partitions_for(topic, 20)
+        assert f"{provider}/token" in str(refused.value)
+        Provider.audience = "kafka"

@@ -1,0 +1,73 @@
+"""Token endpoints that are slow, lie about lengths, or send what is no HTTP."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from prokurist.errors import NetworkException
+from prokurist.network_thread.io.token_endpoint import TokenEndpoint
+
+
+@contextmanager
+def served(answer: Callable[[socket.socket], object]) -> Iterator[str]:
+    """The address of an endpoint that answers one request in its own way."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with suppress(OSError):
+                client, _ = listener.accept()
+                with client:
+                    client.recv(65536)
+                    answer(client)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/token"
+        thread.join(10)
+
+
+def drip(client: socket.socket) -> None:
+    """A byte at a time, for as long as there is a peer."""
+    client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n")
+    for _ in range(200):
+        client.sendall(b" ")
+        time.sleep(0.05)
+
+
+def test_an_answer_that_drips_is_bounded_as_a_whole() -> None:
+    """S36: each byte is in time, the answer is not: it ends after both limits together."""
+    with served(drip) as url:
+        began = time.monotonic()
+        with pytest.raises(NetworkException, match="did not answer"):
+            TokenEndpoint(url, connect=0.3, read=0.3).post({}, b"")
+        assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"access_token"',
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\nabc",
+        b"SSH-2.0-OpenSSH\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"X-Filler: y\r\n" * 1000 + b"\r\n",
+        b"",
+    ],
+)
+def test_answers_that_are_not_whole(answer: bytes) -> None:
+    """What ends early, or is no HTTP, is the network's error and quotes no body."""
+    with served(lambda client: client.sendall(answer)) as url:
+        with pytest.raises(NetworkException, match="did not answer") as caught:
+            TokenEndpoint(url, connect=5.0, read=5.0).post({"Authorization": "hush"}, b"hush")
+        assert "hush" not in str(caught.value)
+
+
+def test_an_answer_that_is_too_long_is_not_read_to_its_end() -> None:
+    """A gigabyte that is announced is read as far as its limit, which tells."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"
+    with served(lambda client: client.sendall(head + b" " * 200_000)) as url:
+        answer = TokenEndpoint(url, connect=5.0, read=5.0).post({}, b"")
+    assert len(answer.body) == 65537
