@@ -28,7 +28,7 @@ nitpick_ignore_regex = [
     # Neither are our own that nobody is meant to import.
     (
         r"py:class",
-        r"prokurist\.(events|consumer\.health|testing\.proxy_\w+|testing\.cluster|spark\.(rate_limits|doctor\.checks))\..*|prokurist\.records\.consumer_records\.Run",
+        r"prokurist\.(events|consumer\.health|testing\.proxy_\w+|testing\.kafka\.security|testing\.cluster|spark\.(rate_limits|doctor\.checks))\..*|prokurist\.records\.consumer_records\.Run",
     ),
     (
         r"py:class",

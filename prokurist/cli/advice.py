@@ -7,10 +7,12 @@ from typing import Final
 
 from prokurist.cli.broker_probe import Silence
 from prokurist.errors import (
+    AuthenticationException,
     AuthorizationException,
     CoordinatorNotAvailableException,
     SslAuthenticationException,
     TimeoutException,
+    UnsupportedSaslMechanismException,
     UnsupportedVersionException,
 )
 
@@ -79,6 +81,15 @@ def on_tls(error: Exception) -> str:
         "A listener without TLS hangs up on a TLS handshake, or waits for more of it: name one "
         "of the broker's SSL listeners (see `listeners` in its configuration)."
     )
+
+
+def on_sasl(error: Exception) -> str:
+    """A broker greets, and does not accept who the client is."""
+    if isinstance(error, UnsupportedSaslMechanismException):
+        return "Give one of these with -X sasl.mechanism, and its credentials."
+    if isinstance(error, AuthenticationException):
+        return "The finding has the broker's words; its own log says more of a refusal."
+    return "The listener does not go on after ApiVersions: its log says why."
 
 
 def on_metadata(_error: Exception) -> str:

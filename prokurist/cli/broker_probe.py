@@ -8,7 +8,7 @@ Thread: the main one. Nothing waits but `poll` of the network, and by a deadline
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from prokurist.errors import (
@@ -28,9 +28,11 @@ from prokurist.network_thread.io.network import (
 )
 from prokurist.network_thread.io.resolver import Resolver
 from prokurist.network_thread.io.selector import SelectorNetwork
+from prokurist.network_thread.operations.operation import Promise
 from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
 from prokurist.network_thread.wire.apis import API_VERSIONS
+from prokurist.network_thread.wire.request import Request
 from prokurist.version import VERSION
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ UNSUPPORTED_VERSION: Final = 35
 LONGEST_WAIT: Final = 3600.0
 """The system counts waits in milliseconds that have to fit; an endless one goes on."""
 
+Response = TypeVar("Response")
 HappeningT = TypeVar("HappeningT", Securing, Connected, Arrived)
 
 
@@ -67,6 +70,7 @@ class BrokerProbe:
         self._wants_tls = tls is not None
         self._resolver = Resolver(self._network.wake)
         self._connections = 0
+        self._correlations = 0
         self._happened: deque[Happening] = deque()
 
     def close(self) -> None:
@@ -98,8 +102,8 @@ class BrokerProbe:
             until: When to give up.
 
         Returns:
-            The connection's number, for `secure` where TLS is wanted, then for `greet`,
-            which closes it.
+            The connection's number, for `secure` where TLS is wanted, then for `greet`; in
+            the end for `hang_up`.
 
         Raises:
             NetworkException: There is no connection.
@@ -151,29 +155,73 @@ class BrokerProbe:
         """
         greeting = ApiVersions("prokurist", VERSION)
         speaking = API_VERSIONS.newest
+        silence = "it accepted the connection and answered nothing"
         try:
             while True:
-                answer = self._asked(number, greeting, speaking, until)
+                answer = self.ask(number, greeting, speaking, until, silence)
                 if answer.error != UNSUPPORTED_VERSION:
                     break
                 speaking = answer.version_to_ask_again(speaking)
-        finally:
+            if (refusal := error_for(answer.error)) is not None:
+                raise refusal
+        except KafkaException:
             self._network.close(number)
-        if (refusal := error_for(answer.error)) is not None:
-            raise refusal
+            raise
         return answer
 
-    def _asked(
-        self, number: int, greeting: ApiVersions, speaking: int, until: Deadline
-    ) -> ApiVersionsAnswer:
+    def ask(
+        self,
+        number: int,
+        request: Request[Response],
+        version: int,
+        until: Deadline,
+        silence: str,
+    ) -> Response:
+        """Ask something on a connection that stands.
+
+        Raises:
+            DisconnectException: The broker hung up, or answered something else.
+            KafkaException: It answered what no broker answers.
+            Silence: It did not answer in time; the text is `silence`.
+        """
+        self._correlations += 1
+        correlation = self._correlations
         if self._network.writable(number):  # Else it is lost, and that comes next.
-            frame = codec.encode(greeting, speaking, speaking, CLIENT_ID)
-            self._network.write(number, frame)
-        silence = "it accepted the connection and answered nothing"
+            self._network.write(number, codec.encode(request, version, correlation, CLIENT_ID))
         arrived = self._next(number, Arrived, until, silence)
-        if codec.correlation_id(arrived.frame) != speaking:
+        if codec.correlation_id(arrived.frame) != correlation:
             raise DisconnectException("it answered a request that it was not asked")
-        return codec.decode(greeting, speaking, arrived.frame)
+        return codec.decode(request, version, arrived.frame)
+
+    def kept(
+        self, promise: Promise[Response], collect: Callable[[], None], until: Deadline
+    ) -> Response:
+        """Wait for work of another thread, which wakes the network.
+
+        Args:
+            promise: What is waited for.
+            collect: Takes in what has come.
+            until: When to give up.
+
+        Raises:
+            KafkaException: It came to nothing.
+            Silence: It was not done in time.
+        """
+        while True:
+            collect()
+            if promise.is_kept:
+                if isinstance(promise.error, KafkaException):
+                    raise promise.error
+                return promise.value
+            self._wait(until, "the credentials were not ready in time")
+
+    def wake(self) -> None:
+        """End a wait, from any thread."""
+        self._network.wake()
+
+    def hang_up(self, number: int) -> None:
+        """Close a connection."""
+        self._network.close(number)
 
     def _next(
         self, number: int, kind: type[HappeningT], until: Deadline, silence: str

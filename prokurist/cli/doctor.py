@@ -12,9 +12,10 @@ come after it, so that one that hangs does not hide the others.
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import Generic, TypeVar
 
-from prokurist.assembly import tls_contexts, tls_of
+from prokurist.assembly import authenticator_of, tls_contexts, tls_of
 from prokurist.cli import advice
 from prokurist.cli.broker_probe import BrokerProbe
 from prokurist.cli.command_options import CommandOptions
@@ -103,6 +104,7 @@ class Doctor:
         self._config = config
         self._walk = probe
         self._topics = topics
+        self._authenticator = authenticator_of(config, asked.clock, probe.wake)
 
     def steps(self) -> Iterator[Step]:
         """See the module."""
@@ -186,13 +188,32 @@ class Doctor:
             yield securing
             if securing.verdict is StepResult.FAILED:
                 return
-            yield self._take(
+            greeted = self._take(
                 "ApiVersions",
                 share,
                 lambda until: probe.greet(number, until),
                 lambda answer: f"{address} is a Kafka broker: {spoken(answer)}",
                 advice.on_greeting,
-            ).step
+            )
+            yield greeted.step
+            if greeted.found is not None and self._authenticator is not None:
+                authenticate = partial(
+                    self._authenticated, number, host, str(address), greeted.found
+                )
+                yield self._take("SASL", share, authenticate, str, advice.on_sasl).step
+            probe.hang_up(number)
+
+    def _authenticated(
+        self, number: int, host: str, broker: str, answer: ApiVersionsAnswer, until: Deadline
+    ) -> str:
+        if self._authenticator is None:
+            raise AssertionError("SASL was not asked for")
+        from prokurist.cli.sasl_probe import authenticate  # noqa: PLC0415 - of SASL alone
+
+        where = host, broker
+        return authenticate(
+            self._walk, number, self._authenticator, where, answer.offered, until
+        )
 
     def _securing(self, number: int, share: int) -> Step:
         protocol = self._config.security_protocol
@@ -270,6 +291,7 @@ class Doctor:
                     if self._config.security_protocol.endswith("SSL"):
                         self._walk.secure(number, until)
                     self._walk.greet(number, until)
+                    self._walk.hang_up(number)
                 except KafkaException as failure:
                     error = failure
                 else:

@@ -9,6 +9,7 @@ import confluent_kafka
 import pytest
 
 from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from prokurist.cli.entry import main
 from prokurist.errors import (
     IllegalSaslStateException,
     KafkaException,
@@ -242,3 +243,21 @@ def test_the_canary(plain: RealKafka, caplog: pytest.LogCaptureFixture, tmp_path
             said += [repr(consumer), repr(consumer.health()), str(refused.value)]
             said += [repr(refused.value.__cause__), str(consumer.metrics())]
     assert secret not in "".join(said) + caplog.text
+
+
+def test_the_doctor_authenticates(
+    plain: RealKafka, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """`prokurist doctor` takes SASL as a step of its own, accepted and refused."""
+    file = tmp_path / "client.properties"
+    for password, code, text in (
+        (USERS["anna"], 0, "accepts Scram("),
+        ("no", 1, "sasl.password"),
+    ):
+        made = keys(plain, **{"sasl.password": password})
+        file.write_text("".join(f"{key}={value}\n" for key, value in made.items()))
+        assert main(["doctor", "-b", plain.bootstrap, "-F", str(file)]) == code
+        said = capsys.readouterr().out
+        (line,) = [each for each in said.splitlines() if " SASL " in each]
+        assert text in said
+        assert line.startswith("ok" if code == 0 else "failed")
