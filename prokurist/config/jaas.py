@@ -6,6 +6,7 @@ Invariants: no error quotes a value.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,7 +39,7 @@ _TOKEN: Final = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=;]+)|([=;]))')
 PLAIN, SCRAM, BEARER = "PlainLoginModule", "ScramLoginModule", "OAuthBearerLoginModule"
 KERBEROS, AMAZON = "Krb5LoginModule", "IAMLoginModule"
 
-KNOWN: Final = {
+KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     PLAIN: {"username": "sasl_username", "password": "sasl_password"},
     SCRAM: {
         "username": "sasl_username",
@@ -59,7 +60,7 @@ KNOWN: Final = {
 }
 """By the module's class, what each of its options is called here."""
 
-MECHANISMS: Final = {
+MECHANISMS: Final[Mapping[str, tuple[str, ...]]] = {
     PLAIN: ("PLAIN",),
     SCRAM: ("SCRAM-SHA-256", "SCRAM-SHA-512"),
     BEARER: ("OAUTHBEARER",),

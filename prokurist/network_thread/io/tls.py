@@ -162,6 +162,8 @@ class TlsFilter:
 class TlsWatch(PureWatch):
     """A watch whose streams may be encrypted; see `watch.Watch`."""
 
+    received: int
+
     def __init__(self, wake: int, largest: int) -> None:
         super().__init__(wake, largest)
         self._wake = wake
