@@ -14,9 +14,9 @@
 | `prokurist_clock` | function | virtual time: such a broker and consumers, and their clock |
 
 `@pytest.mark.prokurist_broker(version="3.9.2", properties={...}, security=...)` says
-what the two of one's own shall be; `security` is a `SecuredListener`. A Kafka given by `PROKURIST_TEST_BOOTSTRAP` serves
-`prokurist_kafka` only: the others need nodes that can be frozen, killed and put
-behind a proxy, and get them further down the ladder.
+what the two of one's own shall be; `security` is a `SecuredListener`. A Kafka given by
+`PROKURIST_TEST_BOOTSTRAP` serves `prokurist_kafka` only: the others need nodes that can
+be frozen, killed and put behind a proxy, and get them further down the ladder.
 
 Thread: pytest's.
 Invariants: imported in each of our users' test runs, so nothing but pytest is
