@@ -342,6 +342,14 @@ def broker(
     records: Annotated[
         int, typer.Option("--records", metavar="N", min=0, help="So many in each topic.")
     ] = 0,
+    tls: Annotated[
+        Path | None,
+        typer.Option("--tls", metavar="FOLDER", help="Make certificates there, and use TLS."),
+    ] = None,
+    sasl: Annotated[
+        list[str] | None,
+        typer.Option("--sasl", metavar="NAME:PASSWORD", help="A user, for PLAIN and SCRAM."),
+    ] = None,
     timeout: Annotated[
         float,
         typer.Option("--timeout", metavar="SECONDS", help="End by then.", show_default="never"),
@@ -353,7 +361,16 @@ def broker(
 
     named = dict(map(command.named_topic, topic or ()))
     asked = CommandOptions(timeout=timeout, quiet=quiet)
-    return partial(command.run, asked, nodes=nodes, port=port, topics=named, records=records)
+    return partial(
+        command.run,
+        asked,
+        nodes=nodes,
+        port=port,
+        topics=named,
+        records=records,
+        tls=tls,
+        users=dict(map(command.named_user, sasl or ())),
+    )
 
 
 COMMANDS: Final[dict[str, Any]] = {

@@ -5,6 +5,9 @@ Thread: the main one; the broker has its own.
 
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from prokurist.cli.command_options import CommandOptions
@@ -13,15 +16,33 @@ from prokurist.cli.output import write
 from prokurist.events.clock import epoch_milliseconds
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.testing.cluster.batches import Record
+from prokurist.testing.cluster.sasl import Sasl
 from prokurist.types import TopicPartition
 
 A_DAY: Final = 86_400.0
+BROKER: Final = "broker.pem"
 
 
 def run(
-    asked: CommandOptions, *, nodes: int, port: int, topics: Mapping[str, int], records: int
+    asked: CommandOptions,
+    *,
+    nodes: int,
+    port: int,
+    topics: Mapping[str, int],
+    records: int,
+    tls: Path | None = None,
+    users: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Serve until the time is over or Ctrl-C.
+
+    Args:
+        asked: What every command is told.
+        nodes: How many brokers.
+        port: Of the first; 0 for free ones.
+        topics: Topics, and how many partitions each has.
+        records: How many records each topic begins with.
+        tls: The folder of the certificates, which are made there; None for no TLS.
+        users: Passwords by name, for SASL; none for no SASL.
 
     Raises:
         Misused: What is asked for makes no sense.
@@ -29,19 +50,61 @@ def run(
     """
     ports = [port + turn for turn in range(nodes)] if port else []
     try:
-        broker = EmbeddedBroker(nodes, topics, ports=ports, auto_create=True)
+        keys = {} if tls is None else certified(tls)
+        broker = EmbeddedBroker(
+            nodes,
+            topics,
+            ports=ports,
+            auto_create=True,
+            sasl=Sasl(dict(users)) if users else None,
+            certificate=None if tls is None else tls / BROKER,
+        )
         broker.start()
     except (ValueError, OverflowError) as error:
         raise Misused(str(error)) from None
     try:
         fill(broker, topics, records)
-        write([f"bootstrap.servers={broker.bootstrap}\n"])
+        if tls is not None or users:
+            below = "PLAINTEXT" if tls is None else "SSL"
+            keys["security.protocol"] = f"SASL_{below}" if users else below
+        if users:
+            keys["sasl.mechanism"] = "SCRAM-SHA-256"
+            keys["sasl.username"] = next(iter(users))
+        keys = {"bootstrap.servers": broker.bootstrap, **keys}
+        write([f"{key}={value}\n" for key, value in keys.items()])
         sys.stdout.flush()  # A pipe gets the line now, and not when the command ends.
         asked.say("It keeps nothing. Ctrl-C ends it.")
         while (left := asked.left()) > 0:
             asked.clock.sleep(min(left, A_DAY))
     finally:
         broker.close()
+
+
+def certified(folder: Path) -> dict[str, str]:
+    """Make an authority and a certificate, and say what a client needs of them.
+
+    Raises:
+        Misused: The package that makes certificates is not installed.
+    """
+    if find_spec("cryptography") is None:
+        raise Misused("--tls needs the package cryptography: pip install cryptography")
+    from prokurist.testing.kafka.pki import Authority  # noqa: PLC0415 - see above
+
+    authority = Authority(folder)
+    authority.issue(BROKER.removesuffix(".pem"))
+    return {"ssl.ca.location": str(authority.location)}
+
+
+def named_user(text: str) -> tuple[str, str]:
+    """`NAME:PASSWORD`.
+
+    Raises:
+        Misused: It is not.
+    """
+    name, colon, password = text.partition(":")
+    if not (name and colon and password):
+        raise Misused("--sasl: write NAME:PASSWORD")
+    return name, password
 
 
 def fill(broker: EmbeddedBroker, topics: Mapping[str, int], records: int) -> None:

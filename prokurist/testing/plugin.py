@@ -13,10 +13,10 @@
 | `prokurist_broker` | function | the embedded broker, scriptable, with a topic `orders` |
 | `prokurist_clock` | function | virtual time: such a broker and consumers, and their clock |
 
-`@pytest.mark.prokurist_broker(version="3.9.2", properties={...})` says what the
-two of one's own shall be. A Kafka given by `PROKURIST_TEST_BOOTSTRAP` serves
-`prokurist_kafka` only: the others need nodes that can be frozen, killed and put
-behind a proxy, and get them further down the ladder.
+`@pytest.mark.prokurist_broker(version="3.9.2", properties={...}, security=...)` says
+what the two of one's own shall be; `security` is a `SecuredListener`. A Kafka given by
+`PROKURIST_TEST_BOOTSTRAP` serves `prokurist_kafka` only: the others need nodes that can
+be frozen, killed and put behind a proxy, and get them further down the ladder.
 
 Thread: pytest's.
 Invariants: imported in each of our users' test runs, so nothing but pytest is
@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_SHARED] = []
     config.addinivalue_line(
         "markers",
-        f"{_MARKER}(version, properties): the Kafka that prokurist_own_kafka and "
+        f"{_MARKER}(version, properties, security): the Kafka that prokurist_own_kafka and "
         "prokurist_own_cluster start for this test",
     )
 
@@ -150,9 +150,9 @@ def _own(request: pytest.FixtureRequest, *, nodes: int) -> Iterator["RealKafka"]
     wanted: Mapping[str, Any] = {}
     if marker := request.node.get_closest_marker(_MARKER):
         wanted = marker.kwargs
-        if marker.args or set(wanted) - {"version", "properties"}:
+        if marker.args or set(wanted) - {"version", "properties", "security"}:
             raise pytest.UsageError(
-                f"@pytest.mark.{_MARKER} takes version= and properties=, by name"
+                f"@pytest.mark.{_MARKER} takes version=, properties= and security=, by name"
             )
     kafka = _started(request.config, nodes=nodes, controls=True, wanted=wanted)
     try:
@@ -179,6 +179,7 @@ def _started(
         wanted.get("version", asked),
         properties=wanted.get("properties"),
         controls=controls,
+        security=wanted.get("security"),
     )
     try:
         kafka.start()

@@ -42,8 +42,9 @@ def test_one_node(
     pair: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
 ) -> None:
     """The requests of a scenario, sent to one node."""
-    if (scenario, apis) in ON_ONE_NODE or version != "3.9.2":
-        hold(pair, version, scenario, apis)
+    if (scenario, apis) in OF_THE_CONSUMER_PROTOCOL and version == "3.9.2":
+        pytest.skip("Kafka 3.9 had the consumer protocol in early access: other epochs")
+    hold(pair, version, scenario, apis)
 
 
 def test_every_accepted_difference_is_documented() -> None:

@@ -15,6 +15,7 @@ from prokurist.errors import (
     UnsupportedSaslMechanismException,
 )
 from prokurist.testing.cluster.sasl import Sasl
+from tests.simulation.asking import Asked, node, warm
 from tests.simulation.world import World
 
 ANNA = {"anna": "right", "o,t=to": "p,=ß"}
@@ -305,3 +306,39 @@ def test_a_password_in_a_file_is_read_for_each_connection(tmp_path: Any) -> None
         world.clock.sleep(1)
         with pytest.raises(SaslAuthenticationException, match="cannot be read"):
             ours.end_offsets([PARTITION], 5)
+
+
+@pytest.mark.parametrize("api", ["SaslHandshake", "SaslAuthenticate"])
+def test_the_next_address_begins_by_itself(api: Any) -> None:
+    """A connection that ends in the middle leaves nothing to the next address of the host."""
+    world = World(hosts={"kafka": ("10.0.0.1", "10.0.0.2")})
+    world.cluster.sasl = Sasl(dict(ANNA))
+    world.control.cut(api, times=1)
+    with consumer(world, "SCRAM-SHA-256") as ours:
+        began = world.clock.time
+        assert len(ours.partitions_for("orders", 10)) == 3
+        assert world.clock.time - began < 0.1
+        assert world.members[-1].network.connects == 2
+
+
+def test_a_renewal_waits_behind_what_is_parked() -> None:
+    """S44: a request that the broker parks for long is not lost to the renewal behind it."""
+    world = secured(lifetime=4.0)
+    member = world.client(
+        security_protocol="SASL_PLAINTEXT",
+        sasl_mechanism="PLAIN",
+        sasl_username="anna",
+        sasl_password="right",  # noqa: S106 - of the model
+    )
+    warm(world, member)
+    connects = member.network.connects
+    world.control.answer_late("FindCoordinator", 50.0, times=1)
+    parked = Asked(world, member, node(world), patience=100.0)
+    world.clock.sleep(10)
+    call = world.call("committed", 100.0)
+    behind = Asked(world, member, node(world), call=call, patience=100.0)
+    world.clock.sleep(60)
+    assert parked.answer is not None
+    assert behind.answer is not None
+    assert member.network.connects == connects
+    assert member.machinery.client.counters.reauthenticated == 1

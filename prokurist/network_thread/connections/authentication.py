@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from prokurist.errors import (
     AuthenticationException,
+    DisconnectException,
     IllegalSaslStateException,
     KafkaException,
     SaslAuthenticationException,
@@ -21,7 +22,7 @@ from prokurist.network_thread.connections.pipeline import Pipeline
 from prokurist.network_thread.connections.requests import Answer, Unsent
 from prokurist.network_thread.io.helper import HelperThread, Job
 from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
-from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.sasl import SaslAuthenticate, SaslHandshake
 from prokurist.security.mechanism import Mechanism, printable
@@ -131,6 +132,7 @@ class Authentication:
         self._pipeline = pipeline
         self._timer = timer
         self._press = press
+        self._within: float | None = None
         self._running: Operation[float] | None = None
 
     @property
@@ -141,15 +143,21 @@ class Authentication:
     @property
     def is_due(self) -> bool:
         """Whether the session is to be renewed before what waits is written."""
-        is_time = self._timer.now >= self.renew_at and not self.is_running
+        moment = max(self.renew_at, self._pipeline.throttled_until)
+        is_time = self._timer.now >= moment and not self.is_running
         return is_time and bool(self._pipeline.waiting)
 
-    def begin(self, done: Callable[[KafkaException | None], None]) -> None:
+    def begin(
+        self, done: Callable[[KafkaException | None], None], within: float | None = None
+    ) -> None:
         """Authenticate; nothing else is written meanwhile.
 
         Args:
             done: Called with None, or with why not.
+            within: Seconds for the credentials to be made ready; None where the connection
+                itself has a limit.
         """
+        self._within = within
         self._pipeline.holds = True
         self.renew_at = float("inf")
         operation = Operation(
@@ -203,9 +211,24 @@ class Authentication:
 
     async def _helped(self, mechanism: Mechanism, work: Callable[[], Value]) -> Value:
         self.waits_for = repr(mechanism)
-        value = await self._authenticator.run(work)
-        self.waits_for = ""
-        return value
+        due: Due | None = None
+        if self._within is not None:
+            due = self._timer.after(self._within, f"credentials of {mechanism!r}", self._late)
+        try:
+            return await self._authenticator.run(work)
+        finally:
+            self.waits_for = ""
+            if due is not None:
+                self._timer.cancel(due)
+
+    def _late(self) -> None:
+        if self._running is not None:
+            self._running.throw(
+                DisconnectException(
+                    f"{self._pipeline.node} is not authenticated again: {self.waits_for} was "
+                    f"not ready within {self._within:g} s"
+                )
+            )
 
     async def _asked(self, request: Request[Response]) -> Response:
         unsent = Unsent(request, None, effect=False)

@@ -160,9 +160,7 @@ class Connection:
         """Write what can be written."""
         sasl = self._authentication
         if sasl is not None and self.state is ConnectionState.READY and sasl.is_due:
-            # Nothing else bounds the time that a token's source takes.
-            self._limit_setup()
-            sasl.begin(self._authenticated_again)
+            sasl.begin(self._authenticated_again, within=self._limits.setup.pause(1))
         if self._offered is not None:
             number, network = self.number, self._network
             self.pipeline.flush(
@@ -285,7 +283,6 @@ class Connection:
         """A session was renewed (KIP-368), or not; what waits is written after that."""
         if self.state is not ConnectionState.READY:
             return
-        self._cancel_setup()
         if error is None:
             self._counters.reauthenticated += 1
             self._owner.press(self)
@@ -354,6 +351,7 @@ class Connection:
         if self._addresses and self.state in COMING_UP and not refused:
             if self._authentication is not None:
                 self._authentication.stop()
+                self.pipeline.begin_again()
             self._network.close(self.number)
             self._offered = None
             self._next_address()

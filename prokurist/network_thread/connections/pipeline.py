@@ -112,10 +112,23 @@ class Pipeline:
         self._unsent.append(unsent)
 
     def submit_ahead(self, unsent: Unsent) -> None:
-        """Queue a request that is written though the connection holds the others."""
+        """Queue a request that is written though the connection holds the others.
+
+        It waits behind what is in flight, of which a broker may park some for minutes.
+        """
+        now = self._timer.now
+        dues = [each.due.at for each in self._sent if each.due is not None]
+        unsent.patience = max(dues, default=now) - now + self._limits.request
         unsent.promise.on_forsaken = lambda: self._take_back(unsent)
         unsent.since = self._timer.now
         self._ahead.append(unsent)
+
+    def begin_again(self) -> None:
+        """What was in flight was the connection's own, and its socket is gone."""
+        sent, self._sent = self._sent, deque()
+        for each in sent:
+            if each.due is not None:
+                self._timer.cancel(each.due)
 
     def correlate(self) -> int:
         """The next correlation id; after the largest there is comes 0 again."""

@@ -63,11 +63,13 @@ class TlsFilter:
     Attributes:
         established: Whether the handshake is over, and the peer verified.
         closed: Whether the peer has said that nothing more comes.
+        failure: Why what came cannot be decrypted, or which alert it was; None while it can.
     """
 
     def __init__(self, context: ssl.SSLContext, server_name: str) -> None:
         self.established: bool = False
         self.closed: bool = False
+        self.failure: ssl.SSLError | None = None
         self._server_name = server_name
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
@@ -100,10 +102,8 @@ class TlsFilter:
         """Decrypt into a buffer, as much as there is and fits.
 
         Returns:
-            How many bytes; less than the buffer's length means that no more are here.
-
-        Raises:
-            ssl.SSLError: What came cannot be decrypted, or is an alert.
+            How many bytes; less than the buffer's length means that no more are here. Then
+            look at `closed` and `failure`: what came before either is told first.
         """
         filled, length = 0, len(room)
         while filled < length:
@@ -114,6 +114,9 @@ class TlsFilter:
                 break
             except ssl.SSLZeroReturnError:
                 self.closed = True
+                break
+            except ssl.SSLError as error:
+                self.failure = error
                 break
             if not count:
                 self.closed = True
@@ -284,7 +287,7 @@ class TlsWatch(PureWatch):
                 if stream.reader.refused:
                     return f"the peer sent {stream.reader.refused}"
             if count < len(room):
-                return CLOSED if its.closed else None
+                return its.failure or (CLOSED if its.closed else None)
 
     def __repr__(self) -> str:
         return f"<TlsWatch of {len(self._streams)} sockets, received {self.received}>"

@@ -124,7 +124,7 @@ def test_a_marker_with_a_mistake_is_an_error(run: Running, arguments: str) -> No
         "def test_it(prokurist_own_kafka): pass\n"
     )
     ran = run(conftest=NO_KAFKA, test_it=test)
-    assert "takes version= and properties=, by name" in ran.stdout
+    assert "takes version=, properties= and security=, by name" in ran.stdout
     assert "1 error" in ran.stdout
 
 
