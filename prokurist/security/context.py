@@ -37,7 +37,7 @@ def no_listener(_error: KafkaException | None) -> None:
 
 
 class TlsContexts:
-    """See the module.
+    """The context of new connections, renewed with the files it was built from.
 
     Args:
         keys: The configuration.

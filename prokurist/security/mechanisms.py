@@ -1,4 +1,4 @@
-"""The mechanism that a configuration asks for, made anew for each authentication.
+"""The mechanism that a configuration asks for, made again for each authentication.
 
 Thread: made by the application's; `make` is the network thread's, and what a mechanism does is
 the helper's.

@@ -84,7 +84,7 @@ class _Desk:
 
 
 class Helper:
-    """See the module.
+    """Hands work to the helper and takes in what has ended.
 
     Args:
         wake: Called from the helper when a job has ended.

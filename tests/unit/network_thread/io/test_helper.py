@@ -177,7 +177,7 @@ def test_answers_that_are_final(endpoint: str, answer: tuple[int, bytes], text: 
 
 
 def test_answers_that_are_tried_again(endpoint: str) -> None:
-    """S36: 503 is tried again; nobody there is a network's error."""
+    """S36: 503 is tried again; an address where nothing listens is a network's error."""
     Provider.answers = [(503, b""), (503, b""), (200, b'{"access_token": "abc"}')]
     assert asking(endpoint).fetch().secret.reveal() == "abc"
     with pytest.raises(NetworkException, match="did not answer"):
