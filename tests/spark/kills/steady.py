@@ -28,10 +28,11 @@ LOOK: Final = 0.5
 MORE_FILES: Final = 4
 """A task's own that may be open at one look, and not at another."""
 MORE_MEMORY: Final = 16 << 20
-OF_JAVA: Final = 32
+OF_JAVA: Final = 42
 """Files and threads of its own, which the driver's JVM opens and closes as it likes: its pools
 come to their sizes in the first hundred batches (18 threads more in their last quarter than in
-their second; 2 in a thousand). One a batch would be fifty. What it holds of memory, it does not
+their second, 35 on a machine with twice as much to do; 2 in a thousand). One a batch would be
+fifty. What it holds of memory, it does not
 give back: that says nothing."""
 LAUNCHER: Final = re.compile(r"WARNING: Using incubator modules: jdk\.incubator\.vector")
 """What Java says of itself when Spark starts it."""
