@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Generic, TypeVar
 
-from prokurist.assembly import Machinery, consumer_machinery
+from prokurist.assembly.consumer_machinery import Machinery, consumer_machinery
 from prokurist.config import ConsumerConfig
 from prokurist.events.waiter import Waiter
 from prokurist.network_thread.connections.authentication import Authenticator
