@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final
 
-from prokurist.events.accumulator.batch import Batch, Outcome
+from prokurist.errors import IllegalStateException
+from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.buffer_memory import BufferMemory
 from prokurist.events.accumulator.implementation import Appender, TopicQueues
 from prokurist.events.accumulator.partition_queue import PartitionQueue
@@ -50,6 +51,7 @@ class RecordAccumulator:
         most: Bytes that a batch may have.
         limits: The same for topics whose brokers have refused less.
         flushing: How many calls flush at present.
+        refuse: Raises why nothing is sent any more, once that is so.
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
     """
 
@@ -72,6 +74,7 @@ class RecordAccumulator:
         self.most: int = most
         self.limits: dict[str, int] = {}
         self.flushing: int = 0
+        self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
         self.now: Callable[[], float] = now
         self.wait: Callable[[Waiter, float], bool] = wait
@@ -124,11 +127,17 @@ class RecordAccumulator:
         return queue.open_batch is not None
 
     def begin(self, queue: PartitionQueue, room: int) -> None:
-        """Begin a batch with room that was taken from the memory."""
+        """Begin a batch with room that was taken from the memory.
+
+        Raises:
+            KafkaException: Nothing is sent any more; the room stays taken.
+        """
         now = self.now()
         batch = Batch(self, queue.tp.topic, queue.partition, now, now + self._delivery, room)
         batch.held = room
         with self.appender.lock:
+            if self.appender.refusal is not None:
+                self.appender.refusal()
             self._close_open(queue)
             queue.open_batch = batch
             self.incomplete[batch] = None
@@ -179,6 +188,26 @@ class RecordAccumulator:
             wake = self._ask_wake()
         if wake:
             self._wake()
+
+    def flush_begins(self) -> list[Batch]:
+        """Let nothing linger until `flush_ends`; what has not ended at this moment."""
+        with self.appender.lock:
+            self.flushing += 1
+            self._is_woken = True
+            batches = [*self.incomplete, *self._parts]
+        self._wake()
+        return batches
+
+    def flush_ends(self) -> None:
+        """Let batches linger again, if nothing else flushes."""
+        with self.appender.lock:
+            self.flushing -= 1
+
+    def close(self) -> None:
+        """Take no more records: `send` raises from now on, and who waits for memory too."""
+        with self.appender.lock:
+            self.appender.refusal = self.refuse
+        self.memory.close()
 
     def snapshot(self) -> list[Batch]:
         """What has not ended at this moment."""
@@ -237,25 +266,37 @@ class RecordAccumulator:
     def expired(self, now: float) -> tuple[list[Batch], float | None]:
         """Batches whose `delivery.timeout.ms` is over, and when the next one's will be."""
         with self.appender.lock:
-            found = [each for each in self._parts if each.deadline <= now]
-            after = [each.deadline for each in self._parts if each.deadline > now]
+            left = [each for each in self._parts if not each.ended]
+            found = [each for each in left if each.deadline <= now]
+            after = [each.deadline for each in left if each.deadline > now]
             for batch in self.incomplete:
                 if batch.deadline > now:
                     after.append(batch.deadline)
                     break
-                found.append(batch)
+                if not batch.ended:
+                    found.append(batch)
         return found, min(after, default=None)
+
+    def has_due(self, queue: PartitionQueue) -> bool:
+        """Whether something of a partition that was never sent is to be sent now."""
+        if queue.closed:
+            return True
+        batch = queue.open_batch
+        return batch is not None and (
+            batch.is_ready or queue not in self._lingering or self.hurries
+        )
 
     def remove(self, batch: Batch) -> None:
         """It has ended before it was taken: nothing is to be sent of it."""
-        queue = self._queue_of(batch)
+        queue = self.queue_of(batch)
         with self.appender.lock:
             if queue is not None and queue.open_batch is batch:
                 self._detach(queue)
             elif queue is not None and batch in queue.closed:
                 queue.closed.remove(batch)
 
-    def _queue_of(self, batch: Batch) -> PartitionQueue | None:
+    def queue_of(self, batch: Batch) -> PartitionQueue | None:
+        """The partition that a batch is for; None for one that is not known any more."""
         topic = self.appender.topics.get(batch.topic)
         if topic is None or not 0 <= batch.partition < len(topic.queues):
             return None
@@ -269,22 +310,37 @@ class RecordAccumulator:
     def _topics(self) -> list[TopicQueues]:
         return list(self.appender.topics.values())
 
-    def end(self, batch: Batch, outcome: Outcome) -> bool:
-        """End a batch; False when it had ended before. Its memory stays taken."""
-        ended = batch.end(outcome)
-        if ended:
+    def settle(self, batch: Batch, report: Callable[[Exception], None]) -> bool:
+        """Call the callbacks of a batch that has ended: then nothing waits for it any more.
+
+        Returns:
+            Whether there were any.
+        """
+        try:
+            return batch.settle(report)
+        finally:
             with self.appender.lock:
                 self.incomplete.pop(batch, None)
                 self._parts.pop(batch, None)
-        return ended
 
     def replace(self, batch: Batch, parts: list[Batch]) -> None:
         """Go on with several batches in the place of one."""
+        for part in parts:
+            part.held = part.room
+        held, batch.held = batch.held, 0
+        with self.appender.lock:
+            # Before it is split: what waits for it then finds its parts.
+            self._parts |= dict.fromkeys(parts)
         batch.split_into(parts)
         with self.appender.lock:
             self.incomplete.pop(batch, None)
             self._parts.pop(batch, None)
-            self._parts |= dict.fromkeys(parts)
+        batch.release()
+        self.memory.exchange(held, sum(part.held for part in parts))
+
+    def lower_limit(self, topic: str, size: int) -> None:
+        """Begin no batch of a topic any more that may be larger."""
+        self.limits[topic] = min(self.limit_of(topic), size)
 
     def free(self, batch: Batch) -> None:
         """Give the memory of a batch back: it has ended, and no frame shows it."""
@@ -324,6 +380,11 @@ class RecordAccumulator:
 
     def __repr__(self) -> str:
         return f"RecordAccumulator({len(self.incomplete)} batches, {self.memory})"
+
+
+def unclosed() -> None:
+    """Stand in for what the producer sets."""
+    raise IllegalStateException("the producer is closed")
 
 
 def unrefused(_what: str) -> None:

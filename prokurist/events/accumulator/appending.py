@@ -285,6 +285,8 @@ class Appender:
         if queues is None or queue is None:
             return None
         with self.lock:
+            if self.refusal is not None:
+                self.refusal()
             batch = queue.open_batch
             if batch is None:
                 return None

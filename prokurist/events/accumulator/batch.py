@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from prokurist.errors import KafkaException
 from prokurist.events.accumulator.record_metadata import OnDelivery, RecordMetadata
@@ -63,6 +63,20 @@ class Outcome:
     record_errors: Mapping[int, KafkaException] = field(default_factory=dict)
 
 
+class Numbers(NamedTuple):
+    """What tells a repeated batch from a new one.
+
+    Attributes:
+        producer_id: The producer's id.
+        epoch: The epoch of that id.
+        first: The sequence number of the first record.
+    """
+
+    producer_id: int
+    epoch: int
+    first: int
+
+
 class Batch(BatchBuffer):
     """Records for one partition, sent and answered together.
 
@@ -79,6 +93,10 @@ class Batch(BatchBuffer):
         held: Bytes of `buffer.memory` that it holds.
         attempts: The requests that carried it.
         retries: How many attempts have failed.
+        numbers: What an idempotent producer has numbered it with.
+        refused: Whether its leader has said that it lacks what came before.
+        sealed: Its records, compressed, once they were.
+        settled: Whether it has ended and its callbacks have been called.
         parts: What it was split into, each with the index of its first record.
     """
 
@@ -91,10 +109,14 @@ class Batch(BatchBuffer):
         "created",
         "deadline",
         "held",
+        "numbers",
         "owner",
         "partition",
         "parts",
+        "refused",
         "retries",
+        "sealed",
+        "settled",
         "topic",
     )
 
@@ -116,6 +138,10 @@ class Batch(BatchBuffer):
         self.held: int = 0
         self.attempts: list[Try] = []
         self.retries: int = 0
+        self.numbers: Numbers | None = None
+        self.refused: bool = False
+        self.sealed: bytes | None = None
+        self.settled: bool = False
         self.parts: list[tuple[int, Batch]] = []
         self._outcome: Outcome | None = None
         self._waiters: list[Waiter] = []
@@ -130,10 +156,10 @@ class Batch(BatchBuffer):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended, or all that it was split into has."""
+        """Whether it is settled, or all that it was split into is."""
         if self.parts:
             return all(part.is_over for _, part in self.parts)
-        return self.ended
+        return self.settled
 
     @property
     def failed(self) -> bool:
@@ -187,12 +213,16 @@ class Batch(BatchBuffer):
             outcome.append_time if outcome.append_time >= 0 else timestamp,
         )
 
-    def watch(self) -> Waiter:
-        """A waiter that opens when it has ended or was split; at once if it has."""
+    def watch(self, *, settled: bool = False) -> Waiter:
+        """A waiter that opens when it has ended or was split; at once if it has.
+
+        Args:
+            settled: Whether its callbacks must have been called, too.
+        """
         waiter = Waiter()
         self._waiters.append(waiter)
         # Whichever comes first, this line or the end: one of the two opens it.
-        if self.ended or self.parts:
+        if self.parts or (self.settled if settled else self.ended):
             waiter.open()
         return waiter
 
@@ -254,8 +284,8 @@ class Batch(BatchBuffer):
         for waiter in waiters:
             waiter.open()
 
-    def call_back(self, report: Callable[[Exception], None]) -> bool:
-        """Call the callbacks of its records, in their order.
+    def settle(self, report: Callable[[Exception], None]) -> bool:
+        """Call the callbacks of its records, in their order; then nothing is left to do.
 
         Args:
             report: Told what a callback raises.
@@ -274,6 +304,8 @@ class Batch(BatchBuffer):
                 heard(delivery)
             except Exception as error:  # noqa: BLE001 - the user's own code
                 report(error)
+        self.settled = True
+        self._open_waiters()
         return bool(runs or listeners)
 
     def _call(

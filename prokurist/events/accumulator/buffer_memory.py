@@ -2,7 +2,8 @@
 
 Thread: any. `_lock` is held for a few assignments; waiters are opened outside it.
 Invariants: room is given in the order in which it was asked for, so a large claim is not
-starved by small ones; `free` never exceeds `total`.
+starved by small ones; `free` never exceeds `total`. It falls below 0 while the parts of a batch
+that was split hold a little more than that did.
 """
 
 import threading
@@ -79,6 +80,10 @@ class BufferMemory:
             self.free += size
             granted = self._grant()
         self._tell(granted)
+
+    def exchange(self, returned: int, taken: int) -> None:
+        """Return room and take other, of which there may be more than is free for a while."""
+        self.give_back(returned - taken)
 
     def _grant(self) -> list[Claim]:
         """Grant what can be granted; the lock is held."""

@@ -127,7 +127,9 @@ class Produce:
             if name is None:
                 raise Malformed(f"topic id {topic['topic_id']} was not asked for")
             rows += [produced(name, row) for row in topic["partition_responses"]]
-        if {row.partition for row in rows} != set(self.batches) or len(rows) > len(self.batches):
+        if {row.partition for row in rows} != set(self.batches) or len(rows) > len(
+            self.batches
+        ):
             raise Malformed(f"{len(rows)} partitions where {len(self.batches)} were sent")
         return ProduceAnswer(
             partitions=tuple(rows),
