@@ -37,8 +37,8 @@ from prokurist.types import TopicPartition
 
 SHARE_AFTER_SPLIT = 0.75
 """How large later batches of a topic may be, of one that was too large."""
-NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
-REQUEST_TIMED_OUT = 7
+AFTER_APPEND = frozenset({7, 20})
+"""REQUEST_TIMED_OUT and NOT_ENOUGH_REPLICAS_AFTER_APPEND: the leader has the batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,8 @@ class ProduceResponseHandler:
             return
         error = error_of(row, batch)
         name = type(error).__name__
-        if row.error in (NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT):
+        if row.base_offset is not None or row.error in AFTER_APPEND:
+            # Of what was appended, and then not replicated, brokers tell the offset.
             sent.ledger.met(batch, name)
         else:
             sent.ledger.refused(batch, name)
