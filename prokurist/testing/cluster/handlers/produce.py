@@ -1,15 +1,21 @@
-"""Produce: append batches, and give them their offsets.
+"""Produce: append batches, and with acks=all wait until every replica in sync has them.
 
-Copies are taken at once, so acks=all and acks=1 are answered alike. There are no
-transactions: who writes in one is refused.
+There are no transactions: a batch of one is refused.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kio.schema.errors import ErrorCode
 
-from prokurist.testing.cluster.answers import Context, Result, Silence
-from prokurist.testing.cluster.batches import CorruptBatch, InvalidBatch, RecordBatch, parse
+from prokurist.testing.cluster.answers import Context, Result, Silence, Wait
+from prokurist.testing.cluster.batch_validation import (
+    BatchRefused,
+    checked,
+    first_frame,
+    only_batch,
+)
 from prokurist.testing.cluster.epochs import UNDEFINED
 from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.handlers.leadership import (
@@ -17,86 +23,230 @@ from prokurist.testing.cluster.handlers.leadership import (
     endpoints,
     leader_hint,
     place,
+    standing,
 )
 from prokurist.testing.cluster.state import State
+from prokurist.testing.cluster.topic_config import TopicConfig
 from prokurist.testing.cluster.wire import Values
 
-ACKS: Final = (-1, 0, 1)
-REFUSED_UNREAD: Final = (
-    ErrorCode.corrupt_message,
-    ErrorCode.invalid_record,
-    ErrorCode.message_too_large,
-)
-"""Refusals of a batch before the log is asked; the others tell where the log begins."""
+ALL: Final = -1
+ACKS: Final = (ALL, 0, 1)
 
 
 def handle(state: State, request: Any, context: Context) -> Result:
     """Append what can be appended, and say of each partition where it went."""
-    code = context.refusals.whole(usual=False)
-    if request.acks not in ACKS:
-        code = ErrorCode.invalid_required_acks
-    elif request.transactional_id is not None:
-        code = ErrorCode.transactional_id_authorization_failed
-    parts: list[Values] = []
-    responses: list[Values] = []
-    for asked in request.topic_data:
-        partitions = [one(state, asked, each, code, context) for each in asked.partition_data]
-        parts += partitions
-        responses.append(
-            {
-                "name": field(asked, "name"),
-                "topic_id": field(asked, "topic_id"),
-                "partition_responses": partitions,
-            }
-        )
+    refused = refusal_of_all(request, context)
+    rows: list[Row] = []
+    for asked, each in named_once(request):
+        rows.append(row := Row(asked, each.index))
+        try:
+            if refused is not None:
+                raise refused
+            append(state, request, context, row, bytes(each.records or b""))
+        except BatchRefused as error:
+            refuse(row, error)
     if request.acks == 0:
-        # Nobody waits for an answer. The one way to say that something is wrong
-        # is to close, and a broker does.
-        wrong = any(each["error_code"] for each in parts)
+        # A client that wants no answer learns of an error by the end of its connection.
+        wrong = any(row.values["error_code"] for row in rows)
         return Silence.CLOSE if wrong else Silence.UNASKED
-    return {"responses": responses, "node_endpoints": endpoints(state, parts)}
+    until = context.now + request.timeout.total_seconds()
+    return Appended(state, request, context, rows, until)(context.now)
 
 
-def one(state: State, asked: Any, each: Any, code: int, context: Context) -> Values:
-    """One partition's part of the answer."""
-    values: dict[str, Any] = {
-        "index": each.index,
-        "base_offset": UNDEFINED,
-        "log_append_time": None,
-        "log_start_offset": UNDEFINED,
-        "record_errors": [],
-        "error_message": None,
+def named_once(request: Any) -> list[tuple[Any, Any]]:
+    """The topic and the part of each partition, the last one where it is named twice."""
+    parts = {
+        (key_of(asked), each.index): (asked, each)
+        for asked in request.topic_data
+        for each in asked.partition_data
     }
+    return list(parts.values())
+
+
+def key_of(asked: Any) -> tuple[Any, Any]:
+    """What a request calls a topic: its name or its id."""
+    return field(asked, "name"), field(asked, "topic_id")
+
+
+def refusal_of_all(request: Any, context: Context) -> BatchRefused | None:
+    """Why no partition of a request is looked at; None where each is."""
+    code = context.refusals.whole(usual=False)
     if code:
-        return {**values, "error_code": code}
-    where = place(state, context, asked, each.index)
-    if where.code:
-        return {**values, "error_code": where.code, **leader_hint(where)}
-    wrong, base_offset = append(state, where, each.records or b"")
-    if wrong not in REFUSED_UNREAD:
-        values["log_start_offset"] = where.led.log.start
-    if not wrong:
-        state.changed(context.now)
-    return {**values, "error_code": wrong, "base_offset": base_offset}
-
-
-def append(state: State, where: Place, records: bytes) -> tuple[int, int]:
-    """Put a partition's bytes at the end of its log; error code and first offset."""
-    limit = where.topic.max_message_bytes if where.topic else 0
+        return BatchRefused(code)
     try:
-        batch: RecordBatch = parse(bytes(records))
-    except CorruptBatch:
-        return ErrorCode.corrupt_message, UNDEFINED
-    except InvalidBatch:
-        return ErrorCode.invalid_record, UNDEFINED
-    if len(records) > limit:
-        return ErrorCode.message_too_large, UNDEFINED
-    partition = where.led
-    verdict = partition.producers.judge(batch)
-    if verdict.code:
-        return verdict.code, UNDEFINED
-    if verdict.base_offset is not None:
-        return ErrorCode.none, verdict.base_offset
-    kept = state.append(partition, batch)
-    partition.producers.remember(kept)
-    return ErrorCode.none, kept.base_offset
+        batches = [
+            first_frame(bytes(each.records or b""))
+            for asked in request.topic_data
+            for each in asked.partition_data
+        ]
+    except BatchRefused as refused:
+        return refused
+    if any(batch is not None and batch.is_transactional for batch in batches):
+        return BatchRefused(ErrorCode.transactional_id_authorization_failed)
+    return None
+
+
+class Row:
+    """One partition's part of an answer, as it comes to be.
+
+    Attributes:
+        asked: The part of the request that names its topic.
+        index: Its number.
+        values: What is answered.
+        where: The partition, once a batch is in its log.
+        required: The offset that the high watermark has to reach then.
+    """
+
+    def __init__(self, asked: Any, index: int) -> None:
+        self.asked = asked
+        self.index = index
+        self.values: dict[str, Any] = {
+            "index": index,
+            "error_code": 0,
+            "base_offset": UNDEFINED,
+            "log_append_time": None,
+            "log_start_offset": UNDEFINED,
+            "record_errors": [],
+            "error_message": None,
+        }
+        self.where: Place | None = None
+        self.required: int = 0
+
+
+def refuse(row: Row, refused: BatchRefused) -> None:
+    """Answer that a batch was not appended."""
+    row.values |= {
+        "error_code": refused.code,
+        "error_message": refused.message,
+        "record_errors": [
+            {"batch_index": at, "batch_index_error_message": text}
+            for at, text in refused.record_errors.items()
+        ],
+    }
+
+
+def append(state: State, request: Any, context: Context, row: Row, records: bytes) -> None:
+    """Put a partition's batch at the end of its log.
+
+    Raises:
+        BatchRefused: It is not put there.
+    """
+    where = found(state, request, context, row)
+    batch = only_batch(records, context.version)
+    if request.acks not in ACKS:
+        raise BatchRefused(ErrorCode.invalid_required_acks)
+    if where.code:
+        raise BatchRefused(where.code)
+    partition, config = where.led, config_of(where)
+    row.values["log_start_offset"] = partition.log.start
+    if request.acks == ALL and len(partition.isr) < least_in_sync(where):
+        raise BatchRefused(ErrorCode.not_enough_replicas)
+    try:
+        kept = checked(batch, config, state.wall_clock(context.now))
+    except BatchRefused as refused:
+        if not refused.in_log:
+            row.values["log_start_offset"] = UNDEFINED
+        raise
+    partition.producers.expire(context.now - state.producer_id_expiration)
+    check = partition.producers.check(batch)
+    if check.code:
+        raise BatchRefused(check.code)
+    row.where = where
+    if check.duplicate is not None:
+        row.required = check.duplicate.last_offset + 1
+        row.values["base_offset"] = check.duplicate.base_offset
+        # Whatever stamps records: a broker gives a duplicate's timestamp as the append's.
+        row.values["log_append_time"] = check.duplicate.timestamp
+        return
+    kept = state.append(partition, kept)
+    partition.producers.update(kept, context.now)
+    row.required = kept.last_offset + 1
+    row.values["base_offset"] = kept.base_offset
+    row.values["log_append_time"] = kept.max_timestamp if config.stamps else None
+    state.changed(context.now)
+
+
+def found(state: State, request: Any, context: Context, row: Row) -> Place:
+    """The partition of a row, which this broker leads or not.
+
+    Raises:
+        BatchRefused: There is none, it is denied, or a test has it refused.
+    """
+    where = place(state, context, row.asked, row.index)
+    name = where.topic.name if where.topic else field(row.asked, "name")
+    rule = context.refusals.rule_for(name, row.index)
+    if rule is not None:
+        row.values |= leader_hint(where)
+        raise BatchRefused(rule.code, record_errors=rule.records, message=rule.message)
+    if where.code == ErrorCode.not_leader_or_follower:
+        row.values |= leader_hint(where)
+    elif where.code:
+        raise BatchRefused(where.code)
+    return where
+
+
+def config_of(where: Place) -> TopicConfig:
+    """The configuration of a partition's topic."""
+    return where.topic.config if where.topic else TopicConfig()
+
+
+def least_in_sync(where: Place) -> int:
+    """How many replicas have to be in sync: never more than there are."""
+    return min(config_of(where).min_insync_replicas, len(where.led.replicas))
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """A produce request that is looked at again until it is replicated.
+
+    Attributes:
+        rows: What is said of each partition.
+        until: When it is answered at the latest.
+    """
+
+    state: State
+    request: Any
+    context: Context
+    rows: list[Row]
+    until: float
+
+    def __call__(self, now: float) -> Result:
+        """Answer if every batch is replicated or cannot be any more, or the time is over."""
+        waiting = list(self.unreplicated()) if self.request.acks == ALL else []
+        if waiting and now < self.until:
+            return Wait(self.until, self)
+        for row in waiting:
+            row.values["error_code"] = ErrorCode.request_timed_out
+        topics: dict[tuple[Any, Any], list[Values]] = {}
+        for row in self.rows:
+            topics.setdefault(key_of(row.asked), []).append(row.values)
+        return {
+            "responses": [
+                {"name": name, "topic_id": topic_id, "partition_responses": rows}
+                for (name, topic_id), rows in topics.items()
+            ],
+            "node_endpoints": endpoints(self.state, [row.values for row in self.rows]),
+        }
+
+    def unreplicated(self) -> Iterator[Row]:
+        """The rows that wait for replicas; the others get their error codes."""
+        for row in self.rows:
+            where = row.where
+            if where is None:
+                continue
+            led = where.led
+            if code := self.lost(where):
+                row.values |= {"error_code": code, **leader_hint(where._replace(code=code))}
+                row.where = None
+            elif led.copy_of(led.leader).watermark < row.required:
+                yield row
+            elif len(led.isr) < least_in_sync(where):
+                row.values["error_code"] = ErrorCode.not_enough_replicas_after_append
+                row.where = None
+
+    def lost(self, where: Place) -> int:
+        """Why this broker does not lead a partition any more; 0 if it does."""
+        topic = where.topic and self.state.topics.get(where.topic.name)
+        if topic is None or topic.partition(where.led.index) is not where.led:
+            return ErrorCode.unknown_topic_or_partition
+        return standing(where.led, self.context.node)
