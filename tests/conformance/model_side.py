@@ -1,6 +1,6 @@
 """The model as a side of a scenario: what happens behind the protocol, by its controls."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -26,10 +26,15 @@ class ModelSide(Side):
             api = named(name)
             self.versions[name] = (api.oldest, api.newest)
 
-    def create_topics(self, names: Sequence[str], partitions: int) -> dict[str, UUID]:
+    def create_topics(
+        self, names: Sequence[str], partitions: int, config: Mapping[str, str] | None = None
+    ) -> dict[str, UUID]:
         """Through the controls."""
         for each in names:
             self._broker.create_topic(each, partitions, replication=1)
+            with self._broker._change() as (cluster, _):
+                topic = cluster.state.topics[each]
+                topic.config = topic.config.with_given(config or {})
         return {each: self._id_of(each) for each in names}
 
     def place_topic(self, name: str, replicas: Sequence[Sequence[int]]) -> UUID:

@@ -41,14 +41,16 @@ class RealSide(Side):
         self._coordinated("ready")
         self._producers_ready()
 
-    def create_topics(self, names: Sequence[str], partitions: int) -> dict[str, UUID]:
+    def create_topics(
+        self, names: Sequence[str], partitions: int, config: Mapping[str, str] | None = None
+    ) -> dict[str, UUID]:
         """By CreateTopics, and until the group coordinator assigns the last of them."""
-        made = self._create(
-            [
-                {"name": each, "num_partitions": partitions, "replication_factor": 1}
-                for each in names
-            ]
-        )
+        given = [
+            {"name": name.replace("_", "."), "value": value}
+            for name, value in (config or {}).items()
+        ]
+        size = {"num_partitions": partitions, "replication_factor": 1, "configs": given}
+        made = self._create([{"name": each, **size} for each in names])
         self._groups_know(names[-1])
         return made
 

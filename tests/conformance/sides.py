@@ -5,7 +5,7 @@ A `Side` sends requests and records answers; what is changed behind the protocol
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -47,8 +47,16 @@ class Side(ABC):
     # --- what each kind of side does in its own way ---------------------------------
 
     @abstractmethod
-    def create_topics(self, names: Sequence[str], partitions: int) -> dict[str, UUID]:
-        """Make topics, one copy of each partition, and wait until groups know them."""
+    def create_topics(
+        self, names: Sequence[str], partitions: int, config: Mapping[str, str] | None = None
+    ) -> dict[str, UUID]:
+        """Make topics, one copy of each partition, and wait until groups know them.
+
+        Args:
+            names: Their names.
+            partitions: How many each has.
+            config: Their properties: Kafka's names with underscores.
+        """
 
     @abstractmethod
     def place_topic(self, name: str, replicas: Sequence[Sequence[int]]) -> UUID:

@@ -31,6 +31,7 @@ LEAST_SIZE: Final = 14
 FORMAT: Final = 2
 ZSTD_FROM: Final = 7
 """The version of Produce from which on batches may be compressed with Zstandard."""
+CODECS: Final = frozenset(Compression)
 NO_TIMESTAMP: Final = -1
 DECOMPRESSED_MOST: Final = 1 << 30
 
@@ -78,12 +79,14 @@ def next_frame(data: bytes, at: int) -> bytes | None:
     Raises:
         BatchRefused: The bytes are none of any format.
     """
-    if len(data) - at < UP_TO_MAGIC:
+    if len(data) - at < LENGTH_COUNTS_FROM:
         return None
     (size,) = struct.unpack_from(">i", data, at + 8)
     if size < LEAST_SIZE:
         text = f"Record size {size} is less than the minimum record overhead ({LEAST_SIZE})"
         raise BatchRefused(ErrorCode.corrupt_message, message=text)
+    if len(data) - at < UP_TO_MAGIC:
+        return None
     (magic,) = struct.unpack_from(">b", data, at + UP_TO_MAGIC - 1)
     if not 0 <= magic <= FORMAT:
         text = f"Invalid magic found in record: {magic}"
@@ -92,8 +95,12 @@ def next_frame(data: bytes, at: int) -> bytes | None:
     return data[at:end] if end <= len(data) else None
 
 
-def first_frame(data: bytes) -> RecordBatch | None:
+def first_frame(data: bytes, version: int) -> RecordBatch | None:
     """The first batch of a partition; None for none, or one of an older format.
+
+    Args:
+        data: What a request has for the partition.
+        version: The version of Produce that it came in.
 
     Raises:
         BatchRefused: It is none; a broker refuses the whole request then.
@@ -103,7 +110,10 @@ def first_frame(data: bytes) -> RecordBatch | None:
         return None
     if len(frame) < HEADER.size:
         raise BatchRefused(ErrorCode.unknown_server_error)
-    return read_header(frame)
+    batch = read_header(frame)
+    if version < ZSTD_FROM and batch.attributes & COMPRESSION not in CODECS:
+        raise BatchRefused(ErrorCode.unknown_server_error)
+    return batch
 
 
 def only_batch(data: bytes, version: int) -> RecordBatch:
@@ -112,7 +122,7 @@ def only_batch(data: bytes, version: int) -> RecordBatch:
     Raises:
         BatchRefused: There is none, there are two, or it is in another format.
     """
-    batch = first_frame(data)
+    batch = first_frame(data, version)
     if batch is None:
         raise BatchRefused(ErrorCode.invalid_record)
     if version < ZSTD_FROM and batch.attributes & COMPRESSION == Compression.ZSTD:

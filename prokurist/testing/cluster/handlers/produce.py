@@ -75,7 +75,7 @@ def refusal_of_all(request: Any, context: Context) -> BatchRefused | None:
         return BatchRefused(code)
     try:
         batches = [
-            first_frame(bytes(each.records or b""))
+            first_frame(bytes(each.records or b""), context.version)
             for asked in request.topic_data
             for each in asked.partition_data
         ]
