@@ -10,6 +10,7 @@ from tests.conformance import (
     consumer,
     idempotence,
     producing,
+    producing_elsewhere,
     reading,
     sessions,
     several_nodes,
@@ -89,5 +90,8 @@ ON_THREE_NODES: Final[Catalogue] = [
     (several_nodes.epochs_of_moved_leaders, ()),
     (several_nodes.preferred_replicas, ()),
     (several_nodes.coordinators_elsewhere, ("FindCoordinator",)),
+    (producing_elsewhere.produced_elsewhere, ("Produce",)),
+    (producing_elsewhere.sequences_of_moved_leaders, ()),
+    (producing_elsewhere.replicas_out_of_sync, ()),
 ]
 """Scenarios about leaders, followers and coordinators that are elsewhere."""

@@ -42,6 +42,7 @@ class Writer:
         stage: Where it writes.
         topic: The topic.
         producer_id: Its id.
+        who: The connection.
     """
 
     def __init__(self, stage: Stage, topic: Topic, producer_id: int, who: str = "a") -> None:

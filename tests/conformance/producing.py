@@ -231,10 +231,10 @@ def limits_of_topics(stage: Stage) -> None:
         "message_timestamp_before_max_ms": "7200000",
         "message_timestamp_after_max_ms": "1000000",
     }
-    stamps = stage.made(f"{stage.name}-stamps", **limits)
+    stamps = stage.made(f"{stage.name}-stamps", 1, **limits)
     for stamp in (BEGAN, BEGAN - 7_200_000, BEGAN + 7_200_000, 0, -1):
         produce(stage, stamps, (0, batch(b"a", stamp=stamp)))
-    both = stage.made(f"{stage.name}-both", cleanup_policy="compact", **limits)
+    both = stage.made(f"{stage.name}-both", 1, cleanup_policy="compact", **limits)
     produce(stage, both, (0, batch(b"a", b"b", keys=(None, b"k"), stamp=0)))
 
 

@@ -141,11 +141,11 @@ class Stage:
         self._topics += 1
         return self._known(name, topic_id)
 
-    def placed(self, *replicas: Sequence[int]) -> Topic:
-        """A new topic with its copies on given nodes."""
+    def placed(self, *replicas: Sequence[int], **config: str) -> Topic:
+        """A new topic with its copies on given nodes, and properties as in `made`."""
         self._placed += 1
         name = f"{self.name}-placed-{self._placed}"
-        return self._known(name, self.side.place_topic(name, replicas))
+        return self._known(name, self.side.place_topic(name, replicas, config))
 
     def made(self, name: str, partitions: int = 1, **config: str) -> Topic:
         """A topic of a given name, with properties if need be: Kafka's, with underscores."""

@@ -55,7 +55,7 @@ class Rule:
         records: FAIL: the records of a batch that it is about, each with a text.
         data: For GARBAGE: the bytes.
         framed: For GARBAGE: whether a right length goes before them.
-        applied: For DROP and CUT: whether the request takes effect before.
+        applied: For DROP, CUT and FAIL: whether the request takes effect before.
         reset: For CUT: a reset, and not an orderly end.
         used: How many requests it hit.
         live: Whether it is still in force.

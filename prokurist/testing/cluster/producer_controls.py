@@ -48,13 +48,32 @@ class ProducerControls(Steering):
         """
         with self._change() as (cluster, now):
             topic = topic_of(cluster.state, name)
-            topic.config = topic.config.changed(**config)
+            topic.configure(topic.config.changed(**config))
+            for each in topic.partitions:
+                cluster.state.follow(each)
+            cluster.state.changed(now)
+
+    def stop_following(self, node: int) -> Fault:
+        """Have a broker copy nothing of what leaders write, though it stays in sync.
+
+        What is written with acks=all is not answered before this is undone, or the broker
+        is out of sync (`shrink_isr`), but by REQUEST_TIMED_OUT.
+        """
+        self._let_follow(node, follows=False)
+        return Fault(f"stop_following {node}", lambda: self._let_follow(node, follows=True))
+
+    def _let_follow(self, node: int, *, follows: bool) -> None:
+        with self._change() as (cluster, now):
+            cluster.state.broker(node).follows = follows
+            for topic in cluster.state.topics.values():
+                for partition in topic.partitions:
+                    cluster.state.follow(partition)
             cluster.state.changed(now)
 
     def shrink_isr(self, tp: TopicPartition, size: int = 1) -> Fault:
-        """Have so many replicas of a partition in sync: the leader, and the next ones.
+        """Have so many replicas of a partition in sync: the leader, and some that follow it.
 
-        The others copy nothing until this is undone. With fewer than `min.insync.replicas`
+        The others copy nothing of it until this is undone. With fewer than `min.insync.replicas`
         a produce request with acks=all is refused by NOT_ENOUGH_REPLICAS.
 
         Raises:
@@ -62,7 +81,9 @@ class ProducerControls(Steering):
         """
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)
+            brokers = cluster.state.brokers
             others = [each for each in partition.replicas if each != partition.leader]
+            others.sort(key=lambda each: not brokers[each].follows)
             if partition.leader < 0 or not 1 <= size <= len(others) + 1:
                 raise ValueError(f"{partition!r} cannot have {size} replicas in sync")
             partition.isr = [partition.leader, *others[: size - 1]]
@@ -140,7 +161,7 @@ class ProducerControls(Steering):
 
 
 def rejoin(state: "State", partition: "Partition", *, elected: bool = False) -> None:
-    """Have every replica that runs catch up and be in sync again."""
-    for broker in state.registered():
+    """Have every replica that runs and follows catch up and be in sync again."""
+    for broker in (each for each in state.registered() if each.follows):
         partition.take_back(broker.node.id, state.now)
     state.follow(partition, elected=elected)

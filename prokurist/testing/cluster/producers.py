@@ -1,5 +1,4 @@
-"""What a broker keeps of idempotent producers for one partition, as Kafka's
-ProducerStateManager does.
+"""What a broker keeps of idempotent producers for one partition: a ProducerStateManager.
 
 Each producer has an entry: its epoch, and its last five batches of that epoch. A batch
 that comes again and is among them is answered with the offset that it got the first time;

@@ -102,8 +102,9 @@ class RequestControls(Steering):
         whole: bool | None = None,
         message: str | None = None,
         records: Mapping[int, str] | None = None,
+        applied: bool = False,
     ) -> Fault:
-        """Refuse requests, or parts of them, with an error code and without effect.
+        """Refuse requests, or parts of them, with an error code and, usually, without effect.
 
         A request that is parked (a fetch that waits for records) is looked at
         again and refused at once.
@@ -122,6 +123,8 @@ class RequestControls(Steering):
             message: Produce: the text beside the code (`error_message`).
             records: Produce: the records that are to blame, by their place in the batch,
                 each with a text (`record_errors`, KIP-467).
+            applied: Produce: append the batches all the same, as before
+                NOT_ENOUGH_REPLICAS_AFTER_APPEND.
 
         Raises:
             ValueError: The code does not fit into 16 bits, or is none.
@@ -136,6 +139,7 @@ class RequestControls(Steering):
             whole=whole,
             message=message,
             records=dict(records or {}),
+            applied=applied,
         )
         return self._enforce(api, node, times, rule)
 

@@ -163,11 +163,12 @@ class State:
         self.changed(now)
 
     def _behind(self) -> frozenset[int]:
-        """The brokers that do not know the latest metadata, and so follow no new leader."""
+        """The brokers that follow no leader, or none that they do not know of yet."""
         return frozenset(
             number
             for number, each in self.brokers.items()
-            if each.lag.seconds and not self.images.is_latest(each.lag.moment(self.now))
+            if not each.follows
+            or (each.lag.seconds and not self.images.is_latest(each.lag.moment(self.now)))
         )
 
     # --- brokers ----------------------------------------------------------------

@@ -40,6 +40,8 @@ class Partition:
         copies: How much of it each broker has, and the high watermark that it knows.
         followed: Whether the followers have fetched from the present leader.
         followed_from: When they do at the earliest.
+        min_isr: How many replicas have to be in sync, so that what is written can become
+            readable: never more than there are.
         producers: What is kept of the idempotent producers that wrote to it.
     """
 
@@ -54,6 +56,7 @@ class Partition:
     copies: dict[int, Copy] = field(default_factory=dict)
     followed: bool = True
     followed_from: float = 0.0
+    min_isr: int = 1
     producers: ProducerStates = field(default_factory=ProducerStates)
 
     def __repr__(self) -> str:
@@ -157,7 +160,12 @@ class Partition:
         self.raise_watermark()
 
     def raise_watermark(self) -> None:
-        """Move the leader's high watermark to where the last broker in sync stands."""
+        """Move the leader's high watermark to where the last broker in sync stands.
+
+        While fewer are in sync than have to be, it stays where it is (KIP-966).
+        """
+        if len(self.isr) < self.min_isr:
+            return
         if self.leader != NO_LEADER and (self.followed or len(self.isr) == 1):
             leads = self.copy_of(self.leader)
             in_sync = min(self.copy_of(node).end for node in self.isr)
@@ -186,6 +194,12 @@ class Topic:
 
     def __repr__(self) -> str:
         return f"Topic({self.name}, {len(self.partitions)} partitions, {self.id})"
+
+    def configure(self, config: TopicConfig) -> None:
+        """Take another configuration."""
+        self.config = config
+        for each in self.partitions:
+            each.min_isr = min(config.min_insync_replicas, len(each.replicas))
 
     def partition(self, index: int) -> Partition | None:
         """The partition of a number, if there is one."""
@@ -229,3 +243,4 @@ def add_partitions(topic: Topic, total: int, replication: int, nodes: Sequence[i
     for index in range(len(topic.partitions), total):
         replicas = tuple(nodes[(index + turn) % len(nodes)] for turn in range(replication))
         topic.partitions.append(Partition(index, replicas, list(replicas), replicas[0]))
+    topic.configure(topic.config)

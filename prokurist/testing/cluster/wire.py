@@ -31,7 +31,8 @@ from prokurist.testing.cluster.apis import Api, by_key
 Values = Mapping[str, Any]
 """An answer, or a part of one: field names of any version, and plain values.
 
-Times are seconds, timestamps milliseconds, error codes are integers, nested structs are `Values`.
+Times are seconds, timestamps are milliseconds, error codes are integers, nested structs are
+`Values`.
 """
 
 HEAD: Final = struct.Struct(">hhi")

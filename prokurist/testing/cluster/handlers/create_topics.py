@@ -35,7 +35,7 @@ def one(state: State, asked: Any, context: Context, *, twice: bool, dry: bool) -
     if not code and not dry:
         topic = state.create_topic(asked.name, count, copies)
         given = {each.name: each.value for each in asked.configs}
-        topic.config = topic.config.with_given(given)
+        topic.configure(topic.config.with_given(given))
         state.changed(context.now)
     return {
         "name": asked.name,

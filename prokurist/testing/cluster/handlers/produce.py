@@ -16,7 +16,9 @@ from prokurist.testing.cluster.batch_validation import (
     first_frame,
     only_batch,
 )
+from prokurist.testing.cluster.batches import RecordBatch
 from prokurist.testing.cluster.epochs import UNDEFINED
+from prokurist.testing.cluster.faults import Rule
 from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.handlers.leadership import (
     Place,
@@ -129,29 +131,68 @@ def append(state: State, request: Any, context: Context, row: Row, records: byte
     """Put a partition's batch at the end of its log.
 
     Raises:
-        BatchRefused: It is not put there.
+        BatchRefused: It is not put there, or a test has it refused all the same.
     """
-    where = found(state, request, context, row)
+    where, rule = found(state, context, row)
     batch = only_batch(records, context.version)
     if request.acks not in ACKS:
         raise BatchRefused(ErrorCode.invalid_required_acks)
     if where.code:
+        row.values |= leader_hint(where)
         raise BatchRefused(where.code)
-    partition, config = where.led, config_of(where)
-    row.values["log_start_offset"] = partition.log.start
-    if request.acks == ALL and len(partition.isr) < least_in_sync(where):
+    row.values["log_start_offset"] = where.led.log.start
+    if request.acks == ALL and len(where.led.isr) < where.led.min_isr:
         raise BatchRefused(ErrorCode.not_enough_replicas)
     try:
-        kept = checked(batch, config, state.wall_clock(context.now))
+        write(state, context, where, row, batch)
     except BatchRefused as refused:
         if not refused.in_log:
             row.values["log_start_offset"] = UNDEFINED
         raise
+    if rule is not None:
+        raise refusal_by(rule)
+    row.where = where
+
+
+def found(state: State, context: Context, row: Row) -> tuple[Place, Rule | None]:
+    """The partition of a row, and the rule that refuses its batch once it is appended.
+
+    Raises:
+        BatchRefused: There is none, it is denied, or a test has its batch refused.
+    """
+    where = place(state, context, row.asked, row.index)
+    name = where.topic.name if where.topic else field(row.asked, "name")
+    rule = context.refusals.rule_for(name, row.index)
+    if rule is not None:
+        if not rule.applied or where.partition is None:
+            row.values |= leader_hint(where)
+            raise refusal_by(rule)
+        where = where._replace(code=standing(where.partition, context.node))
+    elif where.code and where.code != ErrorCode.not_leader_or_follower:
+        raise BatchRefused(where.code)
+    return where, rule
+
+
+def refusal_by(rule: Rule) -> BatchRefused:
+    """What a test has said of a batch."""
+    return BatchRefused(
+        rule.code, in_log=True, record_errors=rule.records, message=rule.message
+    )
+
+
+def write(state: State, context: Context, where: Place, row: Row, batch: RecordBatch) -> None:
+    """Append a batch to the log of a leader, or find where it was appended before.
+
+    Raises:
+        BatchRefused: It is not to be appended, or is out of order.
+    """
+    partition = where.led
+    config = where.topic.config if where.topic else TopicConfig()
+    kept = checked(batch, config, state.wall_clock(context.now))
     partition.producers.expire(context.now - state.producer_id_expiration)
     check = partition.producers.check(batch)
     if check.code:
-        raise BatchRefused(check.code)
-    row.where = where
+        raise BatchRefused(check.code, in_log=True)
     if check.duplicate is not None:
         row.required = check.duplicate.last_offset + 1
         row.values["base_offset"] = check.duplicate.base_offset
@@ -164,35 +205,6 @@ def append(state: State, request: Any, context: Context, row: Row, records: byte
     row.values["base_offset"] = kept.base_offset
     row.values["log_append_time"] = kept.max_timestamp if config.stamps else None
     state.changed(context.now)
-
-
-def found(state: State, request: Any, context: Context, row: Row) -> Place:
-    """The partition of a row, which this broker leads or not.
-
-    Raises:
-        BatchRefused: There is none, it is denied, or a test has it refused.
-    """
-    where = place(state, context, row.asked, row.index)
-    name = where.topic.name if where.topic else field(row.asked, "name")
-    rule = context.refusals.rule_for(name, row.index)
-    if rule is not None:
-        row.values |= leader_hint(where)
-        raise BatchRefused(rule.code, record_errors=rule.records, message=rule.message)
-    if where.code == ErrorCode.not_leader_or_follower:
-        row.values |= leader_hint(where)
-    elif where.code:
-        raise BatchRefused(where.code)
-    return where
-
-
-def config_of(where: Place) -> TopicConfig:
-    """The configuration of a partition's topic."""
-    return where.topic.config if where.topic else TopicConfig()
-
-
-def least_in_sync(where: Place) -> int:
-    """How many replicas have to be in sync: never more than there are."""
-    return min(config_of(where).min_insync_replicas, len(where.led.replicas))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +252,7 @@ class Appended:
                 row.where = None
             elif led.copy_of(led.leader).watermark < row.required:
                 yield row
-            elif len(led.isr) < least_in_sync(where):
+            elif len(led.isr) < led.min_isr:
                 row.values["error_code"] = ErrorCode.not_enough_replicas_after_append
                 row.where = None
 
