@@ -145,7 +145,7 @@ def random_producers(random: Random, stage: Stage) -> None:
             data = random.choice([b"", data[:-1], data[:-1] + b"?", data + data])
         rows = [(partition, data)]
         if random.random() < 0.2:
-            rows.append((random.choice([0, 1, 5]), batch(b"y")))
+            rows.append((random.choice([1 - partition, 5]), batch(b"y")))
         told = produce(stage, topic, *rows, acks=random.choice([-1, 1, 1, 4]))
         if random.random() < 0.1:
             stage.side.delete_records(topic.name, partition, -1)

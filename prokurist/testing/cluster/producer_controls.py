@@ -73,8 +73,9 @@ class ProducerControls(Steering):
     def shrink_isr(self, tp: TopicPartition, size: int = 1) -> Fault:
         """Have so many replicas of a partition in sync: the leader, and some that follow it.
 
-        The others copy nothing of it until this is undone. With fewer than `min.insync.replicas`
-        a produce request with acks=all is refused by NOT_ENOUGH_REPLICAS.
+        The others copy nothing of it until this is undone. With fewer than
+        `min.insync.replicas` a produce request with acks=all is refused by
+        NOT_ENOUGH_REPLICAS, and the high watermark stays where it is.
 
         Raises:
             ValueError: Nobody leads the partition, or it has fewer replicas.
