@@ -30,8 +30,8 @@ def on_name(error: Exception) -> str:
             "address to see whether all else is well."
         )
     return (
-        "Nobody knows this name: check its spelling in -b, and what `getent hosts` says of it "
-        "on this machine; in a container, whether it is on the broker's network."
+        "The name cannot be resolved: check its spelling in -b, and what `getent hosts` says "
+        "of it on this machine; in a container, whether it is on the broker's network."
     )
 
 
@@ -45,7 +45,7 @@ def on_connect(error: Exception) -> str:
     if isinstance(error, Silence):
         return (
             "Packets vanish on the way, without a refusal: look for a firewall or a security "
-            "group between here and there, or an address that nobody has."
+            "group between here and there, or an address that no machine has."
         )
     return "The network says why: check the route and the address."
 
@@ -55,8 +55,9 @@ def on_greeting(error: Exception) -> str:
     said = str(error)
     if isinstance(error, Silence):
         return (
-            "Somebody accepts and says nothing: a broker that is frozen or overloaded, a port "
-            "forwarding with nobody behind it, or a listener that waits for TLS or SASL."
+            "The connection is accepted and not answered: a broker that is frozen or "
+            "overloaded, a port forwarding without a broker behind it, or a listener that "
+            "waits for TLS or SASL."
         )
     if "TLS" in said:
         return (
@@ -109,7 +110,7 @@ def on_broker(error: Exception) -> str:
 
 
 def on_coordinator(error: Exception) -> str:
-    """Nobody coordinates the group."""
+    """What to do when the group has no coordinator."""
     cause = error.last_error if isinstance(error, TimeoutException) else error
     if isinstance(cause, AuthorizationException):
         return "The user may not see this group: grant DESCRIBE and READ on it."

@@ -1,7 +1,7 @@
 """The way to a broker one step at a time, so that each can be named and timed.
 
-The network client takes these steps by itself, tries again, and tells of the last that
-failed; whoever looks for a fault wants each of them once. So this goes the same way, with
+The network client takes these steps by itself, tries again, and reports the last that
+failed; looking for a fault takes each of them once. So this goes the same way, with
 the same resolver, sockets and codec, and without retries.
 
 Thread: the main one. Nothing waits but `poll` of the network, and by a deadline.
@@ -83,7 +83,7 @@ class BrokerProbe:
 
         Raises:
             NetworkException: It stands for nothing.
-            Silence: Nobody told in time.
+            Silence: The name was not resolved in time.
         """
         lookup = self._resolver.resolve(host, port)
         while not lookup.done:
@@ -107,7 +107,7 @@ class BrokerProbe:
 
         Raises:
             NetworkException: There is no connection.
-            Silence: Nobody answered in time, not even with a refusal.
+            Silence: There was no answer in time, not even a refusal.
         """
         self._connections += 1
         number = self._connections
@@ -220,7 +220,7 @@ class BrokerProbe:
         self._network.wake()
 
     def hang_up(self, number: int) -> None:
-        """Close a connection."""
+        """Close a connection to a broker."""
         self._network.close(number)
 
     def _next(

@@ -63,7 +63,7 @@ class CommandOptions:
         return self.deadline.remaining(self.clock.now())
 
     def say(self, text: str) -> None:
-        """A line of talk."""
+        """Write a line to standard error, unless quiet."""
         if not self.quiet:
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()

@@ -107,7 +107,7 @@ class Doctor:
         self._authenticator = authenticator_of(config, asked.clock, probe.wake)
 
     def steps(self) -> Iterator[Step]:
-        """See the module."""
+        """Take the steps one after the other, and yield what each has found."""
         servers = self._config.bootstrap_servers
         greeted: set[tuple[str, int]] = set()
         for nth, each in enumerate(servers):
@@ -251,7 +251,7 @@ class Doctor:
         listed = metadata.found
         if listed is None:
             for name in ("Coordinator", "Committed"):
-                yield Step(name, StepResult.SKIPPED, "without metadata nobody can be asked")
+                yield Step(name, StepResult.SKIPPED, "without metadata no broker can be asked")
             return
         yield from self._topics_there(listed)
         others = [node for node in brokers(listed) if (node.host, node.port) not in greeted]
@@ -278,8 +278,8 @@ class Doctor:
             yield Step(
                 "Leaders",
                 StepResult.WARNING,
-                f"nobody leads {named(leaderless)}",
-                advice="Nobody can read them: the brokers that hold them are down.",
+                f"no leader for {named(leaderless)}",
+                advice="They cannot be read: the brokers that hold them are down.",
             )
 
     def _broker(self, node: Node, share: int) -> Step:
@@ -344,7 +344,7 @@ class Doctor:
             return
         yield first.step
         if first.found is None:
-            reason = "without a coordinator nobody can be asked"
+            reason = "without a coordinator no offsets can be asked for"
             yield Step("Committed", StepResult.SKIPPED, reason)
             return
         step = self._take("Committed", 1, committed, told, advice.on_committed).step

@@ -2,13 +2,13 @@
 
 Thread: the application's, inside a call.
 
-The positions are those of what was returned by earlier polls: whoever polls again has
-done with that. So they are taken when a poll begins, or while it waits, which is
+The positions are those of what was returned by earlier polls: the next poll means that
+it was processed. So they are taken when a poll begins, or while it waits, which is
 the same: records are collected last, and until then `returned` stands still. Between
-two polls nothing is taken, however long the user works on what he was given; the
+two polls nothing is taken, however long the application works on the records; the
 network thread may try what it has once more.
 
-Nobody is woken for the interval: a poll looks whether it is over, and waits no longer
+No thread is woken for the interval: a poll looks whether it is over, and waits no longer
 than until it is. While a commit is under way there is no second one; the next interval
 picks up. How it ended is looked at, and told to the interceptors, by the next call
 that runs callbacks.
@@ -30,7 +30,7 @@ from prokurist.types import TopicPartition
 
 
 class AutoCommitter:
-    """See the module.
+    """Makes automatic commits: takes the positions, and tells how the last one ended.
 
     Args:
         caller: The way to the network thread.
@@ -186,7 +186,7 @@ class AutoCommitter:
                 # It is told like any other; the call that we are in says so or need not.
                 call.fail(dead)
             except BaseException:
-                # What nobody works for would be under way for ever.
+                # A call that was never posted would be under way for ever.
                 self._caller.abandon(call)
                 raise
 

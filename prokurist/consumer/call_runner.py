@@ -4,7 +4,7 @@ Thread: the application's, once it is inside (`guard`). `wakeup` alone may come
 from anywhere, and from a signal handler that has interrupted the call itself.
 
 - The wait has a bound of its own. Whether the network thread is late, stuck or
-  dead, the caller goes at his deadline, by his own clock.
+  dead, the caller leaves at its deadline, by its own clock.
 - `wakeup` sets a flag and opens the waiter of the present wait. The flag comes
   first, and the waiter looks at it after it has shown its waiter: whichever of the
   two is earlier, the wake-up is seen. It stays set until a wait has raised for it.
@@ -36,7 +36,7 @@ interpreter is free; this is the bound for when it is not.
 LAST_TURN: Final = 0.02
 """The same in `close`, which is never late: for the last commit, and for the thread's end.
 
-Where the interpreter is not free the caller goes when this is over, and what he asked
+Where the interpreter is not free the caller leaves when this is over, and what it asked
 for happens a little later.
 """
 
@@ -48,7 +48,7 @@ class CallRunner(SingleThreadGuard):
         clock: The clock of both threads.
         mailbox: The network thread's.
         default: Seconds for a call that is given no timeout.
-        trace: The client's, also for whoever is handed this one.
+        trace: The client's, also for the parts that are given this runner.
 
     Attributes:
         woken: Whether a wake-up waits for a wait to end.
@@ -93,7 +93,7 @@ class CallRunner(SingleThreadGuard):
 
     @property
     def tracing(self) -> Trace | None:
-        """The trace for a call that begins now; None while nobody reads single calls."""
+        """The trace for a call that begins now; None while no reader wants single calls."""
         return self.trace if self.trace.fine else None
 
     def ask(self, call: Call, event: ApplicationEvent) -> Any:
@@ -185,7 +185,7 @@ class CallRunner(SingleThreadGuard):
         try:
             self.post(Withdraw(call))
         except KafkaException:
-            return True  # The thread has ended; nobody works for anybody any more.
+            return True  # The thread has ended, and works on no call any more.
         return True
 
     def wait(self, call: Call, deadline: Deadline) -> bool:
@@ -246,14 +246,14 @@ class CallRunner(SingleThreadGuard):
             raise WakeupException("wakeup() was called before this call")
 
     def wakeup(self) -> None:
-        """End the present wait, or the next one; see the module."""
+        """End the present wait, or the next one, with a WakeupException."""
         self.woken = True
         waiter = self._waiting_at
         if waiter is not None:
             waiter.open()
 
     def now(self) -> float:
-        """The clock."""
+        """The present time of the client's clock."""
         return self._clock.now()
 
     def __repr__(self) -> str:

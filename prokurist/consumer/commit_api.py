@@ -17,7 +17,7 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class CommitApi:
-    """See the module."""
+    """The part of `KafkaConsumer` with `commit_sync` and `commit_async`."""
 
     _config: ConsumerConfig
     _caller: CallRunner

@@ -113,7 +113,7 @@ class CommitQueue:
             else:
                 call.finish()
         except BaseException:
-            # What nobody works for would hold up the line for ever.
+            # A call that was never posted would hold up the line for ever.
             self._caller.abandon(call)
             raise
         return call

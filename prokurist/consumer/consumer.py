@@ -105,7 +105,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
 
     @classmethod
     def wired(cls, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> Self:
-        """A consumer on machinery that somebody else runs: a simulation, in virtual time."""
+        """A consumer on machinery that a simulation runs, in virtual time."""
         self = cls.__new__(cls)
         self._wire(config, clock, machinery)
         return self
@@ -220,7 +220,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         `prokurist_consumer_records_lag{topic="orders",partition="3"}`. Histograms have
         their `_bucket`, `_sum` and `_count`. See docs/metrics.md for what there is.
         """
-        # Here, because nobody else pays for the catalogue: the core only counts.
+        # Imported here, so that only this call loads the catalogue: the core only counts.
         from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
 
         return as_mapping(self._counted)

@@ -19,7 +19,7 @@ Deserialize: TypeAlias = Callable[[str, bytes], Any]
 
 
 class Deserializers:
-    """See the module.
+    """Applies the user's deserializers to keys and values.
 
     Args:
         key: The user's for keys; None to leave them bytes.

@@ -1,21 +1,21 @@
-"""From the fetch buffer to what a poll returns.
+"""Takes records from the fetch buffer for a poll to return.
 
 Thread: the application's, inside a call.
 
 Records are decoded here, batch by batch, and no further than they are returned. When the
 call's time is over no further batch is opened, so that it is late by one at most. A
 partition's position moves in the moment in which its records are taken, and only if
-nobody has moved it elsewhere meanwhile. An error waits until everything before it
+no other call has moved it meanwhile. An error waits until everything before it
 has been returned; it is raised by a poll that has nothing else to return.
 
-Partitions take turns, and a turn may last for many polls: as long as the chunk of somebody
-who is far behind. So where a full poll has passed others over, the next one begins with
+Partitions take turns, and a turn may last for many polls: as long as the chunk of a partition
+that is far behind. So where a full poll has passed others over, the next one begins with
 those that have least, and the one after that goes by turns again: who is not behind waits
 for one poll, and who is has at least every other one.
 
 In an iteration a chunk's records are lent: one counts as returned when the next one
 is asked for, or the next poll. Until then the chunk remembers where that is, and
-whoever collects first takes back what was lent and not asked for.
+the next collection first takes back what was lent and not asked for.
 """
 
 import math
@@ -83,7 +83,7 @@ class Lent:
 
     @property
     def handed_out(self) -> int:
-        """How many of its records that were: counted when somebody asks, and not one by one."""
+        """How many of its records were handed out: counted when asked, not one by one."""
         last = self.last
         if last is None:
             return 0
@@ -93,7 +93,7 @@ class Lent:
 
 
 class FetchCollector:
-    """See the module.
+    """Collects records, partition by partition in turn, and raises errors in their place.
 
     Args:
         subscription: What is assigned, and how far it has come.
@@ -279,7 +279,7 @@ class FetchCollector:
             chunk.offset, chunk.reader = lent.seen.offset, None  # Read again from there.
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Drop what is collected and buffered."""
         self.lent = None
         self._buffer.purge(lambda _partition, _ticket: True)
 

@@ -19,7 +19,7 @@ class MembershipHealth:
         member_id: Its id; empty while it has none.
         epoch: The classic generation or the KIP-848 member epoch; −1 while it is in none.
         heartbeat_age: Seconds since the coordinator answered its last heartbeat, or let
-            it in; None outside the group. While a classic group shares out anew its
+            it in; None outside the group. While a classic group rebalances its
             members send none, and the age grows.
     """
 

@@ -1,8 +1,8 @@
-"""The user's objects that look on: `interceptor.classes`.
+"""Calls the user's interceptors (`interceptor.classes`).
 
 Thread: the application's, inside a call. An object has any of `on_consume(records)`,
 `on_commit(offsets)` and `close()`, and is asked in the order of the configuration.
-What one of them raises is logged, and harms nobody: neither the call nor the others.
+What one of them raises is logged, and affects neither the call nor the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ Records = TypeVar("Records")
 
 
 class Interceptors:
-    """See the module.
+    """The configured interceptors, called in order.
 
     Args:
         objects: The user's.

@@ -112,7 +112,7 @@ class Listeners:
             error = raised
             if not isinstance(raised, Exception):
                 raise
-            # What fails in a step's own work is for whoever has posted it to tell.
+            # What fails in a step's own work is told by the code that has posted it.
             return None if step.work is not None else wrapped(raised, step.kind)
         finally:
             done = StepDone(self._caller.call(step.kind.value, None), step, error, answer)
@@ -136,14 +136,14 @@ class Listeners:
         if step.kind is StepKind.ASSIGNED:
             self._subscription.hears(partitions)
         elif step.kind is StepKind.LOST:
-            # Put out while on_partitions_revoked ran: of what has gone by that he has
-            # heard already, and each partition goes once.
+            # Fenced while on_partitions_revoked ran: the listener was told of those
+            # already, and each partition is told once.
             partitions &= self._subscription.told()
             if not partitions:
                 return None
         self._call(step.kind, partitions)
         if step.kind in (StepKind.REVOKED, StepKind.LOST):
-            # Here as well as on the network thread: whoever looks next sees it done.
+            # Here as well as on the network thread: the next look sees it done.
             self._subscription.heard(step.partitions)
         return None
 

@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 
 class Polling:
-    """See the module."""
+    """The part of `KafkaConsumer` with `poll` and `position`."""
 
     _caller: CallRunner
     _commits: CommitQueue
@@ -251,7 +251,7 @@ class Polling:
         Raises:
             KafkaException: Something has failed in the background.
         """
-        # Before this poll returns anything: whoever polls has done with what others did.
+        # Before this poll returns anything: what earlier polls returned was processed.
         self._auto.when_due()
         # Watched first: whatever comes after the look at it ends the wait.
         self._background.watch(call)

@@ -3,15 +3,15 @@
 Thread: any may come; the one that is inside is the application's. Nothing is waited for.
 
 - A call goes in by one step that nothing can come between: `dict.setdefault` writes it
-  down where nobody stands, and tells who does otherwise. A second thread is refused, and
-  the first is unaffected. The same thread can find somebody only in a signal handler: it
-  is told to use `wakeup`.
+  down if the place is free, and returns the present holder otherwise. A second thread is
+  refused, and the first is unaffected. The same thread finds a holder only in a signal
+  handler: it is told to use `wakeup`.
 - Ctrl-C may throw a call out between any two steps, so also after it has gone in and
-  before anything sees to it that it goes out. Therefore it leaves its frame. A frame that
-  runs refuses to be cleared; one that does not is of a call that is over, and if that
-  still stands inside it was thrown out. Whoever comes next takes its place: in the next
-  place, so that of several who come at once one gets it. Nobody pays for this but they.
-- The user's code that runs inside a call has a room of its own, in which his calls are
+  before anything sees to it that it goes out. So each call records its stack frame. A frame
+  that runs refuses to be cleared; if it does not, an interrupt has ended the call, and the next
+  caller may take over: in the next place, so that of several at once one gets it. Only they
+  pay for this.
+- The user's code that runs inside a call has a room of its own, in which its calls are
   one at a time likewise. It is that thread's, and ends with the call around it.
 
 Invariants: a place that a call was thrown out of is never used again.
@@ -37,7 +37,7 @@ Occupant = tuple[str, FrameType]
 """Who is inside: the name of the call, and the frame that goes in and out."""
 
 Place = dict[str, Any]
-"""Who stands here, as `HERE`; where to go if he was thrown out, as `NEXT`."""
+"""The call that holds it, as `HERE`; the place to try if that was interrupted, as `NEXT`."""
 
 HERE: Final = "here"
 NEXT: Final = "next"
@@ -79,7 +79,7 @@ class GuardScope:
 
     @property
     def standing(self) -> Occupant | None:
-        """Who is inside."""
+        """The call that is inside; None if there is none."""
         place: Place | None = self.place
         standing: Occupant | None = None
         while place is not None:
@@ -110,8 +110,8 @@ class GuardScope:
 class GuardedCall:
     """The one call that is inside; a `with` statement, and again.
 
-    An iteration goes in and out for each record, so this is written for speed. Whoever
-    goes in has to do so in the function that is the call, for as long as that runs.
+    An iteration goes in and out for each record, so this is written for speed. It has to be
+    entered in the function that is the call, for as long as that runs.
 
     Args:
         guard: What is gone into.
@@ -143,7 +143,7 @@ class GuardedCall:
         self._place = place
 
     def leave(self) -> None:
-        """Go out."""
+        """Leave the client: the call is over."""
         self._place.clear()
 
     __enter__ = enter

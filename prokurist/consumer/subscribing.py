@@ -2,10 +2,10 @@
 
 Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
 
-`subscribe` asks nobody anything: the next poll does, because a member has to poll.
-`unsubscribe` needs nobody either. What has to be told the listener is told on this
-thread, by what the network thread has said of our place last; and if nobody can be
-told that we leave, we leave all the same.
+`subscribe` sends nothing: the next poll does, because a member has to poll.
+`unsubscribe` waits for no broker either. The listener is called on this
+thread, by the last state of the membership that the network thread has published; and if
+the coordinator cannot be told, the member leaves all the same.
 """
 
 import re
@@ -38,7 +38,7 @@ from prokurist.types import (
 
 
 class Subscribing(Seeking):
-    """See the module."""
+    """The part of `KafkaConsumer` that subscribes, unsubscribes and asks for rebalances."""
 
     _config: ConsumerConfig
     _background: BackgroundEvents
@@ -113,7 +113,7 @@ class Subscribing(Seeking):
                 self._unsubscribe(None)
 
     def assignment(self) -> frozenset[TopicPartition]:
-        """What is assigned."""
+        """The partitions that are assigned to this consumer now."""
         with self._caller.inside("assignment"):
             return self._subscription.assigned()
 
@@ -147,7 +147,7 @@ class Subscribing(Seeking):
             self._unsubscribe(timeout)
 
     def enforce_rebalance(self, reason: str | None = None) -> None:
-        """Have the group share its partitions out anew; it begins at the next `poll`.
+        """Have the group rebalance; it begins at the next `poll`.
 
         With `group.protocol=consumer` the broker alone decides when: this does nothing
         then, and says so in the log.
@@ -192,7 +192,7 @@ class Subscribing(Seeking):
         if self._subscription.subscribed is not None:
             self._auto.let_go()
             failed = self._part()
-            # Before it is left: what is about the subscription is nobody's after that.
+            # Before it is left: errors about the subscription can be raised by no call later.
             self._tell_unraised()
             self._leave(call)
         self._tell_unraised()

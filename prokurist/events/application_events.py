@@ -1,7 +1,7 @@
-"""What the application thread asks of the network thread: one small class a wish.
+"""The events that the application thread posts to the network thread, one class for each.
 
-Thread: made by one, read by the other; frozen. A wish that somebody waits for
-carries his Call, and so its deadline.
+Thread: made by one, read by the other; frozen. An event whose result a caller waits for
+carries its Call, and so its deadline.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from prokurist.events.background_events import Step
 from prokurist.events.call import Call
-from prokurist.events.member_identity import NOBODY, Identity
+from prokurist.events.member_identity import NO_MEMBER, Identity
 from prokurist.types import GroupMembershipOperation, OffsetAndMetadata, TopicPartition
 
 BY_NAME: Final[Mapping[str, UUID]] = MappingProxyType({})
@@ -27,12 +27,12 @@ class Commit:
     Attributes:
         identity: Who we were when they were to be committed.
         topics: The ids of the topics that were read so far, where that is known; of
-            offsets that the user has named, nobody knows it.
+            offsets that the user has named, it is not known.
     """
 
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
-    identity: Identity = NOBODY
+    identity: Identity = NO_MEMBER
     topics: Mapping[str, UUID] = field(default_factory=dict)
 
 
@@ -42,7 +42,7 @@ class CommitOnce:
 
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
-    identity: Identity = NOBODY
+    identity: Identity = NO_MEMBER
     topics: Mapping[str, UUID] = field(default_factory=dict)
 
 
@@ -56,7 +56,7 @@ class AutoCommit:
 
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
-    identity: Identity = NOBODY
+    identity: Identity = NO_MEMBER
     topics: Mapping[str, UUID] = field(default_factory=dict)
 
 
@@ -132,7 +132,7 @@ class LookUpPositions:
 
 @dataclass(frozen=True, slots=True)
 class LookUpEnd:
-    """Look up where a log ends, for its lag; nobody waits for it.
+    """Look up a log's end offset, for its lag; no caller waits for the result.
 
     Attributes:
         born: The ticket of the assignment that the answer is for.
@@ -152,7 +152,7 @@ class DropStale:
 
 @dataclass(frozen=True, slots=True)
 class Prefetch:
-    """Somebody polls, and something of what he wants is not being fetched.
+    """A poll has begun, and some of the partitions that it reads are not being fetched.
 
     The call is ended only if the thread ends first. That holds for `Polled`, `StepDone` and
     `Rejoin` as well.
@@ -163,7 +163,7 @@ class Prefetch:
 
 @dataclass(frozen=True, slots=True)
 class Attend:
-    """Somebody waits for records of a partition: his ledger is to tell what is done for it.
+    """A call waits for records of a partition: add the fetches of it to the call's ledger.
 
     The call goes on until it is withdrawn or its time is over.
     """
@@ -196,7 +196,7 @@ class StepDone:
 
 @dataclass(frozen=True, slots=True)
 class Rejoin:
-    """Have the group share its partitions out anew.
+    """Have the group rebalance.
 
     Attributes:
         reason: For the broker's log.
@@ -229,7 +229,7 @@ class CloseBegins:
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """The caller has left before his deadline: stop working for him."""
+    """The caller has left before its deadline: stop working on the call."""
 
     call: Call
 

@@ -1,4 +1,4 @@
-"""What is assigned, under one lock: what all parts of the `Subscription` stand on.
+"""The assigned partitions and the lock that guards them: the base of the `Subscription`.
 
 Thread: both. `_lock` is held for a few assignments and never while anything is
 called; the methods with an underscore want it held.
@@ -57,7 +57,7 @@ class SubscribedTopic:
 
 
 class Assignment:
-    """See the module.
+    """The assigned partitions under one lock; each part of the `Subscription` extends it.
 
     Args:
         policy: `auto.offset.reset`.

@@ -8,8 +8,8 @@ call. Whatever comes later ends it, so nothing that is posted in between is miss
 says when it has nothing to do but to wait, and the network thread may wait for its end.
 
 A step is something that the membership needs the application thread for: a listener
-to be called, say. Only `poll` takes one; whoever takes it says when it is made, with a
-`StepDone`. What has not been taken can be called off.
+to be called, say. Only `poll` takes one, and posts a `StepDone` when it is done. A step that
+has not been taken can be cancelled.
 
 Invariants: of one cause there is one error, however often it was met; a fatal one stays
 and is raised before all others, until it is forgiven; once closed, every look raises
@@ -72,7 +72,7 @@ class BackgroundError:
 
 
 class BackgroundEvents:
-    """See the module."""
+    """The queue of errors and steps that the next `poll` takes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -96,7 +96,7 @@ class BackgroundEvents:
     def post_about(
         self, error: KafkaException, held: frozenset[AssignedPartition | SubscribedTopic]
     ) -> None:
-        """The same for an error about what is assigned; if nothing is, nobody hears of it."""
+        """The same for an error about assigned partitions; dropped if none is assigned."""
         if held:
             self.post(BackgroundError(error, frozenset(held)))
 
@@ -145,7 +145,7 @@ class BackgroundEvents:
     # --- either ----------------------------------------------------------------------
 
     def call_off(self) -> None:
-        """Make none of the steps that nobody has taken yet."""
+        """Cancel the steps that no poll has taken yet."""
         with self._lock:
             self._steps.clear()
 

@@ -6,10 +6,10 @@ each of them once:
 
 - `claim`: may this attempt be written? The network thread asks in the moment in
   which it writes, and hears no when the caller has left. So no request goes out
-  for somebody who is gone, and `may_have_happened` never lies.
+  for a caller that has left, and `may_have_happened` is always right.
 - `finish` and `fail`: the network thread ends the call, with an answer or an error.
-- `leave`: the caller ends it himself, at his deadline or because of a wake-up or
-  an interrupt. He never waits for the network thread to tell him the time.
+- `leave`: the caller ends the call, at its deadline or because of a wake-up or
+  an interrupt. It never waits for the network thread to notice the time.
 
 Whichever end comes first counts; the others hear False and change nothing.
 
@@ -81,7 +81,7 @@ class Call:
         partitions: What it is about, for the text of its TimeoutException.
         topic: The same.
         config_key: The key that bounds it where the user gave no timeout.
-        trace: Where it is told what is done for it; None where nobody reads that.
+        trace: Receives the log events of the call; None where they are not read.
 
     Attributes:
         timed_out: Whether it ended because its time was over.
@@ -209,7 +209,7 @@ class Call:
         """Nothing of this call's own is on the wire; the ledger says what it waits for.
 
         It lasts until the next claim, the next wait, `wait_ends`, or the end of the
-        call: whoever ends the call, the report tells of the wait it was in.
+        call: whichever thread ends the call, the report names the wait it was in.
         """
         with self._lock:
             if self._stand is Stand.OPEN:
@@ -225,7 +225,7 @@ class Call:
                 self._close_wait(now)
 
     def _close_wait(self, now: float) -> None:
-        """The lock is held."""
+        """End the wait that is open; the lock must be held."""
         if self._wait is not None:
             reason, since = self._wait
             self._wait = None
@@ -270,7 +270,7 @@ class Call:
         with self._lock:
             self.waiter = Waiter()
             if self._stand is not Stand.OPEN:
-                # It ended before we came; whoever ended it opened another waiter.
+                # It ended before we came; the thread that ended it opened another waiter.
                 self.waiter.open()
             return self.waiter
 
@@ -289,7 +289,7 @@ class Call:
                 return False
             self._stand = Stand.LEFT
             self._error = why if why is not None else self._out_of_time(now)
-        # Nobody waits by now, and whoever looks at the waiter later shall not.
+        # No thread waits by now, and one that looks at the waiter later shall not.
         self._end(
             CALL_ABANDONED, TimeoutException.__name__ if why is None else type(why).__name__
         )

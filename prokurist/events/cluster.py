@@ -5,9 +5,9 @@ without a lock, because it never changes.
 
 A newer answer is merged into it by three rules. An older leader epoch changes
 nothing about that partition: answers of several brokers overtake each other, and
-only the epoch says which is the later truth. A new topic id begins anew: the
-topic was deleted and made again, and its epochs count from nothing. Brokers before
-2.8 tell no ids; what they repeat often enough is believed, older epochs included.
+only the epoch says which is newer. A new topic id starts from nothing: the topic was
+deleted and created again, and its epochs count from 0. Brokers before
+2.8 send no ids; what they repeat often enough is believed, older epochs included.
 So is what metadata repeat against a leader that only an error answer named (KIP-951).
 """
 
@@ -53,7 +53,7 @@ class PartitionView:
     is_hint: bool = False
 
     def is_older_than(self, other: "PartitionView | None") -> bool:
-        """Whether another view is of a later epoch; without both epochs nobody knows."""
+        """Whether another view has a later epoch; False unless both epochs are known."""
         return (
             other is not None
             and self.leader_epoch is not None

@@ -2,7 +2,7 @@
 
 Thread: each object has one owner, the thread that writes it; readers come from
 anywhere, at any time.
-Invariants: nothing here locks, waits, or reads a clock, so a reader delays nobody. A
+Invariants: nothing here locks, waits, or reads a clock, so a reader delays no writer. A
 number that is read is one that it once was; two of them that are read one after the
 other may be of two moments. What a reader walks through is never changed under it: a
 new label puts a new table in the place of the old one.
@@ -95,7 +95,7 @@ class Stretch:
         self._state = self.seconds(now), None
 
     def seconds(self, now: float) -> float:
-        """How long by now."""
+        """Seconds so far, the present stretch included."""
         total, since = self._state
         return total if since is None else total + max(0.0, now - since)
 

@@ -1,4 +1,4 @@
-"""What has been fetched and not been returned yet: shared by both threads.
+"""The buffer of fetched records that were not returned yet: shared by both threads.
 
 Thread: both, under `_lock`, which is held for a few assignments and never while
 anything is called. The network thread puts in whole answers; the application
@@ -10,9 +10,9 @@ thread takes out what it returns.
 - What is held is counted: of each answer all its bytes until the last of its
   chunks is gone, since a chunk is a view of the whole frame, and what decoding
   adds. The network thread compares that with `fetch.buffer.max.bytes`.
-- A poll on what is buffered wakes nobody. Where the network thread has stopped
-  fetching it has said here what it waits for: that there is room again, that nothing is
-  held of one more partition, or that anybody polls at all. The first poll for which that
+- A poll that is served from the buffer does not wake the network thread. When that has
+  stopped fetching it has noted here what it waits for: that there is room again, that
+  nothing is held of one more partition, or any poll at all. The first poll for which that
   holds is told to ask, once.
 """
 
@@ -29,7 +29,7 @@ Reader = TypeVar("Reader")
 
 
 class ResponseBytes:
-    """The bytes of one answer, until nobody needs them.
+    """The bytes of one answer, counted until the last view of them is gone.
 
     Attributes:
         size: How many.
@@ -52,7 +52,7 @@ class Chunk(Generic[Reader]):
         offset: Which offset was asked for.
         records: The batches.
         aborted: The aborted transactions among them: producer id and first offset;
-            None for whoever reads uncommitted records.
+            None with isolation.level=read_uncommitted.
         held: The bytes of the whole answer.
         stop: The offset before which its range ends; None where it has no end.
         reader: What decodes it: the application thread's, once it has begun.
@@ -129,7 +129,7 @@ Entry: TypeAlias = Chunk[Reader] | Failure
 
 
 class FetchBuffer(Generic[Reader]):
-    """See the module."""
+    """Fetched chunks and errors, partition by partition in turn, with their size in bytes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -154,12 +154,12 @@ class FetchBuffer(Generic[Reader]):
                     entry.held.users += 1
 
     def rest(self, *, below: int | None, idle: bool, emptied: int = 0) -> None:
-        """Nothing more is fetched until somebody asks.
+        """Note that nothing more is fetched until a poll asks for it.
 
         Args:
             below: Ask when no more than this is held, or when all of one more partition
                 has been returned; None for never.
-            idle: Ask at the next poll: nobody has polled for a while.
+            idle: Ask at the next poll: the last one was a while ago.
             emptied: How many partitions had been emptied when it was looked at last.
         """
         with self._lock:
@@ -173,7 +173,7 @@ class FetchBuffer(Generic[Reader]):
 
     @property
     def held(self) -> int:
-        """Bytes that are held."""
+        """The bytes that are buffered now."""
         return self._held
 
     @property
@@ -190,7 +190,7 @@ class FetchBuffer(Generic[Reader]):
 
     def polled(self, now: float) -> None:
         """A poll begins, or ends."""
-        self._polled_at = now  # nobody else writes it
+        self._polled_at = now  # the application thread alone writes it
 
     def stir(self) -> None:
         """What is wanted has changed: the next poll has to say so."""
@@ -221,7 +221,7 @@ class FetchBuffer(Generic[Reader]):
         with self._lock:
             line = self._lines.get(entry.partition)
             if line is None or line[0] is not entry:
-                return None  # Somebody else has dropped it.
+                return None  # It was dropped meanwhile.
             del self._lines[entry.partition]
             self._leave(line.popleft())
             if not line:

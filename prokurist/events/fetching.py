@@ -43,7 +43,7 @@ class Use(Enum):
 
 
 class Fetching(Assignment):
-    """See the module.
+    """The part of `Subscription` that says what may be fetched, and what was returned.
 
     Args:
         policy: `auto.offset.reset`.
@@ -91,7 +91,7 @@ class Fetching(Assignment):
                 confirmed in it.
 
         Returns:
-            False when nobody wants it any more.
+            False when its ticket is no longer current.
         """
         with self._lock:
             state = self._awaited(wish)
@@ -107,7 +107,7 @@ class Fetching(Assignment):
             return True
 
     def stick(self, wish: Wish) -> bool:
-        """Fetch no more of it until a poll has seen why; False when nobody wants it."""
+        """Fetch no more of it until a poll has raised the error; False if its ticket is old."""
         with self._lock:
             state = self._awaited(wish)
             if state is None:
@@ -138,13 +138,13 @@ class Fetching(Assignment):
     def advance(
         self, tp: TopicPartition, ticket: int, returned: Position, *, has_it: bool = False
     ) -> bool:
-        """Take note of what the user is given; False when he must not be given it.
+        """Note what is returned to the user; False when it must not be returned.
 
         Args:
             tp: Of which partition.
             ticket: Under which it was fetched.
             returned: How far it goes.
-            has_it: Whether he has it already, and is done with it.
+            has_it: Whether it was returned already, and has been processed.
         """
         with self._lock:
             state = self._partitions.get(tp)
@@ -164,9 +164,9 @@ class Fetching(Assignment):
                 state.settle(to)
 
     def hand_out(self, tp: TopicPartition, ticket: int, record: Handed) -> bool:
-        """Give the user one record, and count the one before; False when he must not have it.
+        """Return one record, and count the one before; False when it must not be returned.
 
-        It is his from this moment: a new leader of the partition does not bring it again.
+        From this moment it counts as returned: a new leader does not bring it again.
         """
         with self._lock:
             state = self._partitions.get(tp)
@@ -184,7 +184,7 @@ class Fetching(Assignment):
             return True
 
     def done_with(self, tp: TopicPartition) -> None:
-        """The user asks for more: he has done with what he has in hand."""
+        """Count the record in hand as processed: the user has asked for the next."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is not None:

@@ -1,4 +1,4 @@
-"""What the group has given us to read, and what we have asked it for.
+"""What the member subscribes to, and the partitions that its group has assigned to it.
 
 Thread: both, under the subscription's lock, like all of it.
 
@@ -54,7 +54,7 @@ class Subscribed:
 
 
 class GroupAssignment(Assignment):
-    """See the module."""
+    """The part of `Subscription` with the topics subscribed to and the group's assignment."""
 
     def __init__(self, policy: OffsetReset) -> None:
         super().__init__(policy)
@@ -110,7 +110,7 @@ class GroupAssignment(Assignment):
         """The user wants nothing of the group any more: no record is returned from now on.
 
         Returns:
-            What he was told that he has.
+            The partitions that the listener was told of as assigned.
         """
         with self._lock:
             if self._subscribed is None:
@@ -126,7 +126,7 @@ class GroupAssignment(Assignment):
             return self._leaving
 
     def hears(self, partitions: Iterable[TopicPartition]) -> None:
-        """The user is about to hear that these are his."""
+        """Note that the listener is about to be told of these as assigned."""
         with self._lock:
             for tp in partitions:
                 state = self._partitions.get(tp)
@@ -175,7 +175,7 @@ class GroupAssignment(Assignment):
         """All of it may be others' by now: return nothing of it any more.
 
         Returns:
-            What the user was told that he has.
+            The partitions that the listener was told of as assigned.
         """
         with self._lock:
             if not self._goes_on(term):

@@ -3,8 +3,8 @@
 Thread: any posts, one drains. One lock guards the queue, the closed flag and the
 wake flag together, which is what makes three things true:
 
-- "closed" and "enqueued" exclude each other. Whoever closes gets everything that
-  was ever accepted, and a post that comes later raises; nothing is lost between.
+- "closed" and "enqueued" exclude each other. `close` returns every event that
+  was accepted, and a later post raises; nothing is lost between.
 - A wake is sent for the first event after a drain and for no other. The poster
   appends and finds the flag down, raises it and wakes; a second poster finds it
   up and does not. The drainer lowers it in the same breath in which it takes
@@ -67,7 +67,7 @@ class Mailbox(Generic[Event]):
             self._post(event, now)
         except BaseException:
             # An interrupt may have come between the flag and the wake that goes with it,
-            # and as long as the flag is up nobody sends another.
+            # and as long as the flag is up no other wake is sent.
             if self._woken and self._closed is None:
                 self._wake()
             raise

@@ -4,10 +4,10 @@ Thread: both. Each object has one lock, held for a few assignments.
 
 - The network thread says who we are (`MemberIdentity`). Whatever is asked of the group in
   the name of a membership carries the `Identity` of the moment in which it was asked:
-  a commit that was made before the member was put out is never stamped with what it
-  became later.
-- The application thread says when it polls (`PollActivity`). Nobody is woken for that:
-  whoever keeps the time of `max.poll.interval.ms` looks when his time has come, and a
+  a commit that was made before the member was fenced is never sent with a later
+  identity.
+- The application thread says when it polls (`PollActivity`). The network thread is not woken
+  for that: what watches `max.poll.interval.ms` looks when the interval is over, and a
   membership that waits for a poll asks for it beforehand.
 """
 
@@ -37,13 +37,13 @@ class Identity:
     """Who speaks.
 
     Attributes:
-        role: What the group takes him for.
-        member_id: His id; empty where he has none.
+        role: Its role in the group.
+        member_id: Its id; empty where it has none.
         epoch: The classic generation, or the member epoch; −1 where there is none.
         instance_id: The static member's name, where there is one.
         by_epoch: Whether `epoch` is a member epoch (KIP-848).
-        incarnation: Ours, and told nobody: it grows whenever what was owned may be
-            another's, so two identities with the same one own what they owned before.
+        incarnation: Never sent: it grows whenever what was owned may have been assigned to
+            another member, so two identities with the same one own the same partitions.
         departing: Whether it is about to leave: what it commits now it cannot commit after
             the next poll, since there is none.
     """
@@ -58,7 +58,7 @@ class Identity:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the group counts him among its members."""
+        """Whether the group counts it among its members."""
         return self.role in (Role.MEMBER, Role.REBALANCING)
 
     @property
@@ -71,41 +71,41 @@ class Identity:
         return replace(self, role=role, departing=True)
 
 
-NOBODY: Final = Identity()
-"""Who asks without being, or wanting to be, in the group."""
+NO_MEMBER: Final = Identity()
+"""The identity of a client that is in no group, and does not want to be."""
 
 
 class MemberIdentity:
     """Who we are at the moment: the network thread's word, but for the wish to be in.
 
     Attributes:
-        rebalances: How often what we own was shared out anew.
+        rebalances: How often the partitions were assigned again, and how long that took.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._identity = NOBODY
+        self._identity = NO_MEMBER
         self.rebalances: Rebalances = Rebalances()
 
     @property
     def identity(self) -> Identity:
-        """The present one."""
+        """The present identity."""
         with self._lock:
             return self._identity
 
-    def counted(self, identity: Identity, *, anew: bool = False) -> None:
-        """The group counts us as this.
+    def counted(self, identity: Identity, *, reassigned: bool = False) -> None:
+        """Set the identity under which the group counts this member.
 
         Args:
             identity: Whatever the incarnation it has, it gets the present one.
-            anew: Whether what was owned before may be another's.
+            reassigned: Whether what was owned before may be another member's.
         """
         with self._lock:
-            number = self._identity.incarnation + anew
+            number = self._identity.incarnation + reassigned
             self._identity = replace(identity, incarnation=number)
 
     def wants_in(self) -> None:
-        """What is read is no longer assigned by hand: whoever has not joined is outside."""
+        """Note that partitions are no longer assigned by hand: outside until it joins."""
         if self.identity.role is Role.ALONE:
             self._end(Role.OUTSIDE)
 
@@ -115,7 +115,7 @@ class MemberIdentity:
             self._identity = replace(self._identity, role=Role.REBALANCING)
 
     def put_out(self) -> None:
-        """The group does not count us, or not yet; whoever does not want in stays alone."""
+        """Note that the group does not count this client, unless it is not to join at all."""
         if self.identity.role is not Role.ALONE:
             self._end(Role.OUTSIDE)
 
@@ -133,10 +133,10 @@ class MemberIdentity:
 
 
 class PollActivity:
-    """When the application was in `poll` last, and whether somebody waits for the next.
+    """When the application was in `poll` last, and whether the membership waits for the next.
 
     Attributes:
-        wanted: Whether somebody waits. Written under the lock; an iteration reads it
+        wanted: Whether the membership waits. Written under the lock; an iteration reads it
             between any two records without, and at the worst sees it one record later.
     """
 
@@ -150,14 +150,14 @@ class PollActivity:
     # --- the application thread ------------------------------------------------------
 
     def enter(self) -> bool:
-        """A poll begins, or looks again: whether somebody waits for it."""
+        """Note that a poll begins, or looks again, and return whether it is waited for."""
         with self._lock:
             self._inside, self.wanted = True, False
             asked, self._asked = self._asked, False
             return asked
 
     def leave(self, now: float) -> None:
-        """It has ended."""
+        """Note that a poll has ended."""
         with self._lock:
             self._inside = False
             self._left_at = now

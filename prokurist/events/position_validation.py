@@ -18,7 +18,7 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class PositionValidation(Assignment):
-    """See the module."""
+    """The part of `Subscription` that validates positions against leader epochs."""
 
     def settle_committed(
         self, wanted: PositionRequest, position: Position

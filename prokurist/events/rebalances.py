@@ -7,7 +7,7 @@ from prokurist.events.counter_types import Histogram
 
 
 class Rebalances:
-    """How often partitions were shared out anew, and how long that took.
+    """Counts rebalances, and how long they took.
 
     Attributes:
         seconds: Of those that were finished.

@@ -5,8 +5,8 @@ anything is called. Every method is one such step; what it returns is a copy.
 
 The application thread assigns, seeks, pauses and takes note of what it returned;
 the network thread asks what is missing and settles it. A settled answer is bound
-to the ticket under which it was asked: if the user has sought elsewhere or
-assigned anew in the meantime, it is dropped, and `settle` says so.
+to the ticket under which it was asked: after a seek or another assignment
+in the meantime it is dropped, and `settle` returns False.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -75,7 +75,7 @@ class Returned(NamedTuple):
 
 
 class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
-    """See the module.
+    """The assigned partitions, their positions and what is subscribed to, under one lock.
 
     Args:
         policy: `auto.offset.reset`.
@@ -152,7 +152,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return state.returned.offset
 
     def assigned(self) -> frozenset[TopicPartition]:
-        """What is read."""
+        """The partitions that are assigned now."""
         with self._lock:
             return frozenset(self._partitions)
 
@@ -193,7 +193,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
                 state.paused = paused
 
     def paused(self) -> frozenset[TopicPartition]:
-        """What is paused."""
+        """The partitions that are paused."""
         with self._lock:
             return frozenset(tp for tp, state in self._partitions.items() if state.paused)
 
@@ -213,11 +213,11 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
         """What a commit without offsets commits: one past what the user has done with.
 
         Nothing of a topic that was deleted, and whose name stands for another one; and
-        nothing of a range, which is nobody's progress.
+        nothing of a range, whose position is never committed.
 
         Args:
-            unasked: Leave out as well what is of a topic that is not there just now:
-                nobody waits for that to come back, and it will be another one.
+            unasked: Leave out as well what is of a topic that does not exist just now:
+                no call waits for that to come back, and it will be another topic.
         """
         with self._lock:
             absent = self._absent if unasked else frozenset[str]()
@@ -239,7 +239,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
 
         Returns:
             Whether it has to: False while each of them has been asked for, and
-            nobody has given up.
+            no search has given up.
         """
         with self._lock:
             unasked = [
@@ -252,7 +252,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return bool(unasked)
 
     def ask_again(self) -> None:
-        """Perhaps nobody has asked for what is noted as asked for: whoever is next does."""
+        """Forget what is noted as asked for, so that the next poll asks again."""
         with self._lock:
             for state in self._partitions.values():
                 # What was asked for all the same is dropped with the assignment.
@@ -268,7 +268,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     def lag(self, tp: TopicPartition) -> tuple[int | None, int | None]:
         """How many offsets lie before the log's end; and if it has to be asked for, a ticket.
 
-        Whoever gets the ticket asks: nobody gets another until there is an answer.
+        The caller that gets the ticket asks; there is no other until the answer has come.
 
         Raises:
             IllegalStateException: The partition is not assigned.
@@ -335,7 +335,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return frozenset(held)
 
     def given_up(self, wanted: Iterable[PositionRequest]) -> bool:
-        """Nobody looks for these any more: the next `poll` may ask again.
+        """Note that the search for these has ended: the next `poll` may ask again.
 
         Returns:
             Whether one of them is still missing.
@@ -365,7 +365,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     def settle(
         self, wanted: PositionRequest, position: Position, confirmed_in: int | None = None
     ) -> bool:
-        """The leader has said where reading goes on; False when nobody wants it any more.
+        """Set the position that the leader has confirmed; False if its ticket is old.
 
         Args:
             wanted: What was asked for.
@@ -381,7 +381,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return True
 
     def need_reset(self, wanted: PositionRequest, reset: OffsetReset) -> bool:
-        """Nothing was found; the policy has to say. False when nobody wants it any more."""
+        """Have the reset policy decide, since nothing was found. False if its ticket is old."""
         with self._lock:
             state = self._current(wanted.partition, wanted.ticket)
             if state is None:
@@ -420,7 +420,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     def places(self, partitions: Iterable[TopicPartition]) -> list[Place]:
         """Where some partitions stand; those that are assigned no more are left out.
 
-        The lock is held for all of them: whoever asks for many asks for some at a time.
+        The lock is held for all of them: ask for many in portions.
         """
         with self._lock:
             return [

@@ -33,7 +33,7 @@ _LOGGERS: Final[dict[str, logging.Logger]] = {}
 
 
 class Log:
-    """See the module; one for each client."""
+    """Writes a client's log events to structlog or logging; one for each client."""
 
     __slots__ = ("_storms",)
 
@@ -41,7 +41,7 @@ class Log:
         self._storms = Storms()
 
     def __call__(self, trace: Trace, kind: EventKind, values: Mapping[str, object], /) -> None:
-        """Write a line, if it is worth one and somebody wants it."""
+        """Write a line, if its level is enabled and it is not held back."""
         if kind.story is not None:
             seconds = self._storms.lasted(kind, values, trace.now())
             if seconds is None:

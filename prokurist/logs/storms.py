@@ -1,7 +1,7 @@
-"""Troubles that last: a line when one has lasted long enough, then one a minute, and its end.
+"""Limits repeated warnings: a line when a problem has lasted, then one a minute, and its end.
 
-The only place that holds lines back. Whoever meets a trouble tells of it each time; here
-it is one story for as long as it goes on.
+The only place that holds lines back. The core emits an event each time it meets the problem;
+here all of them are one story for as long as it goes on.
 
 Thread: both; `_lock` guards the stories, and nothing is called while it is held.
 """
@@ -45,7 +45,7 @@ class Storms:
                 return None if over is None or over.said_at is None else now - over.since
             story = self._stories.get((kind, about))
             if story is None or now - story.last > EVERY:
-                # After a time in which nobody met it: another story.
+                # After a time without it: another story.
                 story = self._stories[kind, about] = Story(now, now)
             story.last = now
             due = (

@@ -36,7 +36,7 @@ def coordinator_unknown(at: Reading) -> Iterator[Value]:
 
 
 def heartbeat_age(at: Reading) -> Iterator[Value]:
-    """Only of a member; whoever is none sends none."""
+    """Seconds since the last heartbeat was sent; no value without a membership."""
     machinery = at.client.machinery
     apis = machinery.client.counters.apis.children
     sent = [apis[name].sent_at for name in HEARTBEATS if name in apis]
@@ -64,7 +64,7 @@ def info(_at: Reading) -> Iterator[Value]:
 
 @cache
 def versions() -> tuple[str, str]:
-    """Read once."""
+    """The versions of the package and of Python, read once."""
     return VERSION, platform.python_version()
 
 

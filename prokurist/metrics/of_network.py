@@ -136,7 +136,7 @@ ROWS: tuple[Metric[Reading], ...] = (
     ),
     counter(
         "prokurist_attempts_abandoned_total",
-        "Requests on the wire that nobody waited for any more.",
+        "Requests on the wire whose call had ended.",
         lambda at: one(at.client.machinery.client.counters.abandoned),
     ),
     counter(

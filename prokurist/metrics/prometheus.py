@@ -2,7 +2,7 @@
 
 Thread: whichever scrapes. A scrape reads plain numbers; it takes no lock that a call
 holds for more than a few assignments, and waits for nothing.
-Invariants: `prometheus_client` is loaded when somebody registers, and not before; a
+Invariants: `prometheus_client` is loaded by `register`, and not before; a
 client's series are there from its making to its `close`, a watched query's for as long as
 it runs.
 """
@@ -39,7 +39,7 @@ def register(
 
     Once for a process is enough: it covers clients that are made later, and those that
     are closed have no series any more. A second time does nothing but set
-    `most_partitions` anew. Nothing is served by this: see `start_http_server` of
+    `most_partitions`. Nothing is served by this: see `start_http_server` of
     `prometheus_client`.
 
     Args:
@@ -65,7 +65,7 @@ def register(
     except ValueError as error:
         raise ValueError(
             f"the registry holds names that begin with prokurist_ already ({error}): "
-            f"unregister whoever holds them, or pass a registry of its own"
+            f"unregister the collector that has them, or pass another registry"
         ) from error
     REGISTERED[registry] = collector
 
@@ -77,7 +77,7 @@ def default_registry() -> "CollectorRegistry":
         ImportError: It is not installed.
     """
     try:
-        from prometheus_client import REGISTRY  # noqa: PLC0415 - see the module
+        from prometheus_client import REGISTRY  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise ImportError(
             "prokurist.metrics.register needs prometheus_client: install "
@@ -87,7 +87,7 @@ def default_registry() -> "CollectorRegistry":
 
 
 class ClientsCollector:
-    """What a registry asks; see the module.
+    """The collector that a registry asks: the series of all open clients and queries.
 
     Args:
         most_partitions: See `register`.
@@ -163,7 +163,7 @@ class ClientsCollector:
 
 def empty(metric: Metric[Any]) -> "Family":
     """A row without values, as `prometheus_client` has it."""
-    from prometheus_client import Metric as Family  # noqa: PLC0415 - see the module
+    from prometheus_client import Metric as Family  # noqa: PLC0415 - an extra
 
     # A counter's family goes by the name without its suffix.
     name = (
@@ -176,7 +176,7 @@ def fill(
     family: "Family", metric: Metric[Any], labels: tuple[str, ...], values: Iterable[Value]
 ) -> None:
     """Add the samples that some values make."""
-    from prometheus_client.samples import Sample  # noqa: PLC0415 - see the module
+    from prometheus_client.samples import Sample  # noqa: PLC0415 - an extra
 
     for of_labels, value in values:
         pairs = tuple(zip(labels, of_labels, strict=True))

@@ -18,7 +18,7 @@ AT_A_TIME = 250
 """Partitions that are looked at under the lock at once: about a tenth of a millisecond."""
 
 MOST_PARTITIONS = 1000
-"""Partitions of a client that have series of their own, where nobody says otherwise."""
+"""The default number of a client's partitions that have series of their own."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Spread:
     most: int | None = None
 
     def add(self, number: int) -> None:
-        """Count one in."""
+        """Add a number."""
         self.total += number
         if self.least is None or number < self.least:
             self.least = number
@@ -64,7 +64,7 @@ class Partitions:
 
 
 class Reading:
-    """See the module.
+    """One client at one moment, as the rows of the catalogue read it.
 
     Args:
         client: The client.

@@ -138,7 +138,7 @@ class TrafficCounters:
         self.reauthenticated: int = 0
 
     def wrote(self, node: int, api: str, size: int, now: float) -> None:
-        """A request was written."""
+        """Count a request that was written."""
         by_api, by_node = self.apis.of(api), self.nodes.of(str(node))
         by_api.sent += 1
         by_api.sent_at = now
@@ -146,7 +146,7 @@ class TrafficCounters:
         by_node.bytes_sent += size
 
     def answered(self, node: int, api: str, size: int, took: float, throttle: float) -> None:
-        """A request was answered."""
+        """Count a request that was answered."""
         by_api, by_node = self.apis.of(api), self.nodes.of(str(node))
         by_api.seconds.observe(took)
         by_api.throttled += throttle

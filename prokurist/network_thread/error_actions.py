@@ -19,7 +19,7 @@ from prokurist.errors.codes import NONE, by_code
 
 
 class Action(Enum):
-    """What to do next."""
+    """What the client does about an error code."""
 
     DONE = "done"
     RETRY = "try again after the backoff"
@@ -43,7 +43,7 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """One row."""
+    """One row of a table of error codes."""
 
     action: Action
     reason: str
@@ -144,7 +144,7 @@ UNASKED_COMMIT: Final = table(
         100: _GONE,
     },
 )
-"""The same for a commit that nobody has asked for, and for whose end others may wait."""
+"""The same for an automatic commit, for whose end other commits may wait."""
 
 OFFSET_FETCH: Final = table(
     "OffsetFetch",

@@ -1,4 +1,4 @@
-"""All that only a client with a group has, wired: commits, and its place in the group.
+"""Wires what only a client with a group has: coordinator, commits and membership.
 
 Thread: the network thread alone, but for its making.
 """
@@ -42,7 +42,7 @@ from prokurist.types import Node
 
 
 class Group:
-    """See the module.
+    """The managers of a client with a group, and the events that they take.
 
     Args:
         config: The configuration.
@@ -52,7 +52,7 @@ class Group:
     Attributes:
         coordinator: Who coordinates the group.
         commits: Commits, and looks up what was committed.
-        auto: Commits what nobody has asked for.
+        auto: Sends automatic commits.
         membership: Our place in it.
     """
 

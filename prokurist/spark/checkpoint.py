@@ -2,11 +2,11 @@
 
 Thread: any. Files are read, nothing is written.
 Invariants: a batch counts when Spark has noted its end (`commits/<n>`). One that was only
-planned (`offsets/<n>`) is given to nobody who has not named it.
+planned (`offsets/<n>`) is used only where it is named.
 
 A file of `offsets` has a version, a line about the batch, and a line for each source:
 its offset (v1, by its place among the sources) or its name and its offset (v2). Which of
-them are Kafka's can be seen: an object of objects is nobody else's.
+them are Kafka's can be seen: no other source writes an object of objects.
 """
 
 import json
@@ -91,8 +91,8 @@ def read_checkpoint(
     Args:
         path: The checkpoint's folder.
         source: Which of the query's sources, by its place or name; None for all of Kafka's.
-        batch: A batch by its number, whether Spark has noted its end or not: for whoever
-            knows that it is done. None for the last one that is.
+        batch: A batch by its number, whether Spark has noted its end or not: for a caller
+            that knows that it is done. None for the last one that is.
         spark: A session, for folders that are not on this machine.
 
     Raises:
@@ -124,7 +124,7 @@ def files_of(path: str, spark: Any) -> Files:
     """Who can read the files of a folder.
 
     Raises:
-        CheckpointException: Nobody can without a session.
+        CheckpointException: The folder is not on this machine, and there is no session.
     """
     if spark is not None:
         # Here, because it needs pyspark, and only who has a session has that for certain.

@@ -63,7 +63,7 @@ def visiting(
 
 
 class ClusterSession:
-    """See the module; it answers as `resolving.Logs`."""
+    """Clients for one call, under one deadline; an `OffsetLookup`."""
 
     def __init__(self, keys: Mapping[str, object], deadline: Deadline, clock: Clock) -> None:
         self._keys = keys
@@ -136,7 +136,7 @@ class ClusterSession:
         return _by_partition(info for infos in listed.values() for info in infos)
 
     def beginnings(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """See `Logs`; what was asked before is not asked again."""
+        """See `OffsetLookup`; what was asked before is not asked again."""
         return _remembered(
             self._beginnings,
             partitions,
@@ -144,7 +144,7 @@ class ClusterSession:
         )
 
     def ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """See `Logs`; what was asked before is not asked again."""
+        """See `OffsetLookup`; what was asked before is not asked again."""
         return _remembered(
             self._ends,
             partitions,
@@ -154,14 +154,14 @@ class ClusterSession:
     def at_times(
         self, moments: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int | None]:
-        """See `Logs`."""
+        """See `OffsetLookup`."""
         found = self._client(None).offsets_for_times(moments, self.left())
         return {tp: None if at is None else at.offset for tp, at in found.items()}
 
     def committed(
         self, group: str | None, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, int | None]:
-        """See `Logs`."""
+        """See `OffsetLookup`."""
         found = self.notes(group, partitions)
         return {tp: None if kept is None else kept.offset for tp, kept in found.items()}
 

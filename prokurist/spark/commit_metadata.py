@@ -2,7 +2,7 @@
 
 Thread: any; pure functions.
 Invariants: a note of ours is a JSON object with the first letters of a query's id and the
-number of its batch. Any other note is somebody else's, and says nothing.
+number of its batch. Any other note is of another program, and ignored.
 """
 
 import json

@@ -25,7 +25,7 @@ from prokurist.types import TopicPartition, named
 
 
 class OffsetLookup(Protocol):
-    """Whoever can be asked about logs and groups, within a time of its own."""
+    """Looks up offsets of logs and groups, within a time of its own."""
 
     def beginnings(
         self, partitions: Collection[TopicPartition]

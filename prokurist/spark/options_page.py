@@ -44,7 +44,7 @@ def document() -> str:
 
 
 def row(option: Option) -> str:
-    """One option's line."""
+    """The page's line of an option."""
     name = f"`{option.name}`{' (ours)' if option.ours else ''}"
     text = option.text.replace("|", r"\|")
     return f"| {name} | {option.mode.value} | {option.default} | {text} |\n"

@@ -1,6 +1,6 @@
 """How much one trigger takes: `maxOffsetsPerTrigger`, `minOffsetsPerTrigger` and the splits.
 
-Thread: any; frozen values and pure functions. What now is, whoever asks knows.
+Thread: any; frozen values and pure functions. The caller passes the present time.
 Invariants: the numbers are those of Spark's own source for Kafka, its reckoning in
 floating point included.
 """
@@ -121,9 +121,9 @@ def rate_limited(
 ) -> dict[TopicPartition, int]:
     """Ends that are so many offsets away, each partition given its part of what is behind.
 
-    A part is rounded down; if it is less than one, up, so that nobody starves. The sum may
-    then be above the limit. Where `start` names no beginning, the end is left as it is:
-    whoever plans the reading will notice.
+    A part is rounded down; if it is less than one, up, so that no partition starves. The sum
+    may then be above the limit. Where `start` names no beginning, the end is left as it is:
+    planning the batch will notice.
 
     Args:
         limit: How many offsets, all in all.

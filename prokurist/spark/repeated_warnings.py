@@ -1,4 +1,4 @@
-"""Troubles that last: a line when one begins, one a minute, and one when it is over.
+"""Limits repeated warnings: a line when a problem begins, one a minute, and one at its end.
 
 Thread: the committer's; pure but for the log, and handed each moment.
 """
@@ -22,7 +22,7 @@ class RepeatedWarning:
 
 
 class RepeatedWarnings:
-    """See the module."""
+    """Logs continuing problems, at most once a minute each."""
 
     def __init__(self) -> None:
         self._lasting: dict[tuple[str, str], RepeatedWarning] = {}
@@ -51,7 +51,7 @@ class RepeatedWarnings:
             LOG.warning("%s: %s again after %.0f s", about, kind, now - lasting.since)
 
     def given_up(self, about: str, kind: str, now: float) -> None:
-        """It lasts, and nobody tries any longer."""
+        """Log that a problem lasts and is no longer retried."""
         lasting = self._lasting.pop((about, kind), None)
         if lasting is not None:
             LOG.warning(

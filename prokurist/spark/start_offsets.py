@@ -1,6 +1,6 @@
-"""Where reading begins and ends: `startingOffsets`, `endingOffsets` and their kin.
+"""Parses where reading begins and ends: `startingOffsets`, `endingOffsets` and related options.
 
-Thread: any; frozen values and pure functions. What now is, whoever asks knows.
+Thread: any; frozen values and pure functions. The caller passes the present time.
 
 What Spark's own source for Kafka takes means here what it means there, and the option that
 it prefers is preferred: one time for all partitions, then a time for each, then offsets.
@@ -67,7 +67,7 @@ class AtTimes:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """Where a group has come to; None for the group of whoever asks."""
+    """The committed offsets of a group; None for the reader's own group."""
 
     group: str | None = None
 
@@ -77,7 +77,7 @@ Place = Edge | AtOffsets | AtTime | AtTimes | Committed
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a user calls these things: an error is to say his words.
+    """The user's names of the options, for the texts of errors.
 
     Attributes:
         start: Where reading begins.
@@ -232,7 +232,7 @@ def place_in(text: str, name: str, now_ms: int) -> Place:
             raise ConfigException(f"{name}={text} names no group: write committed:billing")
         return Committed(group)
     if text.isdecimal():
-        # An offset, a time? Nobody can tell, and the wrong guess would read for hours.
+        # An offset or a time: ambiguous, and the wrong guess would read for hours.
         raise ConfigException(
             f"{name}={text} could be an offset or a time: write an offset as "
             f'{{"orders": {{"0": {text}}}}}, and a time in milliseconds in '

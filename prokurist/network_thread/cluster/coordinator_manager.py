@@ -1,9 +1,9 @@
-"""Which broker coordinates the group.
+"""Finds the group's coordinator.
 
-Thread: the network thread alone. One look-up at a time serves everybody who
-waits; a caller's deadline takes him out of the waiting and leaves the look-up to
-the others. It goes on for as long as somebody waits, and no longer: an idle
-client asks nobody anything.
+Thread: the network thread alone. One look-up at a time serves all calls that
+wait; a call's deadline ends its own wait and leaves the look-up to
+the others. It goes on for as long as a call waits, and no longer: an idle
+client sends no FindCoordinator.
 
 What is asked last, before the client closes, waits for a look-up only where that can come to
 something in time: not when every broker refuses connections, and not when the next attempt
@@ -74,10 +74,10 @@ def hand_on(shared: Promise[Node], found: Promise[Node]) -> None:
 
 
 class CoordinatorManager:
-    """See the module.
+    """Finds the group's coordinator, by one look-up for all calls that wait.
 
     Attributes:
-        unknown: How long somebody has had to wait for it.
+        unknown: How long calls have had to wait for it.
     """
 
     def __init__(
@@ -114,7 +114,8 @@ class CoordinatorManager:
 
         Args:
             call: Who waits.
-            last: Whether it is asked before the client leaves; see the module.
+            last: Whether the client is closing, so that a look-up is only worth waiting for
+                if it can end in time.
 
         Raises:
             KafkaException: The search met an error that no patience mends, such
@@ -177,7 +178,7 @@ class CoordinatorManager:
         return self._found
 
     def _stop(self) -> None:
-        """Nobody waits any more."""
+        """End the search: no call waits any more."""
         if self._search is not None:
             self._search.throw(Withdrawn("no caller waits for the coordinator"))
 
@@ -197,7 +198,7 @@ class CoordinatorManager:
         failures = 0
         while True:
             self._next_attempt = -math.inf
-            asked = await self._metadata.somebody()
+            asked = await self._metadata.any_broker()
             try:
                 answer = await self._client.send(
                     asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP), anybody=True
@@ -223,7 +224,7 @@ class CoordinatorManager:
             await self._timer.sleep(pause, "coordinator look-up backoff")
 
     def _met(self, error: KafkaException) -> None:
-        """The search goes on; whoever gives up waiting for it can say what it met."""
+        """Note an error: the search goes on, and a call that gives up waiting names it."""
         self._last_error = error
         self._trouble(error)
         for waiter in self._waiting:

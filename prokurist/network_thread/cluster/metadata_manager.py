@@ -1,21 +1,21 @@
-"""What the client knows of the cluster, and how it learns it.
+"""Fetches and publishes the cluster's metadata.
 
 Thread: the network thread alone; the snapshot that it publishes is immutable.
 
-One request at a time, to whoever is least loaded. Who needs fresh metadata asks
-for `fresh()` and waits for the next answer that was asked for after that; who
-needs any broker asks for `somebody()`.
+One request at a time, to the least loaded broker. Code that needs fresh metadata awaits
+`fresh()`, which returns the next answer to a request made after that; code that
+needs any broker awaits `any_broker()`.
 
-- A broker that did not answer such a question is suspect until somebody does: it
+- A broker that did not answer such a request is suspect until another one does: it
   is asked again only when all others have failed too. Otherwise one that is gone
   would be tried for ever, since its backoff is over before our own is.
 - When all brokers that are known are suspect, the bootstrap addresses are asked
   again (KIP-899), unless `metadata.recovery.strategy` is `none`. They are asked
-  alone, and everything is forgotten, when a broker demands it or nobody has
+  alone, and everything is forgotten, when a broker demands it or no broker has
   answered for too long (KIP-1102).
-- An error that no patience mends goes to all who wait, at once; whoever asks
-  later has the question asked anew.
-- Topics are asked for while somebody is interested in them, and no longer. What is
+- An error that cannot be retried goes to all who wait, at once; a later
+  caller has another request sent.
+- Topics are asked for while the client reads them or a call asks about them. What is
   wrong with a topic that is read is told to the next poll, unless a call asks about
   it: then that hears of it.
 - Answers that say the same again are asked for more and more seldom, unless another
@@ -50,7 +50,7 @@ AUTHENTICATED_AGAIN: Final = 1.0
 
 
 class MetadataManager:
-    """See the module.
+    """Keeps the snapshot of the cluster up to date.
 
     Args:
         client: To ask with.
@@ -148,11 +148,11 @@ class MetadataManager:
         return self._interest
 
     def request_update(self) -> None:
-        """Something that is known may be stale; nobody waits for it."""
+        """Have metadata fetched soon, since it may be stale; no caller waits for it."""
         self._wanted = True
 
-    async def somebody(self) -> Node:
-        """Any broker that can be asked now; waits while all of them have to be left alone."""
+    async def any_broker(self) -> Node:
+        """Any broker that can be asked now; waits while all of them are backing off."""
         while True:
             await self._bootstrap.expand()
             nodes = self._candidates()
@@ -227,7 +227,7 @@ class MetadataManager:
     # --- asking ----------------------------------------------------------------------
 
     def poll(self) -> None:
-        """Ask, if somebody wants it, nobody is asking, and there may be something new."""
+        """Send a request if one is wanted, none is in flight, and there may be news."""
         if not self._wanted or self._asking is not None:
             return
         if self._timer.now < self._quiet_until and not self._wants_more:
@@ -256,7 +256,7 @@ class MetadataManager:
         failures = 0
         since = self._timer.now
         while True:
-            node = await self.somebody()
+            node = await self.any_broker()
             self._asked_for = self._interest.topics
             self._asked_for_all = self._interest.everything
             request = Metadata(
@@ -319,7 +319,7 @@ class MetadataManager:
             self.request_update()
 
     def _met(self, error: KafkaException) -> None:
-        """It goes on; whoever gives up waiting for it can say what it met."""
+        """Note an error: the request is repeated, and a call that gives up waiting names it."""
         self.last_error = error
         self._client.trace.emit(METADATA_FAILED, error=error)
         for call in self._waiting:
@@ -430,7 +430,7 @@ class MetadataManager:
             self.request_update()
 
     def close(self) -> None:
-        """Stop asking."""
+        """Stop fetching metadata; the client is closing."""
         self._wanted = False
         if self._asking is not None:
             self._asking.throw(Withdrawn("the client is closing"))

@@ -43,7 +43,7 @@ NOT_LISTED: Final = frozenset({UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_F
 
 
 class TopicManager:
-    """See the module.
+    """Looks topics up for calls: the partitions of one, and the list of all.
 
     Args:
         client: To ask with.
@@ -135,7 +135,7 @@ class TopicManager:
     async def _ask(
         self, call: Call, request: Metadata, retries: Retries
     ) -> Answer[MetadataAnswer]:
-        """Ask whoever can be asked, one after the other, for an answer that is worth something.
+        """Ask one broker after the other until one gives a usable answer.
 
         Raises:
             KafkaException: No patience mends it.
@@ -145,7 +145,7 @@ class TopicManager:
             raise Expired("there is no time to ask a broker")
         while True:
             call.wait_begins("a broker that may be asked", self._timer.now)
-            node = await self._metadata.somebody()
+            node = await self._metadata.any_broker()
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
                 answer = await self._client.send(node, request, call=call, anybody=True)

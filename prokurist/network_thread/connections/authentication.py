@@ -61,15 +61,15 @@ class Authenticator:
     Args:
         mechanisms: Makes mechanisms from the configuration.
         helper: Does their work.
-        lots: Draws from [0, 1).
+        draw: Draws from [0, 1).
     """
 
     def __init__(
-        self, mechanisms: Mechanisms, helper: HelperThread, lots: Callable[[], float]
+        self, mechanisms: Mechanisms, helper: HelperThread, draw: Callable[[], float]
     ) -> None:
         self.mechanisms: Mechanisms = mechanisms
         self._helper = helper
-        self._lots = lots
+        self._draw = draw
         self._promised: dict[Job, Promise[Any]] = {}
 
     def run(self, work: Callable[[], Value]) -> Promise[Value]:
@@ -98,7 +98,7 @@ class Authenticator:
 
     def lasts(self, lifetime: float) -> float:
         """After how many seconds a session is renewed."""
-        return max(BETWEEN, lifetime * (EARLIEST + (LATEST - EARLIEST) * self._lots()))
+        return max(BETWEEN, lifetime * (EARLIEST + (LATEST - EARLIEST) * self._draw()))
 
     def close(self) -> None:
         """Ask for nothing any more."""
@@ -166,7 +166,7 @@ class Authentication:
         self._running = None if operation.ended else operation
 
     def stop(self) -> None:
-        """The connection is over."""
+        """Stop authenticating, since the connection has ended."""
         self._pipeline.holds = False
         self.renew_at = float("inf")
         running, self._running = self._running, None

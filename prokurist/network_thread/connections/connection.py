@@ -55,7 +55,7 @@ LONGEST_REFUSAL: Final = 10.0
 
 
 class Connection:
-    """See the module.
+    """One connection to a broker, for one lane of traffic; opened again when it is needed.
 
     Attributes:
         node: The broker; by its address alone until it is known.
@@ -193,13 +193,13 @@ class Connection:
         self._owner.resolve(self)
 
     def resolved(self, addresses: Sequence[SocketAddress]) -> None:
-        """The host's addresses are known."""
+        """Connect to the addresses that the host was resolved to."""
         if self.state is ConnectionState.RESOLVING:
             self._addresses = deque(addresses)
             self._next_address()
 
     def unresolved(self, error: KafkaException) -> None:
-        """The host has none."""
+        """Fail, since the host has no addresses."""
         if self.state is ConnectionState.RESOLVING:
             self.failed(error)
 
@@ -324,7 +324,7 @@ class Connection:
         except KafkaException as error:
             untrusted = as_disconnect(self.node, error)
             self._trace.emit(BROKER_PROTOCOL_ERROR, node=self.node, error=untrusted)
-            # Whoever greets like that may be a stranger at one of several addresses.
+            # What greets like that may be no broker at all, at one of several addresses.
             self.lost(untrusted, told=True)
             return
         if arrival is not None:
@@ -393,7 +393,7 @@ class Connection:
         self._tell(CONNECTION_CLOSED, reason="it was idle")
 
     def close(self, why: KafkaException) -> None:
-        """Down, by our wish: whoever still waits hears why."""
+        """Close it on our side; the requests that still wait fail with this error."""
         if self.state is not ConnectionState.DOWN:
             self._down()
             self._tell(CONNECTION_CLOSED, reason=str(why))

@@ -1,4 +1,4 @@
-"""What a connection asks of the client that owns it.
+"""The interface of the client that owns a connection.
 
 Thread: the network thread alone.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Owner(Protocol):
-    """See the module."""
+    """What a connection calls of the client that owns it."""
 
     trace: Trace
 

@@ -17,7 +17,7 @@ from typing import Final
 
 
 class ConnectionState(Enum):
-    """Where a connection stands."""
+    """The states of a connection."""
 
     DOWN = "down"
     """No socket; perhaps a pause until the next try."""

@@ -1,4 +1,4 @@
-"""The network client: which broker, which connection, and who hears what of it.
+"""The network client: chooses brokers and connections, and hands answers to their requesters.
 
 Thread: the network thread alone.
 
@@ -51,7 +51,7 @@ Response = TypeVar("Response")
 
 
 class NetworkClient:
-    """See the module.
+    """Sends requests over connections by broker and lane, and keeps those connections.
 
     Args:
         network: All that knows sockets.
@@ -60,7 +60,7 @@ class NetworkClient:
         limits: What bounds a connection.
         greeting: What a new connection says first.
         client_id: Said in every request.
-        lots: Draws between brokers that are equal.
+        draw: Draws between brokers that are equal.
         cap: What we may use of our own versions, in tests of old protocols.
         trace: Where it tells what happens.
         authenticator: Authenticates its connections; None where SASL is not wanted.
@@ -81,7 +81,7 @@ class NetworkClient:
         limits: Limits,
         greeting: ApiVersions,
         client_id: str,
-        lots: Callable[[], float],
+        draw: Callable[[], float],
         cap: Versions | None = None,
         trace: Trace = UNREAD,
         authenticator: Authenticator | None = None,
@@ -97,7 +97,7 @@ class NetworkClient:
         self._limits = limits
         self._client_id = client_id
         self._greeting = greeting
-        self._lots = lots
+        self._draw = draw
         self._cap = cap
         self._authenticator = authenticator
         self._connections: dict[tuple[int, Lane], Connection] = {}
@@ -154,7 +154,7 @@ class NetworkClient:
     def prepare(self, node: Node, lane: Lane, expected: Expected) -> None:
         """Have a connection stand, and know how to ask some things, before they are asked.
 
-        It is a favour: where that fails, whoever asks will try again.
+        Best effort: where that fails, the later request tries again.
         """
         if self._closed is None:
             former = self._connections.get((node.id, lane))
@@ -321,17 +321,17 @@ class NetworkClient:
                 continue
             # Of equals any: clients with one bootstrap list must not all begin at
             # the same broker.
-            lot = self._lots()
+            tie = self._draw()
             rank: tuple[int, float, float]
             if connection is None:
-                rank = (2, -math.inf, lot)
+                rank = (2, -math.inf, tie)
             elif connection.state is ConnectionState.DOWN:
-                rank = (2, connection.tried_at, lot)
+                rank = (2, connection.tried_at, tie)
             elif connection.state is ConnectionState.READY:
-                rank = (0, connection.pipeline.in_flight + connection.pipeline.waiting, lot)
+                rank = (0, connection.pipeline.in_flight + connection.pipeline.waiting, tie)
             else:
                 slow = self._timer.now - connection.tried_at >= ANOTHER_AFTER
-                rank = (3 if slow else 1, connection.pipeline.waiting, lot)
+                rank = (3 if slow else 1, connection.pipeline.waiting, tie)
             if best is None or rank < best:
                 best, chosen = rank, node
         return chosen
@@ -385,7 +385,7 @@ class NetworkClient:
                 del self._connections[key]
 
     def close(self, why: KafkaException) -> None:
-        """Close every connection; whoever still waits hears why, and whoever comes later."""
+        """Close every connection; pending and later requests fail with this error."""
         self._closed = why
         try:
             for connection in tuple(self._connections.values()):
@@ -399,7 +399,7 @@ class NetworkClient:
 
     @property
     def in_flight(self) -> int:
-        """Requests written and unanswered."""
+        """The number of requests that were written and not answered."""
         return sum(each.pipeline.in_flight for each in self._connections.values())
 
     @property

@@ -48,7 +48,7 @@ LARGEST_INT32: Final = 0x7FFF_FFFF
 
 
 class Pipeline:
-    """See the module.
+    """A connection's queue of requests, and those in flight, in order.
 
     Args:
         node: Whom the requests go to.
@@ -95,12 +95,12 @@ class Pipeline:
         self._sent: deque[Sent] = deque()
 
     def submit(self, unsent: Unsent) -> None:
-        """Queue a request."""
+        """Queue a request, to be written when its turn comes."""
         unsent.promise.on_forsaken = lambda: self._take_back(unsent)
         unsent.since = self._timer.now
         if unsent.anybody or unsent.call is None:
-            # A call's own deadline bounds its requests; those of nobody in
-            # particular must not wait in the queue for ever either.
+            # A call's own deadline bounds its requests; those without a call
+            # must not wait in the queue for ever either.
             longest = self._limits.request
             if unsent.anybody:
                 longest = min(ANOTHER_AFTER, longest)
@@ -262,7 +262,7 @@ class Pipeline:
         return sent, response
 
     def settle(self, sent: Sent, response: Any) -> None:
-        """Tell whoever asked; operations run on."""
+        """Hand the answer to the operation that awaits it."""
         self.throttle(throttle_of(response))
         if sent.abandoned:
             # Its caller has left; the place in the line was all it still had.
@@ -298,8 +298,8 @@ class Pipeline:
     def fail(self, error: KafkaException) -> None:
         """Everything in flight fails, in the order in which it was sent; then the queue.
 
-        Operations run meanwhile and may submit anew: that is for the next life of
-        the connection and stays.
+        Operations run meanwhile and may submit other requests: those are for the next
+        life of the connection and stay.
         """
         sent, self._sent = self._sent, deque()
         unsent, self._unsent = self._ahead + self._unsent, deque()

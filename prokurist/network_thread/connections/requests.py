@@ -95,7 +95,7 @@ class Unsent:
     """A request that has been submitted and not been written.
 
     Attributes:
-        call: Whose request it is; None for work that is nobody's in particular.
+        call: The call that the request is for; None for background work.
         effect: Whether it changes something on the broker.
         patience: How long its answer may take; None for `request.timeout.ms`.
         anybody: Another broker would do as well.

@@ -1,4 +1,4 @@
-"""Fetches: what is asked of which broker, when, and when nothing is.
+"""Sends fetches: which partitions of which broker, and when none.
 
 Thread: the network thread alone.
 
@@ -52,7 +52,7 @@ from prokurist.network_thread.wire.fetch import Fetch, FetchAnswer, FetchQuestio
 from prokurist.types import Node, TopicPartition
 
 ATTENTION: Final = 5.0
-"""Seconds after a poll for which records are fetched that nobody has asked for."""
+"""Seconds after the last poll for which records are fetched ahead."""
 
 ONE_BATCH: Final = 1
 """Bytes to ask for, for the smallest answer: brokers send one whole batch at least."""
@@ -82,7 +82,7 @@ class FetchLimits:
 
 
 class FetchManager:
-    """See the module.
+    """Keeps one fetch in flight to each broker that leads a fetchable partition.
 
     Args:
         client: To ask with.
@@ -347,7 +347,7 @@ class FetchManager:
             self._out_of_range.check(source.node, wish, epoch)
         # Without records it should have taken its time. One that does not (nor has
         # to: fetch.min.bytes=0) would be asked as fast as it can answer. What is in
-        # trouble is left out next time, and holds up nobody else.
+        # trouble is left out next time, and does not hold up the others.
         is_new = outcome.moved or bool(outcome.troubled or outcome.out_of_range)
         return is_new or is_slow
 

@@ -77,7 +77,7 @@ class Terms:
 
 
 class FetchSession:
-    """See the module.
+    """A fetch session with one broker: makes each request say only what has changed.
 
     Attributes:
         asked: What is wanted in it.
@@ -186,7 +186,7 @@ class FetchSession:
         self._move(SessionState.KEPT)
 
     def lost(self, *, unknown: bool = False) -> None:
-        """What the broker has of the session is not what we have: begin anew.
+        """Restart the session: the broker's state of it is not ours.
 
         Args:
             unknown: Whether it has nothing of it; otherwise the next request ends it.

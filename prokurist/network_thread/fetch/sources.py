@@ -79,7 +79,7 @@ class Replicas:
         return self._preferred.pop(tp, None) is not None
 
     def source_of(self, tp: TopicPartition, cluster: Cluster) -> Node | None:
-        """The broker to read a partition from; None while nobody leads it."""
+        """The broker to read a partition from; None while it has no leader."""
         preferred = self._preferred.get(tp)
         if preferred is not None:
             number, until = preferred
@@ -92,7 +92,7 @@ class Replicas:
         return cluster.leader(tp)
 
     def keep(self, partitions: Collection[TopicPartition]) -> None:
-        """Remember nothing of others."""
+        """Forget the preferred replicas of all other partitions."""
         self._preferred = {tp: at for tp, at in self._preferred.items() if tp in partitions}
 
     def __len__(self) -> int:
@@ -135,7 +135,7 @@ class PartitionBackoff:
         self._due: Due | None = None
 
     def meet(self, tp: TopicPartition, *leaderships: Leadership) -> None:
-        """A fetch of a partition has failed, or there was nobody to ask."""
+        """Note that a fetch of a partition has failed, or that it has no leader."""
         former = self._met.get(tp)
         failures = 1 if former is None else former.failures + 1
         until = self._timer.now + self._backoff.pause(failures)
@@ -163,11 +163,11 @@ class PartitionBackoff:
         )
 
     def end(self, tp: TopicPartition) -> None:
-        """It has been fetched."""
+        """End a partition's back-off, since it has been fetched."""
         self._met.pop(tp, None)
 
     def keep(self, partitions: Collection[TopicPartition]) -> None:
-        """Remember nothing of others."""
+        """Forget the failures of all other partitions."""
         self._met = {tp: trouble for tp, trouble in self._met.items() if tp in partitions}
 
     def close(self) -> None:

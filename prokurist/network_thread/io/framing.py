@@ -18,7 +18,7 @@ SCRATCH_BYTES: Final = (1 << 20) + (1 << 16)
 Every read gives up the GIL, and beside a busy application thread it takes up to
 5 ms to win it back. Measured there, frames of 1 MiB, one in flight: 95 to 100
 MB/s so, 66 to 77 through 64 or 256 KiB or with the length read by itself. The
-price is the copy of a frame's beginning, seen when nobody competes for the GIL:
+price is the copy of a frame's beginning, seen when no other thread wants the GIL:
 3.3 GB/s, against 5 and more; and that is above what can be decoded.
 """
 

@@ -52,7 +52,7 @@ class HelperThread(Protocol):
     """What authentication asks of a helper: `Helper`, or what a simulation has instead."""
 
     def submit(self, work: Callable[[], Any]) -> Job:
-        """Hand work over."""
+        """Have work done on the helper thread."""
         ...
 
     def collect(self) -> list[Job]:
@@ -60,7 +60,7 @@ class HelperThread(Protocol):
         ...
 
     def close(self) -> None:
-        """Abandon everything."""
+        """Abandon all work, and end the thread."""
         ...
 
 

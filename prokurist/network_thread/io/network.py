@@ -157,7 +157,7 @@ class Network(Protocol):
         """Wait until something happened, `wake` was called, or the time is over.
 
         It may also return early with nothing, after a part of a frame: the
-        caller reads his clock and comes again.
+        caller reads its clock and calls again.
 
         Args:
             seconds: How long at most; None for ever, 0 not at all.
@@ -172,7 +172,7 @@ class Network(Protocol):
 
         From any thread, and from a signal handler: it takes no lock and does
         not block. Whatever the caller published under a lock before it is seen
-        by whoever takes that lock after the wait that this ends.
+        by the thread that takes that lock after the wait that this ends.
         """
         ...
 

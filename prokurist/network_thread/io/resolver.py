@@ -6,9 +6,9 @@ and one that is stuck in the system ends with the process.
 
 Thread: the network thread, except `_Mailbox.deliver`, which look-up threads call.
 Invariants: at most one thread for each host (and one for its canonical names);
-whoever asks while it runs joins it. A look-up ends once: done at once, in one
+a request made while it runs joins it. A look-up ends once: done at once, in one
 `collect`, or never because it was abandoned. No thread is joined, here or at
-the end; one that comes back after `close` finds nobody and wakes nobody.
+the end; one that comes back after `close` is dropped and wakes no thread.
 """
 
 import socket
@@ -28,7 +28,7 @@ class NameService(Protocol):
         """All addresses of a host, in the system's order; their port is 0.
 
         Raises:
-            OSError: There is none, or nobody to ask.
+            OSError: There is none, or no name server could be asked.
             ValueError: The name cannot be one.
         """
         ...
@@ -37,7 +37,7 @@ class NameService(Protocol):
         """The name of an address.
 
         Raises:
-            OSError: It has none, or there is nobody to ask.
+            OSError: It has none, or no name server could be asked.
         """
         ...
 
@@ -77,7 +77,7 @@ def looked_up(host: str | bytes, flags: int = 0) -> list[SocketAddress]:
 
 
 def literal(host: str) -> list[SocketAddress]:
-    """The address that a host's text already is; empty for a name. Asks nobody."""
+    """The address that a host's text already is; empty for a name. Nothing is looked up."""
     try:
         # A text would have a codec for names in other scripts imported: this is the network
         # thread, and an address in digits needs none.
@@ -92,7 +92,7 @@ def canonical_names(host: str, names: NameService) -> tuple[str, ...]:
     For each address of the host its own name, as certificates and Kerberos
     know it, without duplicates. As in Kafka's own client an address stands
     for itself in digits if it has no name, or if its name does not lead back to
-    it: whoever owns the reverse zone could claim any name.
+    it: the owner of the reverse zone could claim any name.
 
     Raises:
         OSError: The host has no address.
@@ -170,7 +170,7 @@ class HostLookups(Protocol):
         ...
 
     def close(self) -> None:
-        """Abandon everything."""
+        """Abandon all look-ups; their answers are dropped."""
         ...
 
 
@@ -198,7 +198,7 @@ class _Mailbox:
 
     Attributes:
         lock: Guards the other two.
-        wake: Tells the network thread; None once nobody collects any more.
+        wake: Tells the network thread; None once answers are no longer collected.
         answers: Left and not collected.
     """
 
@@ -212,18 +212,18 @@ class _Mailbox:
             wake = self.wake
             if wake is not None:
                 self.answers.append((question, outcome))
-        # After the answer, and outside the lock: `wake` is somebody else's code.
+        # After the answer, and outside the lock: `wake` is the caller's code.
         if wake is not None:
             wake()
 
     def emptied(self) -> list[tuple[Question, Outcome]]:
-        """Take what is there."""
+        """Take all answers that were left."""
         with self.lock:
             answers, self.answers = self.answers, []
         return answers
 
     def shut(self) -> None:
-        """Accept nothing any more."""
+        """Close the mailbox: later answers are dropped."""
         with self.lock:
             self.wake = None
             self.answers.clear()
@@ -287,7 +287,7 @@ class Resolver:
     def abandon(self, lookup: Lookup) -> None:
         """Forget a look-up: its answer is dropped. One that is done is left alone.
 
-        Its thread goes on, as nothing can stop it; whoever asks for the same
+        Its thread goes on, as nothing can stop it; a request for the same
         host meanwhile joins it.
         """
         for waiting in self._waiting.values():
@@ -337,7 +337,7 @@ class Resolver:
 def _find(question: Question, names: NameService, mailbox: _Mailbox) -> None:
     """The whole life of a look-up's thread."""
     # Also the answer if the name service raises what it may not: that is a bug,
-    # loud by way of the thread's excepthook, and nobody waits for ever for it.
+    # loud by way of the thread's excepthook, and no caller waits for ever for it.
     outcome: Outcome = _unresolved(question, None)
     try:
         if question.canonical:

@@ -60,8 +60,8 @@ def begun(made: socket.socket, address: SocketAddress) -> bool:
     Raises:
         OSError: It failed at once.
     """
-    # Out of somebody's metadata may come anything. A name would be looked up
-    # here, and block; so only numbers get further.
+    # Metadata may name any host. A name would be looked up
+    # here, and block; so only numeric addresses get further.
     numeric = False
     with suppress(OSError, ValueError):
         socket.inet_pton(made.family, address.host)
@@ -90,7 +90,7 @@ def outcome(made: socket.socket) -> None:
     """
     if code := made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
         raise OSError(code, os.strerror(code))
-    # A port that nobody listens on, out of the range that the system draws local
+    # A port without a listener, out of the range that the system draws local
     # ports from, may be drawn for this very socket: TCP then connects it to
     # itself, and our own requests would come back as answers.
     if made.getsockname() == made.getpeername():

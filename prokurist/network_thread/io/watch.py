@@ -3,7 +3,7 @@
 Thread: the network thread.
 Invariants: a socket that is watched for reading is read within `wait`, by a
 bounded amount before the others get their turn; what it brought is told by the
-same `wait` that read the last of it; nobody but the watch reads from it.
+same `wait` that read the last of it; only the watch reads from it.
 
 The pure twin is the specification. The native one does all of a wait without the
 GIL and comes back for whole frames only, since beside a busy application thread

@@ -1,10 +1,10 @@
-"""What the membership needs the application thread for, as something to await.
+"""Steps that the membership has `poll` make, such as calling a listener, as awaitables.
 
 Thread: the network thread alone.
 
 A step waits until a poll makes it, for as long as that takes: the application may be
 computing. Whatever ends the wait, a fence for one, calls it off; if a poll has taken it
-by then, its end is somebody else's word and means nothing.
+by then, its end is ignored.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from prokurist.types import TopicPartition
 
 
 class ApplicationSteps:
-    """See the module.
+    """Posts steps to `poll` and awaits their ends.
 
     Args:
         background: Where polls look.

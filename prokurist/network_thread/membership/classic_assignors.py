@@ -6,7 +6,7 @@ raises there, and what it answers that makes no sense, is fatal to the membershi
 
 Members whose assignors are all cooperative keep what they read during a rebalance; one
 that knows an eager one, too, gives up everything before each (KIP-429), because until
-the group has chosen nobody knows which it will be.
+the group has chosen it is not known which it will be.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ SHAPE: Final = ("name", "cooperative", "user_data", "assign", "assigned")
 
 
 class ClassicAssignors:
-    """See the module.
+    """The assignors of a classic member, in the order of preference that JoinGroup sends.
 
     Args:
         configured: `partition.assignment.strategy`: names and objects.

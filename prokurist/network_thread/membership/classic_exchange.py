@@ -1,4 +1,4 @@
-"""What a member of a classic group and its coordinator say to each other.
+"""Requests of a classic member to its coordinator: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 
 Thread: the network thread alone. Here the coordinator is found, asked, and its codes
 are judged by the tables; what that means for the member is the member's to decide. A
@@ -78,7 +78,7 @@ class GroupReply(Generic[Response]):
 
 
 class ClassicExchange:
-    """See the module.
+    """Sends a classic member's requests to the coordinator, and explains refusals.
 
     Args:
         context: What the membership stands on.
@@ -157,7 +157,7 @@ class ClassicExchange:
         """Say that the member has gone; once, whatever comes of it.
 
         Raises:
-            KafkaException: Nobody took the word: the coordinator notices by itself.
+            KafkaException: LeaveGroup did not arrive: the session expires at the coordinator.
         """
         context = self._context
         node = await context.coordinator.known(call, last=True)

@@ -2,16 +2,16 @@
 
 Thread: the network thread alone.
 
-A round begins when a poll asks for it, for in it the user may have to give up what he
-works on; then it goes on in the background, whatever the application does, and so do
+A round begins when a poll asks for it, for in it the application may have to give up what
+it works on; then it goes on in the background, whatever the application does, and so do
 heartbeats. Reasons for the next one are kept until then:
 
 - the group has begun one, or the user wants one;
 - what is subscribed to has changed, or what a pattern matches, or, for the leader, how
   many partitions there are.
 
-A place ends by the user's wish (`leave`), because he does not poll any more, because the
-coordinator does not count the member any more, or because it will never have it. In each
+A membership ends by `leave`, because the application does not poll any more, because the
+coordinator has removed the member, or because it refuses it for good. In each
 case nothing of what was read is returned from that moment on. Only in the third does a
 round begin at once: everything is lost already, and nothing is left to wait for.
 """
@@ -56,7 +56,7 @@ from prokurist.types import GroupMembershipOperation, MembershipState
 
 
 class ClassicMember:
-    """See the module; a `Membership`.
+    """The `Membership` of a member of a classic group.
 
     Args:
         context: What it stands on.
@@ -245,9 +245,9 @@ class ClassicMember:
         self._context.client.trace.emit(
             MEMBER_JOINED, member=self.who.member_id, generation=self.who.generation
         )
-        # Of each generation the parts are others: what an older one wished to commit
-        # may be somebody else's.
-        self._context.member_identity.counted(identity, anew=True)
+        # Each generation has its own assignment: what an older one was to commit
+        # may be another member's now.
+        self._context.member_identity.counted(identity, reassigned=True)
 
     def put_out(self, *, forget: bool) -> None:
         """See `Place`."""
@@ -301,7 +301,7 @@ class ClassicMember:
         self._context.background.fail(error)
 
     def _end(self, state: ClassicState) -> MemberGeneration:
-        """Stop all that is under way, and be nobody: who we were."""
+        """Stop all that is under way and end the membership; returns the former generation."""
         running, self._running = self._running, None
         if running is not None:
             running.throw(Withdrawn("the membership has ended"))

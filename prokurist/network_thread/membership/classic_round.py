@@ -1,4 +1,4 @@
-"""One round of a classic group: from giving up what must go to having what has come.
+"""One rebalance of a classic member: from revoking partitions to taking the assigned ones.
 
 Thread: the network thread alone. It is read from top to bottom, and every way out of it
 is an exception at one of its `await`s:
@@ -70,7 +70,7 @@ class Place(Protocol):
 
 
 class ClassicRound:
-    """See the module.
+    """One rebalance of a classic member, as one operation.
 
     Args:
         place: The member's.

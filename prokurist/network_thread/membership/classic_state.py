@@ -20,7 +20,7 @@ from prokurist.types import MembershipState
 
 
 class ClassicState(Enum):
-    """Where a member stands."""
+    """The states of a member of a classic group."""
 
     OUT = "out"
     """Nothing is subscribed to."""

@@ -1,4 +1,4 @@
-"""What a coordinator says against a member of the consumer protocol, in words that help.
+"""Errors of ConsumerGroupHeartbeat, with texts that say what to do.
 
 Thread: the network thread alone.
 """
@@ -23,11 +23,11 @@ GROUP_AUTHORIZATION_FAILED: Final = 30
 INVALID_REGULAR_EXPRESSION: Final = 128
 
 UNRELEASED_FOR: Final = 60.0
-"""Seconds for which a static member waits until its former self is taken for dead."""
+"""Seconds for which a static member waits for the session of its predecessor to expire."""
 
 
 class ConsumerErrors:
-    """See the module."""
+    """Makes the exceptions that a member of the consumer protocol raises."""
 
     def __init__(self, context: MembershipContext) -> None:
         self._context = context

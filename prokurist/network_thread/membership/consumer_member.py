@@ -7,11 +7,11 @@ counted from the last sending, and at once when there is something to say. Anoth
 partitions change hands. Heartbeats go on whatever the application does, and stop when
 it has not polled for `max.poll.interval.ms`.
 
-- Joining begins with a poll that was asked for. After that nobody is needed but for
-  what the user's own code has to be told.
+- Joining begins with a poll that was asked for. After that the application is needed only
+  for its listener's callbacks.
 - Put out (FENCED), the member loses everything in that moment, tells the listener, and
   joins again. A fatal refusal is what every poll raises until the user unsubscribes.
-- Whoever leaves says so once, and waits for no more than its answer.
+- Leaving sends one heartbeat, and waits for no more than its answer.
 """
 
 from collections.abc import Callable, Coroutine
@@ -72,7 +72,7 @@ def new_id() -> str:
 
 
 class ConsumerMember:
-    """See the module.
+    """The `Membership` of a member by the consumer protocol.
 
     Args:
         context: What it stands on.
@@ -333,7 +333,7 @@ class ConsumerMember:
         if subscribed is None:
             raise Withdrawn("unsubscribed")
         if self._told is not None and not self._patterns.seek():
-            # Nobody waits for topics that another pattern matches: until they are known
+            # No wait for topics that another pattern matches: until they are known
             # the member is what it was.
             subscribed = self._told
         self._told = subscribed
@@ -356,18 +356,18 @@ class ConsumerMember:
         return began, self._take(answer)
 
     def _met(self, error: KafkaException) -> Action:
-        """No answer has come."""
+        """Decide what an error of a heartbeat without an answer leads to."""
         self._terms.forget()
         if isinstance(error, UnsupportedVersionException | GroupAuthorizationException):
             self._fail(self._refusals.unspoken(error))
             return Action.FATAL
         if not error.retriable:
-            # Credentials, say, which somebody may mend while we go on.
+            # Credentials, say, which may be mended while we go on.
             self._context.background.post(BackgroundError(error))
         return Action.RETRY
 
     def _take(self, answer: Answer[ConsumerGroupHeartbeatAnswer]) -> Action:
-        """Take an answer in."""
+        """Apply the answer to a heartbeat."""
         response, context = answer.response, self._context
         action = CONSUMER_GROUP_HEARTBEAT.of(response.error)
         if action is Action.DONE:

@@ -1,4 +1,4 @@
-"""What a membership of either protocol stands on.
+"""The dependencies that the parts of a membership share, for both protocols.
 
 Thread: the network thread alone; nothing here changes once it is made.
 """
@@ -21,7 +21,7 @@ from prokurist.network_thread.operations.timer import Timer
 
 @dataclass(frozen=True, slots=True)
 class MembershipContext:
-    """See the module.
+    """The dependencies that the parts of a membership share.
 
     Attributes:
         group_id: `group.id`.

@@ -1,10 +1,10 @@
-"""What a heartbeat of the consumer protocol says: what has changed since the last one.
+"""Fills in ConsumerGroupHeartbeat: only what has changed since the last one.
 
 Thread: the network thread alone.
 
 The coordinator keeps what it was told. So each heartbeat leaves out what it has said
-already, and all of it is said again when a membership begins and after an error: nobody
-knows then what has arrived.
+already, and all of it is said again when a membership begins and after an error: it is not
+known then what has arrived.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class SentTerms:
 
 
 class HeartbeatTerms:
-    """See the module.
+    """Fills in each heartbeat with what the coordinator does not know yet.
 
     Args:
         context: Who we are.
@@ -53,7 +53,7 @@ class HeartbeatTerms:
     def request(
         self, epoch: int, subscribed: Subscribed, owned: tuple[TopicIdPartitions, ...]
     ) -> ConsumerGroupHeartbeat:
-        """The next heartbeat."""
+        """Make the next ConsumerGroupHeartbeat request."""
         pattern = subscribed.pattern
         by_broker = isinstance(pattern, SubscriptionPattern)
         says = SentTerms(
@@ -94,7 +94,7 @@ class HeartbeatTerms:
         self._said = self._saying
 
     def forget(self) -> None:
-        """Nobody knows what it has taken in: say everything the next time."""
+        """Say everything the next time: it is not known what the coordinator has received."""
         self._said = None
 
     def owe(self) -> None:

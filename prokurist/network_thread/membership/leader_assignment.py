@@ -29,7 +29,7 @@ def members_of(joined: Iterable[JoinedMember], trace: Trace) -> list[Member]:
 
 
 def member_of(joined: JoinedMember, trace: Trace, elements: encoding.Elements) -> Member:
-    """One of them; one that nobody can understand reads nothing."""
+    """A member with its subscription; one whose subscription cannot be read gets nothing."""
     try:
         return encoding.subscriber(
             joined.metadata, joined.member_id, joined.instance_id, elements
@@ -73,7 +73,7 @@ def checked(
         cooperative: Whether members keep what they read until they are told to give it up.
 
     Returns:
-        The part of each member; an empty one for whoever was left out.
+        The part of each member; an empty one for a member that was left out.
 
     Raises:
         KafkaException: It makes none.
@@ -129,7 +129,7 @@ def part_of(assignor: str, part: object, member: Member) -> tuple[TopicPartition
 def check_nothing_is_taken(
     assignor: str, readers: Mapping[TopicPartition, str], members: Iterable[Member]
 ) -> None:
-    """See that what somebody reads is given to nobody else, before he has given it up.
+    """Check that a partition is not given to a member before its present owner revokes it.
 
     Of several who say that they read it, the one of the latest generation is believed.
 

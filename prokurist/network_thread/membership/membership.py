@@ -34,7 +34,7 @@ class Membership(Protocol):
         ...
 
     def rejoin(self, reason: str) -> None:
-        """The user wants the partitions to be shared out anew."""
+        """Ask for a rebalance, for `enforce_rebalance`."""
         ...
 
     def on_metadata(self, cluster: Cluster) -> None:
@@ -42,10 +42,10 @@ class Membership(Protocol):
         ...
 
     def leave(self, call: Call, how: GroupMembershipOperation) -> Coroutine[Any, Any, None]:
-        """Leave, if we are in: an operation that ends when the group has heard so.
+        """Leave the group, if we are in it: an operation that ends when the group knows.
 
-        Whatever else was under way ends at once, and we are nobody from now on, even if no
-        step of it is ever made.
+        Whatever else was under way ends at once, and the membership is over from now on, even
+        if no step of the operation is ever made.
         """
         ...
 

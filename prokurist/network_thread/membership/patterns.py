@@ -1,4 +1,4 @@
-"""Which topics a `re.Pattern` matches.
+"""Resolves a subscription by `re.Pattern` to topics.
 
 Thread: the network thread alone.
 
@@ -15,7 +15,7 @@ from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 
 
 class Patterns:
-    """See the module.
+    """The topics that the subscribed `re.Pattern` matches.
 
     Args:
         subscription: What is subscribed to.
@@ -41,7 +41,7 @@ class Patterns:
         """What is subscribed to; of a pattern, what it matches, once that can be known.
 
         Raises:
-            KafkaException: Nobody will tell what topics there are.
+            KafkaException: The list of topics could not be had.
         """
         subscribed = self._subscription.subscribed
         pattern = None if subscribed is None else subscribed.pattern

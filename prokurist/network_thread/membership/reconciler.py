@@ -1,4 +1,4 @@
-"""From what this member owns to what the coordinator wants it to own.
+"""Reconciles the partitions that a member owns with its target assignment.
 
 Thread: the network thread alone.
 
@@ -9,8 +9,8 @@ stops where it stands, and the next poll tries again.
 
 Whenever the coordinator has changed its mind, and nothing is left to be given back, it has
 to be told what is owned, even if that is what it was told before: it may have wanted us to
-have something meanwhile, and gives that to nobody until it hears that we have not. That
-holds as well where the listener will not have what comes: others do not wait for that.
+have something meanwhile, and gives that to no other until it hears that we have not. That
+holds as well where the listener refuses what comes: others do not wait for that.
 
 A partition is held by the id of its topic: a topic that was deleted and made again is
 another one, whatever its name.
@@ -40,7 +40,7 @@ class ReconcileOutcome(Enum):
 
 
 class Reconciler:
-    """See the module.
+    """Brings the owned partitions to the target assignment, one operation at a time.
 
     Args:
         transitions: How partitions change hands.
@@ -90,7 +90,7 @@ class Reconciler:
     def aim(self, assignment: tuple[TopicIdPartitions, ...]) -> None:
         """The coordinator wants us to own this."""
         if self._is_new:
-            # Its first word: the user hears of it even if it is that he gets nothing.
+            # The first assignment: the listener is called even if it is empty.
             self._is_new, self._greeted = False, bool(assignment)
         target = frozenset(
             (each.topic_id, number) for each in assignment for number in each.partitions
@@ -102,7 +102,7 @@ class Reconciler:
         self.go_on()
 
     def go_on(self) -> None:
-        """Do what is left, if nobody is at it."""
+        """Start an operation for what is left, if none is running."""
         if self._work is None and self.is_needed:
             work = Operation(self._reconcile(), "reconciliation", self._ended)
             self._work = None if work.ended else work

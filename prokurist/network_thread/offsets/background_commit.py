@@ -21,7 +21,7 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class BackgroundCommits:
-    """See the module."""
+    """Retries snapshots of positions until they are committed or newer ones replace them."""
 
     def __init__(self, commits: CommitManager) -> None:
         self._commits = commits
@@ -49,7 +49,7 @@ class BackgroundCommits:
     def overtake(self, partitions: Iterable[TopicPartition]) -> None:
         """No snapshot that is under way is tried again for these.
 
-        They are committed anew, or were of a topic that is no more.
+        They are committed by a newer commit, or were of a topic that was deleted.
         """
         later = frozenset(partitions)
         for each in self._overtaken.values():

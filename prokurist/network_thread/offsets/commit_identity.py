@@ -34,7 +34,7 @@ NOT_COUNTED: Final = (
 
 
 class CommitIdentities:
-    """See the module.
+    """Chooses the identity under which a commit is sent, or refuses it.
 
     Args:
         member_identity: Who we are.
@@ -49,7 +49,7 @@ class CommitIdentities:
 
     @property
     def present(self) -> Identity:
-        """Who we are now."""
+        """The member's identity at this moment."""
         return self._member_identity.identity
 
     def of(self, made_by: Identity, partitions: Collection[TopicPartition]) -> Identity:
@@ -148,4 +148,4 @@ class CommitIdentities:
         return asked_by.by_epoch and self.is_same(asked_by)
 
     def __repr__(self) -> str:
-        return f"Stamps({self._member_identity})"
+        return f"CommitIdentities({self._member_identity})"

@@ -3,9 +3,9 @@
 Thread: the network thread alone.
 
 - Only one that is not written yet can be joined: no answer is older than its
-  question. For the same reason nobody joins one that began before a commit did: it
+  question. For the same reason a caller does not join one that began before a commit did: it
   may be written before that.
-- Each who waits keeps his own deadline and his own ledger, which hears what the
+- Each caller keeps its own deadline and its own ledger, which is told what the
   look-up does. It ends with the last of them.
 """
 
@@ -38,7 +38,7 @@ class LookUp:
         self.takers: list[Taker] = []
 
     def told(self, found: Committed) -> None:
-        """One answer has come."""
+        """Pass an answer on to all callers."""
         for take in tuple(self.takers):
             take(found)
 
@@ -47,7 +47,7 @@ class LookUp:
 
 
 class CommittedLookups:
-    """See the module.
+    """Look-ups of committed offsets that are under way, for callers to join.
 
     Args:
         ask: Asks the coordinator.

@@ -1,4 +1,4 @@
-"""Questions that only the leaders of partitions can answer, asked until they all have.
+"""Asks the leaders of partitions for offsets and epochs, until all of them have answered.
 
 Thread: the network thread alone. Each leader is asked about all of its partitions at once,
 beside the others: metadata are refreshed, pauses made and attempts repeated for those
@@ -52,7 +52,7 @@ Response = TypeVar("Response")
 
 
 class LeaderQueries:
-    """See the module.
+    """Sends one request to each leader for its partitions, and repeats what failed.
 
     Args:
         client: To ask with.

@@ -20,7 +20,7 @@ class PartitionReply(Protocol):
 
     @property
     def partition(self) -> TopicPartition:
-        """Which."""
+        """The partition that the reply is about."""
         ...
 
     @property
@@ -86,7 +86,7 @@ class ReplyConsumer(Protocol[RowT_contra]):
     """Takes answers one by one, as they come."""
 
     def take(self, found: Mapping[TopicPartition, RowT_contra]) -> None:
-        """One leader has answered."""
+        """Take the answer of one leader."""
         ...
 
     def wants(self, tp: TopicPartition) -> bool:

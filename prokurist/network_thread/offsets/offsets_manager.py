@@ -1,4 +1,4 @@
-"""Look-ups of offsets in logs: their beginning, their end, and by time.
+"""Looks up offsets in logs by ListOffsets: the beginning, the end, and by time.
 
 Thread: the network thread alone. Each wish is one operation; the leaders are asked
 as `LeaderQueries` asks them.
@@ -30,7 +30,7 @@ Offset: TypeAlias = int | OffsetAndTimestamp | None
 
 
 class OffsetsManager:
-    """See the module.
+    """Looks up offsets in logs: the beginning, the end, and by time.
 
     Args:
         leaders: Asks them.

@@ -66,7 +66,7 @@ class Search:
             end.keep(None)
 
     def is_awaited(self, tp: TopicPartition) -> bool:
-        """Whether somebody waits for a partition."""
+        """Whether a call waits for a partition."""
         return tp in self._ends
 
     def __repr__(self) -> str:

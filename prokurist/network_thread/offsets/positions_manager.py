@@ -1,4 +1,4 @@
-"""Positions of what is assigned: looked up where they are missing, when somebody asks.
+"""Looks up missing positions of assigned partitions, when a call asks for them.
 
 Thread: the network thread alone. Each look-up is one operation in the background,
 with a deadline of its own: what the group has committed, which the leaders confirm,
@@ -9,10 +9,10 @@ and where that says nothing, what the policy says, by the leaders.
 - One look-up serves all who wait: a partition is never looked up twice at once.
 - What a `poll` has asked for goes on after that poll, until its own deadline. What
   only `position` has asked for ends with the last one who waits for it.
-- An answer is bound to its ticket. Where the user has sought elsewhere or assigned
-  anew in the meantime it is dropped, and nothing more is asked about it.
+- An answer is bound to its ticket. After a seek or another assignment
+  in the meantime it is dropped, and nothing more is asked about it.
 - An error ends the look-up for the partitions that it concerns, and for no others.
-  Whoever waits for one of them raises it; if nobody does, the next `poll`.
+  A call that waits for one of them raises it; if none does, the next `poll`.
 - When metadata tells a new leader epoch, a poll that waits hears of it, and asks for
   what has to be confirmed.
 """
@@ -66,11 +66,11 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class PositionsManager:
-    """See the module.
+    """Looks up missing positions: by what was committed, by the leaders, by the reset policy.
 
     Args:
         subscription: What is assigned.
-        background: Where errors go that nobody waits for.
+        background: Takes errors that no call waits for.
         calls: Bounds the look-ups.
         offsets: Asks the leaders where logs begin and end.
         validation: Asks the leaders to confirm positions.
@@ -184,7 +184,7 @@ class PositionsManager:
         mine = next((wanted for wanted in missing if wanted.partition == tp), None)
         if mine is None:
             # The caller has left since we looked, and has sought or assigned already:
-            # only he does, and he does not while he waits here.
+            # only it does, and it does not while it waits here.
             raise Withdrawn("the caller has left, and reads elsewhere")
         # With all that are missing in the same way, which an error then names too.
         alike = [each for each in missing if kind_of(each) is kind_of(mine)]
@@ -300,8 +300,8 @@ class PositionsManager:
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Ask the group; a member that it does not count asks again as who it is then.
 
-        Put out, it hears so from its next heartbeat, and loses what it looks for. Nobody
-        has to be told before: a poll above all, which could do nothing about it.
+        A fenced member learns so from its next heartbeat, and loses what it looks for. No
+        call has to be told before: `poll` above all could do nothing about it.
         """
         failures = 0
         while True:

@@ -1,4 +1,4 @@
-"""Whether leaders have the record before a position: the question of KIP-320.
+"""Validates positions: asks leaders whether they have the record before each (KIP-320).
 
 Thread: the network thread alone. The leaders are asked as `LeaderQueries` asks them.
 
@@ -57,7 +57,7 @@ class Check:
 
 
 class ValidationManager:
-    """See the module.
+    """Validates positions by OffsetForLeaderEpoch.
 
     Args:
         leaders: Asks them.
@@ -129,12 +129,12 @@ class EpochQuery:
         return LeaderReply(found, {**heard.failed, **early}, heard.stale or bool(early))
 
     def _is_early(self, tp: TopicPartition, check: Check) -> bool:
-        """Whether somebody else may lead by now, in the epoch that was read.
+        """Whether another broker may lead by now, in the epoch that was read.
 
         What we know of the leader is older than the record, so perhaps we have asked
         one that was deposed and does not know it yet. Its word would throw away a
         good position. Fresh metadata is asked for once; if that knows nothing newer
-        either, the epoch is nobody's.
+        either, no leader has had the epoch.
         """
         behind = check.asked_in is not None and check.asked_in < self._epoch(tp)
         return behind and tp not in self._doubted and not check.confirms(self._positions[tp])

@@ -65,7 +65,7 @@ class Calls:
             operation.throw(Expired("the deadline has come"))
 
     def withdraw(self, call: Call) -> None:
-        """Stop working for a caller who has left before his deadline."""
+        """Stop working on a call whose caller has left before its deadline."""
         operation = self._running.get(call)
         if operation is not None:
             operation.throw(Withdrawn("the caller has left"))

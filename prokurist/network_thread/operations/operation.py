@@ -1,6 +1,6 @@
 """Operations: the whole way of a piece of work, readable from top to bottom.
 
-An operation is an `async def` without asyncio. It awaits promises; whoever keeps
+An operation is an `async def` without asyncio. It awaits promises; the code that keeps
 a promise steps the operations that wait for it. When its time is over, or its
 caller is gone, the reason is thrown in at its `await`, and its own `finally`
 clauses put everything back: an operation owns its end.
@@ -42,13 +42,13 @@ class Promise(Generic[Value]):
         """Called when the last one that waited has been thrown out of its wait."""
 
     def keep(self, value: Value) -> None:
-        """Fulfil it, and step whoever waits; later ones are ignored."""
+        """Fulfil it, and step the operations that wait; later calls are ignored."""
         if not self._kept:
             self._kept, self._value = True, value
             self._step_all()
 
     def break_(self, error: BaseException) -> None:
-        """Fail it, and step whoever waits; later ones are ignored."""
+        """Fail it, and step the operations that wait; later calls are ignored."""
         if not self._kept:
             self._kept, self._error = True, error
             self._step_all()
@@ -132,8 +132,8 @@ class Operation(Generic[Value]):
     def throw(self, why: KafkaException) -> None:
         """End its wait with an exception; nothing happens once it has ended.
 
-        An operation that is running just now cannot be thrown at: whoever steps
-        it ends it by what it returns.
+        An operation that is running just now cannot be thrown at: the code that
+        steps it ends it by what it returns.
         """
         if self.ended or self._running:
             return
@@ -148,7 +148,7 @@ class Operation(Generic[Value]):
     def _go_on(self, awaited: Promise[Any]) -> None:
         # A kept promise steps all its waiters in turn. If the first of them throws
         # this operation out of its wait, this step still comes: it is then the step
-        # of a wait that is over. None begins anew at a promise that is kept.
+        # of a wait that is over. None waits again at a promise that is kept.
         if self._awaited is not awaited:
             return
         self._advance(partial(self._coroutine.send, None), awaited.error)
@@ -164,7 +164,7 @@ class Operation(Generic[Value]):
             finally:
                 if met is not None:
                     # Dealt with or on its way to a user: the frames it has been
-                    # through here tell nobody anything, and they hold what holds it.
+                    # through here tell a reader nothing, and they hold what holds it.
                     met.__traceback__ = None
         except StopIteration as stop:
             self._end(stop.value, None)
@@ -173,7 +173,7 @@ class Operation(Generic[Value]):
             self._end(None, error)
         except BaseException:
             # A bug goes through to the loop; the coroutine is over all the same,
-            # and whoever ends what is left must not throw at it.
+            # and the code that ends what is left must not throw at it.
             self.ended = True
             raise
         else:
@@ -192,7 +192,7 @@ class Operation(Generic[Value]):
 
 
 def begin(work: Coroutine[Any, Any, Value], name: str) -> Promise[Value]:
-    """Start work beside whoever awaits what it comes to; forsaking that ends the work."""
+    """Start work beside the operation that awaits its result; forsaking that ends the work."""
     promise = Promise[Value]()
 
     def done(value: Value | None, error: KafkaException | None) -> None:
@@ -209,8 +209,8 @@ def begin(work: Coroutine[Any, Any, Value], name: str) -> Promise[Value]:
 def all_of(promises: Iterable[Promise[Value]]) -> Promise[list[Value]]:
     """All their values, in their order; or the first error, as soon as there is one.
 
-    Nobody waits for the others after an error, nor after whoever awaited this was
-    thrown out of it: both reach each promise that is not kept yet.
+    The others are not waited for after an error, nor after the operation that awaited this
+    was thrown out of it: both reach each promise that is not kept yet.
     """
     return _All(list(promises)).whole
 

@@ -10,7 +10,7 @@ from prokurist.network_thread.operations.timer import Timer
 
 
 class Retries:
-    """See the module.
+    """Backs off between one operation's attempts.
 
     Attributes:
         next: How many seconds the next pause will take.

@@ -70,7 +70,7 @@ class ApiVersions:
     client_software_version: str
 
     def limits(self) -> Iterable[Limit]:
-        """Every version carries it."""
+        """Nothing: every version can carry it."""
         return ()
 
     def body(self) -> Body:

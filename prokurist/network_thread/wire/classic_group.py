@@ -47,7 +47,7 @@ class JoinGroupAnswer:
         protocol: The assignor that all members know; None with an error.
         leader: The member that assigns.
         member_id: Our id; with MEMBER_ID_REQUIRED the one to join with.
-        members: Everybody, if we are the leader; else nobody.
+        members: All members, if we are the leader; else none.
         skip_assignment: Whether the leader is not to assign (a static leader that
             came back, version 9).
         throttle: Seconds that the broker wants to be left alone.
@@ -94,7 +94,7 @@ class JoinGroup:
     protocol_type: str = "consumer"
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         yield from static_since(5, self.instance_id)
 
     def body(self) -> Body:
@@ -174,7 +174,7 @@ class SyncGroup:
     protocol_type: str = "consumer"
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         yield from static_since(3, self.instance_id)
 
     def body(self) -> Body:
@@ -216,7 +216,7 @@ class HeartbeatAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """I am still here."""
+    """Tell the coordinator of a classic group that the member is alive."""
 
     api: ClassVar[Api] = HEARTBEAT
 
@@ -226,7 +226,7 @@ class Heartbeat:
     instance_id: str | None = None
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         yield from static_since(3, self.instance_id)
 
     def body(self) -> Body:
@@ -272,7 +272,7 @@ class LeaveGroup:
     reason: str | None = None
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         yield from static_since(3, self.instance_id)
 
     def body(self) -> Body:

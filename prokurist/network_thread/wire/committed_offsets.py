@@ -71,7 +71,7 @@ class OffsetCommit:
     topic_ids: Mapping[str, UUID] = field(default_factory=dict, compare=False)
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.instance_id is not None:
             yield Limit("group.instance.id", oldest=7)
         if self.is_member_epoch:
@@ -164,7 +164,7 @@ class OffsetFetch:
     better than none (what Java's consumer thinks of brokers before 2.5).
 
     All partitions are not asked for in version 10: its answer would name topics
-    by ids that nobody may know.
+    by ids that may be unknown here.
 
     Attributes:
         group_id: The group.
@@ -188,7 +188,7 @@ class OffsetFetch:
     topic_ids: Mapping[str, UUID] = field(default_factory=dict, compare=False)
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.partitions is None:
             yield Limit("asking for all committed offsets by topic name", oldest=2, newest=9)
         else:

@@ -87,7 +87,7 @@ class ConsumerGroupHeartbeat:
     owned: tuple[TopicIdPartitions, ...] | None = None
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.pattern is not None:
             yield Limit("a SubscriptionPattern", oldest=1)
         if not self.member_id:

@@ -10,7 +10,7 @@ class MalformedAnswer(KafkaException):
     """A frame that is no answer to its request: the connection is not to be trusted.
 
     The one exception that an answer's bytes can cause. The text names API and
-    version and never quotes the bytes, which may hold somebody's data.
+    version and never quotes the bytes, which may hold private data.
     """
 
 
@@ -19,4 +19,4 @@ class UnsendableRequest(KafkaException):
 
 
 class Malformed(ValueError):
-    """What is wrong, found by whoever reads: `codec` adds to which request, and raises."""
+    """What a reader found wrong; `codec` adds the request, and raises `MalformedAnswer`."""

@@ -1,7 +1,7 @@
 """Fetch: records, from where a consumer stands in each partition.
 
 What is answered is walked where it lies: the records of each partition are a view
-of the frame, of which not a byte is copied. Whoever keeps one keeps the frame.
+of the frame, of which not a byte is copied. A view keeps its frame alive.
 
 Topics go by their names up to version 12 and by their ids from version 13 on. So a
 request whose topics are not all known by id is bound to 12, and within one fetch
@@ -29,10 +29,10 @@ from prokurist.network_thread.wire.translation import (
 from prokurist.types import Node, TopicPartition
 
 CONSUMER: Final = -1
-"""The replica id of whoever is no replica."""
+"""The replica id of a client that is no replica."""
 
 NO_SESSION: Final = 0
-"""The session id of whoever has none."""
+"""The session id of a request without a session."""
 FIRST_EPOCH: Final = 0
 """Begin a session, and end the one that is named."""
 LAST_EPOCH: Final = -1
@@ -90,7 +90,7 @@ class FetchedPartition:
         last_stable_offset: Up to where no transaction is open.
         log_start: Where its log begins.
         aborted: The aborted transactions among the records, each as its producer's
-            id and its first offset; None for whoever reads uncommitted ones.
+            id and its first offset; None with isolation.level=read_uncommitted.
         preferred_replica: The broker to be asked instead (KIP-392).
         leader: Who leads it, if another does.
     """
@@ -170,7 +170,7 @@ class Fetch:
     rack: str = ""
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if (self.questions or self.forgotten or self.session_id) and not self.topic_ids:
             yield Limit("a topic without an id", newest=IDS_SINCE - 1)
 

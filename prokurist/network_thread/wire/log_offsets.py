@@ -21,7 +21,7 @@ from prokurist.network_thread.wire.translation import (
 from prokurist.types import TopicPartition
 
 CONSUMER: Final = -1
-"""The replica id of whoever is no replica."""
+"""The replica id of a client that is no replica."""
 
 
 class Moment(IntEnum):
@@ -77,7 +77,7 @@ class ListedOffset:
         offset: The offset; None if there is no such record.
         timestamp: The record's timestamp; None for most moments.
         leader_epoch: The epoch that the record was written in, where it is known.
-        asked_in: The epoch that we believed its leader to be in; whoever asked says so.
+        asked_in: The epoch that we believed its leader to be in, set by the caller.
     """
 
     partition: TopicPartition
@@ -124,7 +124,7 @@ class ListOffsets:
     timeout: float
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.read_committed:
             yield Limit("read_committed", oldest=2)
         for moment, since in SINCE.items():
@@ -229,7 +229,7 @@ class OffsetForLeaderEpoch:
     questions: tuple[EpochQuestion, ...]
 
     def limits(self) -> Iterable[Limit]:
-        """Every version carries it."""
+        """Nothing: every version can carry it."""
         return ()
 
     def body(self) -> Body:

@@ -105,7 +105,7 @@ class Metadata:
             raise ValueError("topics are asked for by name or by id, not both at once")
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.topic_ids:
             # Versions 10 and 11 have the field, and brokers ignore it there.
             yield Limit("asking by topic id", oldest=12)
@@ -144,7 +144,7 @@ class Metadata:
 
 
 def topic_metadata(row: Body) -> TopicMetadata:
-    """Read one topic."""
+    """Read one topic of a Metadata answer."""
     return TopicMetadata(
         error=row["error_code"],
         name=row["name"],
@@ -202,7 +202,7 @@ class FindCoordinator:
     kind: CoordinatorOf = CoordinatorOf.GROUP
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.kind is not CoordinatorOf.GROUP:
             yield Limit("looking for a transaction's coordinator", oldest=1)
 

@@ -33,7 +33,7 @@ class SaslHandshake:
     mechanism: str
 
     def limits(self) -> Iterable[Limit]:
-        """Every version carries it."""
+        """Nothing: every version can carry it."""
         return ()
 
     def body(self) -> Body:
@@ -71,7 +71,7 @@ class SaslAuthenticate:
     data: bytes = field(repr=False)
 
     def limits(self) -> Iterable[Limit]:
-        """Every version carries it."""
+        """Nothing: every version can carry it."""
         return ()
 
     def body(self) -> Body:

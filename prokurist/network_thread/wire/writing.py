@@ -90,7 +90,7 @@ def write_no_tags(out: bytearray, _body: Body) -> None:
 
 
 def write_varint(out: bytearray, value: int) -> None:
-    """An unsigned varint."""
+    """Write an unsigned varint."""
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7

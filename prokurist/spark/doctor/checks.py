@@ -241,7 +241,7 @@ def of_conf(conf: Callable[[str, str], str | None]) -> Iterator[Finding]:
     """
     for key, cost in (
         ("spark.python.worker.reuse", "each task starts its own worker: about a second"),
-        ("spark.python.use.daemon", "each worker is started anew: more than a second"),
+        ("spark.python.use.daemon", "each worker is a new interpreter: more than a second"),
     ):
         if conf(key, "true") == "false":
             yield Finding(
@@ -270,7 +270,7 @@ def of_workers(driver: Python, workers: Iterable[Python]) -> Iterator[Finding]:
 
 
 def of_worker(driver: Python, worker: Python) -> Finding:
-    """One worker."""
+    """Check the Python and the packages of one worker."""
     name, where = "Worker", f"{worker.executable} on {worker.host}"
     for package in ("prokurist", "pyarrow"):
         if package not in worker.packages:

@@ -149,7 +149,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def write(finding: Finding) -> None:
-    """One line."""
+    """Write a finding as one line."""
     line = {**asdict(finding), "verdict": finding.verdict.value}
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()

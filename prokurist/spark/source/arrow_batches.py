@@ -44,7 +44,7 @@ Runs = Sequence[RecordColumns]
 
 
 class ArrowBatches:
-    """See the module.
+    """Makes Arrow batches of records, in the schema of Spark's source for Kafka.
 
     Args:
         columns: The columns that are wanted, in order.
@@ -98,7 +98,7 @@ def partitions(runs: Runs, count: int) -> Any:
 
 
 def offsets(runs: Runs, _count: int) -> Any:
-    """The offsets."""
+    """The column of offsets."""
     return joined([run.offsets for run in runs], pa.int64())
 
 
@@ -112,7 +112,7 @@ def timestamps(runs: Runs, _count: int) -> Any:
 
 
 def timestamp_types(runs: Runs, _count: int) -> Any:
-    """Who stamped each: 0 is its producer, 1 the broker, −1 nobody."""
+    """The timestamp type of each record: 0 CreateTime, 1 LogAppendTime, −1 none."""
     kinds = [run.timestamp_type.value for run in runs]
     return repeated("i", kinds, [len(run.offsets) for run in runs])
 

@@ -50,7 +50,7 @@ class KafkaDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What stands in `format`."""
+        """The name that `format` takes."""
         return "prokurist"
 
     def schema(self) -> str:
@@ -58,17 +58,17 @@ class KafkaDataSource(DataSource):
         return ddl(with_headers=self._settings.include_headers)
 
     def reader(self, schema: StructType) -> "BatchReader":
-        """What reads a batch."""
+        """Make the reader of a batch."""
         columns = self._columns(schema)
         if not self._settings.filter_pushdown:
             return BatchReader(self._settings, columns)
-        # Here, because Spark asks whoever has the method, and pyspark 4.0 has no filters.
+        # Here, because Spark calls the method if there is one, and pyspark 4.0 has no filters.
         from prokurist.spark.source.filter_pushdown import FilteringReader  # noqa: PLC0415
 
         return FilteringReader(self._settings, columns)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        """What reads a stream."""
+        """Make the reader of a stream."""
         # Here, because a batch needs none of it, and older pysparks have not all of it.
         from prokurist.spark.source.stream_reader import StreamReader  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What the driver asks the brokers: partitions, ends of logs, times, and a group's offsets.
+"""Looks up, on the driver, partitions, ends of logs, offsets by time, and a group's offsets.
 
 Thread: whichever uses it, one at a time. The client is built when it is first needed, so
 what holds this can be pickled until then, and built again where it was not.
@@ -35,7 +35,7 @@ otherwise; the second key is not to contradict the first, as nothing is fetched 
 
 
 class DriverQueries:
-    """See the module; `resolving.Logs`.
+    """Look-ups of the driver; an `OffsetLookup`.
 
     Args:
         config: Configuration of the client, without a group.
@@ -106,8 +106,8 @@ class DriverQueries:
             infos = listed.get(name, ())
             if not infos:
                 raise UnknownTopicOrPartitionException(
-                    f"there is no topic {name!r}, or nobody may know of it: create it before "
-                    f"it is read"
+                    f"the topic {name!r} does not exist, or this user may not describe it: "
+                    f"create it before it is read"
                 )
             found.extend(sorted(TopicPartition(name, each.partition) for each in infos))
         self.topic_ids = {name: listed[name][0].topic_id for name in names}
@@ -126,27 +126,27 @@ class DriverQueries:
     def beginnings(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int]:
-        """See `resolving.Logs`."""
+        """See `OffsetLookup`."""
         return self._client().beginning_offsets(partitions, self._left)
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """See `resolving.Logs`."""
+        """See `OffsetLookup`."""
         return self._client().end_offsets(partitions, self._left)
 
     def at_times(
         self, moments: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | None]:
-        """See `resolving.Logs`."""
+        """See `OffsetLookup`."""
         found = self._client().offsets_for_times(moments, self._left)
         return {tp: None if each is None else each.offset for tp, each in found.items()}
 
     def committed(
         self, group: str | None, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int | None]:
-        """See `resolving.Logs`. The group is asked by a client of its own, and not joined.
+        """See `OffsetLookup`. The group is asked by a client of its own, and not joined.
 
         Raises:
-            ConfigException: Nobody says which group.
+            ConfigException: No group is named.
         """
         asked = group or self._group
         if asked is None:

@@ -2,8 +2,8 @@
 
 Thread: any; a frozen value, which can be pickled.
 
-Invariants: only what no record can match is left out, so whoever judges each record that is
-read finds all that match.
+Invariants: only what no record can match is left out, so applying the filter to each record
+that is read finds all that match.
 """
 
 from collections.abc import Callable, Iterable
@@ -53,7 +53,7 @@ class FilterRanges:
     since: int | None = None
 
     def and_(self, other: "FilterRanges") -> "FilterRanges":
-        """What is in both."""
+        """The intersection of both."""
         lasts = [each for each in (self.last, other.last) if each is not None]
         sinces = [each for each in (self.since, other.since) if each is not None]
         return FilterRanges(

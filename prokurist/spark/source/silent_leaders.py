@@ -36,7 +36,7 @@ Question = Callable[[Collection[TopicPartition]], Mapping[TopicPartition, Answer
 
 
 class SilentLeaders:
-    """Asks leaders, and remembers which are silent; see the module.
+    """Asks leaders, and remembers which are silent.
 
     Args:
         brokers: Asks them.

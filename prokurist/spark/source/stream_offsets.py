@@ -1,4 +1,4 @@
-"""How far a stream goes with each trigger: what Spark asks of its source, without Spark.
+"""Computes the offsets of a stream's triggers; the source's logic without pyspark.
 
 Thread: the one of the process that Spark runs beside the driver for each source.
 
@@ -68,7 +68,7 @@ class LogBounds:
 
 
 class Stream:
-    """See the module.
+    """The offsets of one stream: where it begins, and how far each trigger goes.
 
     Args:
         settings: What the options come to.
@@ -313,7 +313,7 @@ class Stream:
         known = {tp: begun[tp] if tp in begun else logs.first[tp] for tp in last}
         return self._limits.end(known, last)
 
-    # --- when nobody answers -----------------------------------------------------------
+    # --- without an answer -------------------------------------------------------------
 
     def _skip_or_raise(self, error: TimeoutException) -> None:
         """Take note that a step came to nothing.
@@ -336,7 +336,7 @@ class Stream:
             raise error
 
     def close(self) -> None:
-        """Close the client."""
+        """Close the stream's client."""
         self._brokers.close()
 
     def __repr__(self) -> str:

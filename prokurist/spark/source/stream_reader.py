@@ -1,4 +1,4 @@
-"""What reads a stream, as Spark asks it; see `streaming` for what is answered.
+"""The stream reader that Spark calls; `stream_offsets` has its logic.
 
 Thread: the main one of the process that Spark runs beside the driver for each source. A
 second object of this class is made elsewhere, for the sake of its `read` alone, and
@@ -38,7 +38,7 @@ from prokurist.spark.source.task_attempts import attempt_number
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """See the module.
+    """Spark's stream reader for Kafka.
 
     Args:
         settings: What the options come to.
@@ -75,7 +75,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Where the stream begins."""
+        """The offsets at which the stream begins."""
         self._heed_signals()
         return self._stream.initial()
 

@@ -121,7 +121,7 @@ def _after_loss(error: OffsetOutOfRangeException, wanted: OffsetRange) -> int:
     """Where reading goes on after what is gone.
 
     Raises:
-        OffsetOutOfRangeException: Nobody could say in time what is left.
+        OffsetOutOfRangeException: What is left could not be looked up in time.
     """
     position = error.offsets.get(wanted.partition, wanted.start)
     if isinstance(error, LogTruncationException):

@@ -1,11 +1,11 @@
-"""What Spark's callbacks and the application leave for the committer, and hear from it.
+"""The queue between Spark's callbacks and the application on one side, and the committer.
 
 Thread: callbacks and the application post, the committer takes; one lock guards all of it,
-and is held for a few assignments. Nobody waits for anybody but who asks to.
-Invariants: a run has one letter at most, with its newest batch: memory is bounded however
+and is held for a few assignments. Only a call that asks to waits.
+Invariants: a run has one queued event at most, with its newest batch: memory is bounded however
 long the committer is kept. What is counted is counted when it is posted, so nothing of it
-is lost when a letter is overtaken. Of runs that are over some hundreds are remembered, so
-that an event that comes late does not begin one anew.
+is lost when an event is overtaken. Of runs that are over some hundreds are remembered, so
+that an event that comes late does not begin one again.
 """
 
 import threading
@@ -54,7 +54,7 @@ class QueuedEvent:
         counters: Its counters.
         batch: Its newest batch.
         over: Whether it has ended.
-        urgent: Whether somebody waits for it.
+        urgent: Whether a call waits for it.
     """
 
     query: Query
@@ -82,7 +82,7 @@ class Run:
 
 
 class EventQueue:
-    """See the module.
+    """The newest batch of each run, its commits' results, and the counts of both.
 
     Args:
         clock: What waits are bounded by.
@@ -93,7 +93,7 @@ class EventQueue:
         self._clock = clock
         self._wake = wake
         self._changed = threading.Condition()
-        self._letters: dict[str, QueuedEvent] = {}
+        self._queued: dict[str, QueuedEvent] = {}
         self._runs: dict[str, Run] = {}
         self._over: OrderedDict[str, Run] = OrderedDict()
         self._nudged = False
@@ -101,7 +101,7 @@ class EventQueue:
     # --- who posts ---------------------------------------------------------------------
 
     def started(self, query: Query) -> None:
-        """A run has begun."""
+        """Note that a run has started."""
         self._post(query)
 
     def progressed(self, batch: QueryBatch) -> None:
@@ -136,19 +136,19 @@ class EventQueue:
                 return
             if batch is not None and counts:
                 run.counters.count(batch)
-            letter = self._letters.setdefault(query.run_id, QueuedEvent(query, run.counters))
-            letter.over = letter.over or over
-            letter.urgent = letter.urgent or urgent
+            event = self._queued.setdefault(query.run_id, QueuedEvent(query, run.counters))
+            event.over = event.over or over
+            event.urgent = event.urgent or urgent
             last = run.counters.last
             if batch is not None and (last is None or batch.number > last.number):
-                letter.batch = run.counters.last = batch
+                event.batch = run.counters.last = batch
             self._changed.notify_all()
         self._wake()
 
     def _run_of(
         self, query: Query, batch: QueryBatch | None, *, over: bool, urgent: bool
     ) -> Run | None:
-        """The run that a letter is of; None for one that has nothing to tell any more."""
+        """The run that an event is of; None for one that has nothing to tell any more."""
         run = self._runs.get(query.run_id)
         if run is not None:
             return run
@@ -165,15 +165,15 @@ class EventQueue:
     # --- the committer -----------------------------------------------------------------
 
     def take(self) -> list[QueuedEvent]:
-        """All letters."""
+        """Take the newest batch of every run."""
         with self._changed:
-            letters, self._letters = self._letters, {}
-        return list(letters.values())
+            queued, self._queued = self._queued, {}
+        return list(queued.values())
 
     def wait(self, until: float) -> None:
-        """Wait for a letter, for a nudge, or for a moment."""
+        """Wait for an event, for a nudge, or for a moment."""
         with self._changed:
-            if not self._letters and not self._nudged:
+            if not self._queued and not self._nudged:
                 seconds = until - self._clock.now()
                 if seconds > 0:
                     self._changed.wait(min(seconds, threading.TIMEOUT_MAX))
@@ -204,10 +204,10 @@ class EventQueue:
         """A run is over and done with.
 
         Returns:
-            False where there is another letter of it.
+            False where there is another event of it.
         """
         with self._changed:
-            if query.run_id in self._letters:
+            if query.run_id in self._queued:
                 return False
             self._over[query.run_id] = self._runs.pop(query.run_id, Run())
             while len(self._over) > MOST_REMEMBERED:
@@ -257,8 +257,8 @@ class EventQueue:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no letter."""
-        return not self._letters
+        """Whether there is no event."""
+        return not self._queued
 
     def __repr__(self) -> str:
-        return f"Inbox({len(self._runs)} runs, {len(self._letters)} letters)"
+        return f"EventQueue({len(self._runs)} runs, {len(self._queued)} queued)"

@@ -2,7 +2,7 @@
 
 Thread: Spark's callbacks come on a thread of PySpark's, one after the other; `flush` and
 `close` are called by the application. The work is the committer's thread's.
-Invariants: a callback leaves a letter and returns; nothing gets out of it, for through
+Invariants: a callback leaves an event and returns; nothing gets out of it, for through
 Spark Connect an error there would cost every listener of the session its events.
 """
 
@@ -152,15 +152,15 @@ class CommitListener(StreamingQueryListener):
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's
         """A query has been started; `start` waits for this."""
-        self._hear(lambda inbox: inbox.started(query_of(event, event.name)))
+        self._hear(lambda queue: queue.started(query_of(event, event.name)))
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """A batch is done."""
+        """Post the batch that is done to the committer."""
 
-        def progressed(inbox: EventQueue) -> None:
+        def progressed(queue: EventQueue) -> None:
             batch = QueryBatch.done(event.progress)
             if batch is not None:
-                inbox.progressed(batch)
+                queue.progressed(batch)
 
         self._hear(progressed)
 
@@ -169,12 +169,12 @@ class CommitListener(StreamingQueryListener):
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         """A query has ended, in whatever way."""
-        self._hear(lambda inbox: inbox.ended(query_of(event, None)))
+        self._hear(lambda queue: queue.ended(query_of(event, None)))
 
     def _hear(self, of: "Callable[[EventQueue], None]") -> None:
         try:
-            of(self._committer.inbox)
-        except Exception as error:  # noqa: BLE001 - see the module
+            of(self._committer.queue)
+        except Exception as error:  # noqa: BLE001 - a listener must not break Spark's
             text = f"an event was passed over: {error!r}"
             self._warnings.met("Spark's listener", "events are read", text, self._clock.now())
 

@@ -1,10 +1,10 @@
-"""What a group is still to be told of a query's progress, and when.
+"""The offsets of a query that are still to be committed to its group, and when.
 
 Thread: the committer's; pure, and handed each moment.
 Invariants: only the newest end of each partition waits, so whatever comes in the time of an
 outage is one commit after it. Before a partition's first commit the group is asked what it
 has, and whenever it was not told anything for an hour: a group without members forgets
-offsets some days after they were committed, and somebody else may have moved them.
+offsets some days after they were committed, and another program may have moved them.
 An offset goes back only where that is allowed.
 """
 
@@ -23,7 +23,7 @@ REFUSED_FOR: Final = 60.0
 
 
 class PendingCommit:
-    """See the module.
+    """The offsets that one run has still to commit, with back-off and hourly renewal.
 
     Args:
         backoff: The pauses between attempts that fail.
@@ -102,12 +102,12 @@ class PendingCommit:
         return self._renewing if end == committed else self._allow_rewind
 
     def renew(self, now: float) -> None:
-        """The hour is over: everything is asked and told anew."""
+        """Look up and commit everything again, as the hour is over."""
         self.committed, self._renewing = {}, True
         self._renew_at, self._not_before = math.inf, now
 
     def hurry(self, now: float) -> None:
-        """Somebody waits: no pause holds the next attempt back, nor a refusal before it."""
+        """Try at once, since a call waits, whatever pause or refusal there was."""
         self.is_refused = False
         self._not_before = min(self._not_before, now)
 

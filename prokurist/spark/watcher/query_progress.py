@@ -1,4 +1,4 @@
-"""One run of a query that reads Kafka: how far it is, and how far its logs are.
+"""One run of a query that reads Kafka: its progress, and the ends of its logs.
 
 Thread: the committer's writes; readings are made in any. What a reading walks through is
 replaced and never changed.
@@ -20,7 +20,7 @@ RESULTS = ("committed", "refused", "failed", "kept_back")
 
 
 class QueryProgress:
-    """See the module.
+    """The progress of one run, and the lag and the age that follow from it.
 
     Args:
         query: The run.

@@ -169,7 +169,7 @@ class World(Generic[Wire]):
             endpoint=no_endpoint,
             sleep=self.clock.sleep,
             now=lambda: self.clock.time,
-            lots=self.random.random,
+            draw=self.random.random,
         )
         return Authenticator(mechanisms, helping, self.random.random)
 
