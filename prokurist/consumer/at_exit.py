@@ -39,7 +39,7 @@ OPEN: Final = WeakKeyDictionary[object, tuple[Close, Trace]]()
 
 
 def remember(consumer: object, close: Close, trace: Trace) -> None:
-    """Close this one at the end of the interpreter; one that is closed by then stays so."""
+    """Close a consumer at the exit of the interpreter, if it is still open then."""
     OPEN[consumer] = close, trace
 
 

@@ -84,13 +84,13 @@ class AutoCommitter:
         return deadline.earlier(Deadline(self._due)) if self._interval else deadline
 
     def let_go(self) -> None:
-        """Commit the positions of what is about to be given up, and wait for nothing."""
+        """Commit the positions of partitions that are about to go, without waiting."""
         if self.is_on:
             self._restart()
             self._commit(self._member_identity.identity.at_departure)
 
     def before_rebalance(self) -> None:
-        """Commit the present positions before others are added, and wait for nothing.
+        """Commit the present positions before partitions are added, without waiting.
 
         Where the process dies soon afterwards, no more is read twice than since then.
         """
@@ -98,7 +98,7 @@ class AutoCommitter:
         self._commit(self._member_identity.identity)
 
     def last_of(self, partitions: Collection[TopicPartition]) -> AutoCommit | None:
-        """What to commit of partitions that the group gets back; it is not posted.
+        """The offsets to commit of partitions that are revoked; nothing is posted.
 
         It goes out even if another is under way: that may be of an earlier moment.
         """
@@ -111,7 +111,7 @@ class AutoCommitter:
         return AutoCommit(call, offsets, self._member_identity.identity, topics)
 
     def tell(self) -> None:
-        """Look how commits have ended."""
+        """Log commits that have failed, and tell interceptors of those that have not."""
         ended = [call for call in self._under_way if not call.is_open]
         self._under_way = [call for call in self._under_way if call not in ended]
         for call in ended:
@@ -124,7 +124,7 @@ class AutoCommitter:
                     self._interceptors.on_commit(committed)
 
     def close(self, deadline: Deadline, *, last: bool) -> None:
-        """Commit for the last time, and end what is under way, by the deadline.
+        """Commit for the last time, and end commits under way, by the deadline.
 
         Whatever becomes of that is logged, and never raised: the user has asked for no commit.
 

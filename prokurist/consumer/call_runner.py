@@ -42,7 +42,7 @@ for happens a little later.
 
 
 class CallRunner(SingleThreadGuard):
-    """Makes public calls.
+    """Makes public calls: posts events, waits for their calls, ends them at their deadlines.
 
     Args:
         clock: The clock of both threads.
@@ -136,7 +136,7 @@ class CallRunner(SingleThreadGuard):
             self.counters.ended(call, self._clock.now())
 
     def _awaited(self, call: Call) -> Any:
-        """The answer of a call, or why there is none; see `answer`."""
+        """The answer of a call, or its error; see `answer`."""
         until = call.began + TURN if call.without_time else call.deadline.at
         try:
             if not self._wait_until(call, until):
@@ -151,7 +151,7 @@ class CallRunner(SingleThreadGuard):
         return call.result()
 
     def refuse(self, call: Call) -> NoReturn:
-        """Leave a call that has no time, before anything is asked.
+        """End a call with timeout 0 before anything is asked.
 
         Raises:
             WakeupException: `wakeup` was called before.
@@ -189,7 +189,7 @@ class CallRunner(SingleThreadGuard):
         return True
 
     def wait(self, call: Call, deadline: Deadline) -> bool:
-        """Wait for a call that goes on without us: whether it has ended.
+        """Wait for a call without ending it; returns whether it has ended.
 
         Raises:
             WakeupException: `wakeup` was called.
@@ -197,7 +197,7 @@ class CallRunner(SingleThreadGuard):
         return self._wait_until(call, deadline.at)
 
     def _wait_until(self, call: Call, until: float) -> bool:
-        """Whether the call ended before the moment came.
+        """Wait for a call until a moment; returns whether it has ended.
 
         Raises:
             WakeupException: `wakeup` was called, and the call had not ended.
@@ -221,11 +221,11 @@ class CallRunner(SingleThreadGuard):
             self._waiting_at = None
 
     def wait_for_end(self, call: Call, deadline: Deadline) -> bool:
-        """The wait of `close`, which no wake-up ends: whether the call has ended."""
+        """Wait for a call in `close`, without wake-ups; returns whether it has ended."""
         return self._wait_at(call.watch(), call, deadline.at) or not call.is_open
 
     def _wait_at(self, waiter: Waiter, call: Call, until: float) -> bool:
-        """Wait on a waiter: whether it has opened."""
+        """Wait on a waiter; returns whether it has opened."""
         if not self.trace.fine:
             return self._clock.wait(waiter, until)
         number, operation = call.number, call.operation
@@ -236,7 +236,7 @@ class CallRunner(SingleThreadGuard):
         return opened
 
     def raise_if_woken(self) -> None:
-        """A wake-up that came before this wait ends it.
+        """Raise if `wakeup` was called before this wait.
 
         Raises:
             WakeupException: There was one.

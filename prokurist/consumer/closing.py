@@ -106,14 +106,14 @@ class Closing:
         self._raise()
 
     def _begin(self, commits_end: Deadline) -> None:
-        """Have nothing that is under way wait for what comes later than the commits may."""
+        """Have commits under way end before the time that leaving needs."""
         try:
             self.caller.post(CloseBegins(Call("close", self.caller.now(), commits_end)))
         except KafkaException:
             return  # The thread has ended by itself: nothing is under way.
 
     def _phase(self, name: str, work: Callable[[], Exception | None]) -> bool:
-        """Run a phase, and remember what it raises or returns, and how long it took.
+        """Run a phase, and note its error, its result and its time.
 
         Returns:
             False when an interrupt has ended it.

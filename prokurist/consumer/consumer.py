@@ -363,12 +363,12 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
 
 
 def trace_of(consumer: KafkaConsumer) -> Trace | None:
-    """Where both threads of a consumer tell what they do; None once it is closed."""
+    """The trace of a consumer; None once it is closed."""
     return None if consumer._caller.closed else consumer._caller.trace  # noqa: SLF001 - ours
 
 
 def place_of(machinery: Machinery) -> GroupPlace | None:
-    """The place of a consumer in its group; None without a `group.id`."""
+    """The membership state of a consumer; None without a `group.id`."""
     group = machinery.group
     if group is None:
         return None

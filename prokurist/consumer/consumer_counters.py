@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CallCounters:
-    """The calls of one name.
+    """The counters of all calls of one name.
 
     Attributes:
         seconds: How long each took, from its first line to its end.
@@ -33,7 +33,7 @@ class CallCounters:
 
 
 class CallerCounters:
-    """What one client's application thread counts.
+    """The counters of a client's application thread.
 
     Attributes:
         calls: Those that asked the network thread something, by name.
@@ -78,7 +78,7 @@ class CallerCounters:
         self._late(call, now)
 
     def polled(self, call: Call, now: float) -> None:
-        """A poll has ended; it has no request of its own, and never times out."""
+        """Count a poll that has ended; it has no request of its own, and never times out."""
         if self._poll_began is not None:
             self.poll_interval.observe(call.began - self._poll_began)
         self._poll_began, self.polled_at = call.began, now
@@ -95,7 +95,7 @@ MOST_TOPICS: Final = 1000
 
 
 class Consumed:
-    """What was returned of one topic.
+    """The records and bytes that were returned of one topic.
 
     Attributes:
         records: How many.
@@ -111,7 +111,7 @@ class Consumed:
 
 
 class Counted:
-    """One client, as a reader of its counters sees it; it stays readable after `close`.
+    """One client as a reader of counters sees it; readable after `close` as well.
 
     Attributes:
         config: Its configuration.
@@ -141,7 +141,7 @@ class Counted:
 
 
 class ClosedClients:
-    """What is kept of clients that were closed: they come to an end in any thread.
+    """The sums of clients that were closed, on whatever thread.
 
     Attributes:
         phases: How long the phases of `close` took, in all of them, by name.

@@ -28,7 +28,7 @@ class Interceptors:
         self._objects = tuple(objects)
 
     def on_consume(self, records: Records) -> Records:
-        """Show them records; each sees what the one before it returned."""
+        """Call `on_consume` of each; each gets what the one before it returned."""
         for method in self._having("on_consume"):
             try:
                 records = method(records)
@@ -37,7 +37,7 @@ class Interceptors:
         return records
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Tell them what has been committed."""
+        """Call `on_commit` of each with the committed offsets."""
         for method in self._having("on_commit"):
             try:
                 method(dict(offsets))
@@ -45,7 +45,7 @@ class Interceptors:
                 self._complain(method, error)
 
     def close(self) -> None:
-        """Tell them that this was all."""
+        """Call `close` of each."""
         for method in self._having("close"):
             try:
                 method()

@@ -30,7 +30,7 @@ class Iteration(Polling):
     def records(
         self, idle_timeout: float | timedelta | None = None
     ) -> Iterator[ConsumerRecord]:
-        """Records one by one, each as soon as there is one.
+        """Iterate over records, each as soon as it has been fetched.
 
         The iteration raises what `poll` raises; it can be gone on with by another.
 

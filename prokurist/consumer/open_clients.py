@@ -20,7 +20,7 @@ class OpenClients:
         self._clients: dict[str, ref[Counted]] = {}
 
     def add(self, client: Counted) -> str:
-        """Another one is open.
+        """Add a client that was opened.
 
         Returns:
             Its name: its client id, with a number behind it if an older one has that.
@@ -36,14 +36,14 @@ class OpenClients:
         return name
 
     def remove(self, client: Counted) -> None:
-        """It is open no longer."""
+        """Remove a client that was closed."""
         with self._lock:
             self._clients = {
                 name: each for name, each in self._clients.items() if each() is not client
             }
 
     def all(self) -> list[tuple[str, Counted]]:
-        """Those that are open, by name."""
+        """The open clients, by name."""
         with self._lock:
             held = tuple(self._clients.items())
         return [(name, client) for name, each in held if (client := each()) is not None]

@@ -46,7 +46,7 @@ and never long enough for anybody to ask why."""
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What is to be read.
+    """A range of offsets of one partition.
 
     Attributes:
         partition: Of which partition.
@@ -177,7 +177,7 @@ class Ranges(Polling, Lookups):
             )
 
     def _step(self, wanted: Range, position: int) -> ConsumerRecords:
-        """What comes next of a range.
+        """The next records of a range, or its end.
 
         Raises:
             TimeoutException: It has not come in time.

@@ -33,7 +33,7 @@ class Seeking:
     _buffer: FetchBuffer[PartitionReader]
 
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
-        """Read on from an offset.
+        """Set the position of a partition; the next poll reads from there.
 
         Args:
             partition: An assigned one.
@@ -85,7 +85,7 @@ class Seeking:
             self._drop_stale()
 
     def pause(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
-        """Want no records of these partitions for now.
+        """Pause partitions: no record of them is returned until `resume`.
 
         Args:
             partitions: Assigned ones.
@@ -98,7 +98,7 @@ class Seeking:
             self._subscription.pause(wanted, paused=True)
 
     def resume(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
-        """Want records of these partitions again.
+        """Resume paused partitions.
 
         Args:
             partitions: Assigned ones.

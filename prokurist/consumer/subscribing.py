@@ -53,7 +53,7 @@ class Subscribing(Seeking):
         topics: str | Iterable[str] | re.Pattern[str] | SubscriptionPattern,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
-        """Join the group, and read what it gives this member of some topics.
+        """Subscribe to topics or a pattern, as a member of the group.
 
         It takes the place of what was subscribed to before. Nothing is asked of anybody
         here: the next `poll` joins.
@@ -94,7 +94,7 @@ class Subscribing(Seeking):
             self._poll_activity.ask()
 
     def assign(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
-        """Read these partitions and no others; those that stay keep their place.
+        """Assign these partitions and no others; those that stay keep their positions.
 
         With `enable.auto.commit` the places until now are committed, without a wait.
 
@@ -118,13 +118,13 @@ class Subscribing(Seeking):
             return self._subscription.assigned()
 
     def subscription(self) -> frozenset[str]:
-        """The topics that are subscribed to; of a `re.Pattern`, those that it matches yet."""
+        """The topics subscribed to; of a `re.Pattern`, those that match so far."""
         with self._caller.inside("subscription"):
             subscribed = self._subscription.subscribed
             return frozenset() if subscribed is None else subscribed.topics
 
     def unsubscribe(self, timeout: float | timedelta | None = None) -> None:
-        """Read nothing any more, and leave the group.
+        """Give up all partitions, and leave the group.
 
         With `enable.auto.commit` the places until now are committed, without a wait. The
         listener hears which partitions go: `on_partitions_revoked`, or
@@ -168,7 +168,7 @@ class Subscribing(Seeking):
             self._caller.post(Rejoin(call, reason or "enforce_rebalance was called"))
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """This member's place in its group, for a transactional producer.
+        """The member's group metadata, for a transactional producer.
 
         Raises:
             InvalidGroupIdException: There is no `group.id`.
@@ -201,12 +201,12 @@ class Subscribing(Seeking):
             raise failed
 
     def _tell_unraised(self) -> None:
-        """Tell of the errors that the next poll would have raised."""
+        """Log the errors that the next poll would have raised."""
         while error := self._background.take_pending(self._subscription.still_wanted):
             self._caller.trace.emit(BACKGROUND_ERROR_DISCARDED, error=error)
 
     def _part(self) -> Exception | None:
-        """Tell the listener what goes: what it raised. From here on no record is returned."""
+        """Tell the listener of all partitions, and return its error."""
         partitions = self._subscription.let_go()
         self._background.call_off()
         counted = self._member_identity.identity.is_counted

@@ -38,7 +38,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class CommitOnce:
-    """Commit these offsets in one attempt, as soon as the coordinator is known."""
+    """Commit these offsets in one attempt, once the coordinator is known."""
 
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
@@ -48,7 +48,7 @@ class CommitOnce:
 
 @dataclass(frozen=True, slots=True)
 class AutoCommit:
-    """Commit this snapshot of positions, but nothing of it that is overtaken.
+    """Commit this snapshot of positions, without what newer commits have replaced.
 
     A partition is overtaken by each later commit of it, of whatever kind: it is not
     tried again then. The answer is `{partition: OffsetAndMetadata}`: what was committed.
@@ -62,14 +62,14 @@ class AutoCommit:
 
 @dataclass(frozen=True, slots=True)
 class LookUpCommitted:
-    """What has the group committed? The answer is `{partition: OffsetAndMetadata | None}`."""
+    """Look up committed offsets; the answer is `{partition: OffsetAndMetadata | None}`."""
 
     call: Call
     partitions: tuple[TopicPartition, ...]
 
 
 class Edge(Enum):
-    """The two moments of a log that are not times."""
+    """The beginning and the end of a log, in place of a time."""
 
     BEGINNING = "beginning"
     """The first offset that is still there."""
@@ -80,7 +80,7 @@ class Edge(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LookUpOffsets:
-    """Where do logs have their edges, and their first record at or after a time?
+    """Look up the beginning or the end of logs, or the first record from a time on.
 
     The answer has a value for each partition: for an `Edge` its offset, an int; for
     a time `OffsetAndTimestamp`, or None where no record is that young.
@@ -98,7 +98,7 @@ class LookUpOffsets:
 
 @dataclass(frozen=True, slots=True)
 class LookUpTopic:
-    """Which partitions has a topic? A list of `PartitionInfo`; empty for no such topic."""
+    """Look up a topic's partitions: a list of `PartitionInfo`, empty for no such topic."""
 
     call: Call
     topic: str
@@ -106,14 +106,14 @@ class LookUpTopic:
 
 @dataclass(frozen=True, slots=True)
 class ListTopics:
-    """Which topics may the user see? The answer is `{topic: [PartitionInfo]}`."""
+    """Look up all topics that the user may see: `{topic: [PartitionInfo]}`."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True)
 class LookUpPosition:
-    """Where does reading go on in this partition? The answer is an offset."""
+    """Look up the position of a partition; the answer is an offset."""
 
     call: Call
     partition: TopicPartition
@@ -145,7 +145,7 @@ class LookUpEnd:
 
 @dataclass(frozen=True, slots=True)
 class DropStale:
-    """Some positions that are being looked up are not wanted any more."""
+    """Stop looking up positions that are not wanted any more."""
 
     call: Call
 
@@ -174,14 +174,14 @@ class Attend:
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """A poll has come that the membership has asked for: what waits for one may begin."""
+    """Tell the membership, which has asked for it, that a poll has come."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True)
 class StepDone:
-    """A step of the membership has been made.
+    """Tell the membership that `poll` has made one of its steps.
 
     Attributes:
         error: What the user's code raised in it.
@@ -208,7 +208,7 @@ class Rejoin:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Leave the group; the call ends when it has heard so, or need not.
+    """Leave the group; the call ends when the coordinator knows, or need not.
 
     Attributes:
         how: Whether it is told at all, and as what.
@@ -222,7 +222,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class CloseBegins:
-    """The consumer closes: commits that are under way end by the call's deadline."""
+    """End the commits that are under way by the call's deadline: the consumer closes."""
 
     call: Call
 

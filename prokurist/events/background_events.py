@@ -28,7 +28,7 @@ from prokurist.types import TopicPartition
 
 
 class StepKind(Enum):
-    """What the application thread is needed for."""
+    """The kinds of steps that the application thread makes."""
 
     POSITIONS = "say how far partitions have come that will be revoked"
     COMMIT = "commit how far partitions have come that stay"
@@ -41,7 +41,7 @@ class StepKind(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One step; it is itself, and equal to no other.
+    """A step for `poll` to make; compared by identity.
 
     Attributes:
         partitions: What it is about.
@@ -134,7 +134,7 @@ class BackgroundEvents:
         return len(self._errors) + len(self._steps)
 
     def close(self, why: KafkaException) -> None:
-        """The network thread has ended; a poll that waits hears so at once."""
+        """Fail the poll that waits, and later ones: the network thread has ended."""
         with self._lock:
             if self._closed is None:
                 self._closed = why
@@ -152,12 +152,12 @@ class BackgroundEvents:
     # --- the application thread ------------------------------------------------------
 
     def watch(self, call: Call | None) -> None:
-        """End this call as soon as something comes; of None, none any more."""
+        """End this call as soon as an error or a step comes; None ends the watch."""
         with self._lock:
             self._waiting = call
 
     def check_open(self) -> None:
-        """See that the network thread lives.
+        """Raise if the network thread has ended.
 
         Raises:
             KafkaException: What it ended with.
@@ -177,7 +177,7 @@ class BackgroundEvents:
         self,
         still_wanted: Callable[[PositionRequest | AssignedPartition | SubscribedTopic], bool],
     ) -> KafkaException | None:
-        """The next error, if there is one; a fatal one comes again and again."""
+        """Take the next error, if there is one; a fatal one is never used up."""
         with self._lock:
             fatal = self._fatal
         return self.take_pending(still_wanted) if fatal is None else fatal.with_traceback(None)
@@ -186,7 +186,7 @@ class BackgroundEvents:
         self,
         still_wanted: Callable[[PositionRequest | AssignedPartition | SubscribedTopic], bool],
     ) -> KafkaException | None:
-        """The next that is not fatal; those that are no longer wanted are dropped.
+        """Take the next error that is not fatal, dropping those that are out of date.
 
         One about several positions, of which some are not wanted any more, is narrowed to
         the others: seeking what an error names then undoes no earlier seek.
@@ -207,7 +207,7 @@ class BackgroundEvents:
                 return event.error
 
     def forgive(self) -> KafkaException | None:
-        """What was fatal counts no more: the membership that it ended has been left.
+        """Drop the fatal error, since the membership that it ended has been left.
 
         Returns:
             What it was.

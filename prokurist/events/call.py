@@ -42,7 +42,7 @@ DEFAULT_KEY: Final = "default.api.timeout.ms"
 
 
 class Stand(Enum):
-    """Where a call stands. Both ends are final."""
+    """The states of a call. Both ends are final."""
 
     OPEN = "open"
     FINISHED = "finished"
@@ -72,7 +72,7 @@ class Try:
 
 
 class Call:
-    """A public call from its first line to its end.
+    """A public call, from its first line to its end.
 
     Args:
         operation: The public name, as the user called it.
@@ -142,7 +142,7 @@ class Call:
             self._tell(trace, CALL_BEGAN, timeout=deadline.at - began)
 
     def again(self, deadline: Deadline | None = None) -> "Call":
-        """The same call, to be waited for once more: with an answer of its own.
+        """The same call, to be waited for once more, with an answer of its own.
 
         Args:
             deadline: Until when it is waited for; None for as long as there is time.
@@ -201,12 +201,12 @@ class Call:
             self._tell_of(self.trace, ATTEMPT_ENDED, attempt, outcome=outcome)
 
     def met(self, error: BaseException) -> None:
-        """Keep the last error, where no attempt met it."""
+        """Keep an error that no attempt met as the last one."""
         with self._lock:
             self._last_error = error
 
     def wait_begins(self, reason: str, now: float) -> None:
-        """Nothing of this call's own is on the wire; the ledger says what it waits for.
+        """Note what the call waits for, while nothing of it is on the wire.
 
         It lasts until the next claim, the next wait, `wait_ends`, or the end of the
         call: whichever thread ends the call, the report names the wait it was in.
@@ -219,7 +219,7 @@ class Call:
             self._tell(self.trace, CALL_WAITING, reason=reason)
 
     def wait_ends(self, now: float) -> None:
-        """What the call waited for has come."""
+        """Note that the wait of `wait_begins` is over."""
         with self._lock:
             if self._stand is Stand.OPEN:
                 self._close_wait(now)
@@ -296,7 +296,7 @@ class Call:
         return True
 
     def result(self) -> Any:
-        """What the call has come to; an error is raised once and then not kept.
+        """Return the answer or raise the error, which is not kept.
 
         Its traceback holds the frames of the caller, who holds this call: keeping
         it would make of every timeout a cycle for the garbage collector.
@@ -321,12 +321,12 @@ class Call:
 
     @property
     def stand(self) -> Stand:
-        """Where it stands, at this moment."""
+        """The call's present state."""
         return self._stand
 
     @property
     def is_open(self) -> bool:
-        """Whether it has yet to end."""
+        """Whether the call has not ended."""
         return self._stand is Stand.OPEN
 
     @property
@@ -346,7 +346,7 @@ class Call:
         return self.deadline.at <= self.began
 
     def _end(self, kind: EventKind, outcome: str) -> None:
-        """It has ended, and the lock is free. No reader keeps its caller."""
+        """Open the waiter and emit the end; the lock must be free."""
         self.waiter.open()
         if self.trace is not None:
             self._tell(self.trace, kind, outcome=outcome)
@@ -366,7 +366,7 @@ class Call:
         )
 
     def _out_of_time(self, now: float) -> TimeoutException:
-        """The ledger as it is now; the lock is held."""
+        """The TimeoutException with the ledger as it is now; the lock must be held."""
         self.timed_out = True
         self._close_wait(now)
         return TimeoutException(

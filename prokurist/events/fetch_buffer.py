@@ -96,7 +96,7 @@ class Chunk(Generic[Reader]):
 
 
 class Failure:
-    """What a partition was answered in place of records.
+    """An error that a partition's fetch had in place of records.
 
     Attributes:
         partition: Which partition.
@@ -144,7 +144,7 @@ class FetchBuffer(Generic[Reader]):
     # --- the network thread ----------------------------------------------------------
 
     def put(self, entries: Iterable[Entry[Reader]]) -> None:
-        """Add what one answer held."""
+        """Add the chunks and errors of one answer."""
         with self._lock:
             for entry in entries:
                 self._lines.setdefault(entry.partition, deque()).append(entry)
@@ -167,7 +167,7 @@ class FetchBuffer(Generic[Reader]):
             self._ask = self._ask or idle
 
     def partitions(self) -> frozenset[TopicPartition]:
-        """Of which partitions there is something."""
+        """The partitions with something in the buffer."""
         with self._lock:
             return frozenset(self._lines)
 
@@ -178,7 +178,7 @@ class FetchBuffer(Generic[Reader]):
 
     @property
     def polled_at(self) -> float:
-        """When there was a poll last."""
+        """When the last poll began or ended."""
         return self._polled_at
 
     @property
@@ -189,16 +189,16 @@ class FetchBuffer(Generic[Reader]):
     # --- the application thread ------------------------------------------------------
 
     def polled(self, now: float) -> None:
-        """A poll begins, or ends."""
+        """Note that a poll begins, or ends."""
         self._polled_at = now  # the application thread alone writes it
 
     def stir(self) -> None:
-        """What is wanted has changed: the next poll has to say so."""
+        """Have the next poll ask for records, since what is wanted has changed."""
         with self._lock:
             self._ask = True
 
     def take_ask(self) -> bool:
-        """Whether this poll has to ask for more; it is told so once."""
+        """Whether this poll has to ask for more records; true once."""
         with self._lock:
             due = self._ask or (
                 self._ask_below is not None
@@ -214,7 +214,7 @@ class FetchBuffer(Generic[Reader]):
             return [line[0] for line in self._lines.values()]
 
     def drop(self, entry: Entry[Reader]) -> Entry[Reader] | None:
-        """A partition's first entry is done with; its next one, if it has one.
+        """Remove a partition's first entry, and return the next one, if there is one.
 
         The partition's turn is over: the others come first.
         """
@@ -231,14 +231,14 @@ class FetchBuffer(Generic[Reader]):
             return line[0]
 
     def defer(self, tp: TopicPartition) -> None:
-        """Let the other partitions come first."""
+        """Move a partition behind the others."""
         with self._lock:
             line = self._lines.pop(tp, None)
             if line is not None:
                 self._lines[tp] = line
 
     def grown(self, chunk: Chunk[Reader], decoded: int) -> None:
-        """Take note of how many bytes decoding has added to a chunk by now."""
+        """Count the bytes that decoding has added to a chunk."""
         if decoded == chunk.decoded:
             return
         with self._lock:
@@ -249,7 +249,7 @@ class FetchBuffer(Generic[Reader]):
     # --- either ----------------------------------------------------------------------
 
     def purge(self, worthless: Callable[[TopicPartition, int], bool]) -> None:
-        """Drop what was fetched under tickets that count no more."""
+        """Drop what was fetched under tickets that are no longer current."""
         with self._lock:
             held = {(tp, entry.ticket) for tp, line in self._lines.items() for entry in line}
         # Asked without the lock. A ticket that counts no more never will again.

@@ -21,7 +21,7 @@ Event = TypeVar("Event")
 
 
 class Mailbox(Generic[Event]):
-    """Events in the order of their posting.
+    """A queue of events in the order of their posting.
 
     Args:
         wake: Called, outside the lock, when the reader has something new.
@@ -54,7 +54,7 @@ class Mailbox(Generic[Event]):
         self.drained: float | None = None
 
     def post(self, event: Event, now: float | None = None) -> None:
-        """Hand over an event.
+        """Add an event, and wake the reader if it is the first since a drain.
 
         Args:
             event: The event.
@@ -93,7 +93,7 @@ class Mailbox(Generic[Event]):
         return taken
 
     def close(self, why: Callable[[], BaseException]) -> list[Event]:
-        """Accept nothing more; every later post raises what `why` makes.
+        """Accept no more events: every later post raises what `why` makes.
 
         Returns:
             What was accepted and not drained yet; the caller answers it.

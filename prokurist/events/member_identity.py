@@ -20,7 +20,7 @@ from prokurist.events.rebalances import Rebalances
 
 
 class Role(Enum):
-    """What the group takes us for."""
+    """The member's role in its group."""
 
     ALONE = "alone"
     """No member, and none to be: what is read was assigned by hand."""
@@ -34,7 +34,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who speaks.
+    """The identity under which requests are sent to the group's coordinator.
 
     Attributes:
         role: Its role in the group.
@@ -63,7 +63,7 @@ class Identity:
 
     @property
     def at_departure(self) -> "Identity":
-        """The same for what is committed last, in the generation before a round under way.
+        """The same for the last commit, in the generation before a round under way.
 
         Until every member has joined, the coordinator takes commits of that generation.
         """
@@ -76,7 +76,7 @@ NO_MEMBER: Final = Identity()
 
 
 class MemberIdentity:
-    """Who we are at the moment: the network thread's word, but for the wish to be in.
+    """The member's present identity, which the network thread sets.
 
     Attributes:
         rebalances: How often the partitions were assigned again, and how long that took.
@@ -110,7 +110,7 @@ class MemberIdentity:
             self._end(Role.OUTSIDE)
 
     def rebalancing(self) -> None:
-        """The generation is over, and the next has not begun."""
+        """Note that the generation is over, and the next has not begun."""
         with self._lock:
             self._identity = replace(self._identity, role=Role.REBALANCING)
 
@@ -120,7 +120,7 @@ class MemberIdentity:
             self._end(Role.OUTSIDE)
 
     def alone(self) -> None:
-        """We have left, and do not mean to come back."""
+        """Note that the client has left the group for good."""
         self._end(Role.ALONE)
 
     def _end(self, role: Role) -> None:
@@ -165,12 +165,12 @@ class PollActivity:
     # --- either ----------------------------------------------------------------------
 
     def ask(self) -> None:
-        """Have the next poll, or the next look of one that waits, tell that it has come."""
+        """Have the next poll, or one that waits, post `Polled`."""
         with self._lock:
             self._asked = self.wanted = True
 
     def summon(self) -> None:
-        """Have an iteration make its next step a poll: there is something for one to do."""
+        """Have an iteration's next step be a poll, since there is a step for it."""
         with self._lock:
             self.wanted = True
 

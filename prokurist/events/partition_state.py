@@ -19,7 +19,7 @@ from prokurist.config import OffsetReset
 
 
 class FetchState(Enum):
-    """What is known of a partition's position."""
+    """The states of a partition's position."""
 
     NEW = "new"
     """Nothing: the group's committed offset is to be looked up."""
@@ -63,7 +63,7 @@ class Position:
 
 
 class Handed(Protocol):
-    """What a record says of its place."""
+    """What is noted of a record that an iteration has returned."""
 
     @property
     def offset(self) -> int:
@@ -72,17 +72,17 @@ class Handed(Protocol):
 
     @property
     def leader_epoch(self) -> int | None:
-        """The leader epoch it was written in, where that is known."""
+        """The leader epoch in which it was written, if known."""
         ...
 
 
 def after(record: Handed) -> Position:
-    """Where reading goes on after a record."""
+    """The position after a record."""
     return Position(record.offset + 1, record.leader_epoch)
 
 
 class PartitionState:
-    """One assigned partition.
+    """The state of one assigned partition.
 
     Attributes:
         ticket: Grows with everything that makes an answer under way worthless: a
@@ -167,7 +167,7 @@ class PartitionState:
         self.by_id: bool = False
 
     def recreated(self, topic: UUID) -> "PartitionState":
-        """The same of another topic by the same name: of what was read, nothing stays.
+        """The state for another topic of the same name, from the beginning.
 
         Args:
             topic: The other topic's id.
@@ -183,7 +183,7 @@ class PartitionState:
 
     @property
     def returned(self) -> Position | None:
-        """The next offset after what the user was given."""
+        """The offset after the last record that was returned."""
         return self._returned if self.last is None else after(self.last)
 
     @returned.setter
@@ -193,25 +193,25 @@ class PartitionState:
         self.in_hand = False
 
     def hand_out(self, record: Handed) -> None:
-        """The user is given one more record."""
+        """Note the record that an iteration returns."""
         self._before, self.last = self.last, record
         self.in_hand = True
 
     @property
     def missing(self) -> bool:
-        """Whether a broker has to be asked before it can be read from."""
+        """Whether a broker has to be asked before the partition can be read."""
         return self.standing is not FetchState.VALID
 
     @property
     def done(self) -> Position | None:
-        """The next offset after what the user has done with: what a commit commits."""
+        """The offset after the last processed record: what a commit commits."""
         if not self.in_hand:
             return self.returned
         return self._returned if self._before is None else after(self._before)
 
     @property
     def is_held_back(self) -> bool:
-        """Whether the group has it between two hands: nothing of it is fetched."""
+        """Whether it is being revoked, or awaits its callback: nothing of it is fetched."""
         return self.giving_up or self.awaiting
 
     @property
@@ -233,7 +233,7 @@ class PartitionState:
 
     @property
     def unconfirmed(self) -> Position | None:
-        """The position that a leader has to confirm, if there is one."""
+        """The position that a leader has to validate; None if there is none."""
         return self.position if self.standing is FetchState.VALIDATING else None
 
     def settle(self, position: Position, confirmed_in: int | None = None) -> None:

@@ -25,7 +25,7 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class Place(NamedTuple):
-    """Where an assigned partition stands; None is what is not known.
+    """The offsets of an assigned partition; None for what is not known.
 
     Attributes:
         partition: Which.
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What is read, and what is known of its positions.
+    """The assigned partitions, by what is known of their positions.
 
     Attributes:
         subscribed: Whether topics are subscribed to.
@@ -63,7 +63,7 @@ class Survey(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """How far the user has done with what is assigned.
+    """The offsets to commit, with the ids of their topics.
 
     Attributes:
         offsets: One past that.
@@ -84,7 +84,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     # --- the application thread ------------------------------------------------------
 
     def assign(self, partitions: Collection[TopicPartition]) -> bool:
-        """Read these and no others; those that stay keep their place.
+        """Assign these partitions and no others; those that stay keep their positions.
 
         Returns:
             Whether that changes anything.
@@ -136,7 +136,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return state.born
 
     def end_range(self, tp: TopicPartition, born: int) -> None:
-        """Read it no more, if it is read yet."""
+        """Unassign a range, if it is still assigned."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is not None and state.born == born:
@@ -144,7 +144,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
                 self._generation += 1
 
     def place_in_range(self, tp: TopicPartition, born: int) -> int | None:
-        """Up to where a range was returned; None when it is not read any more."""
+        """The offset up to which a range was returned; None if it is not read any more."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is None or state.born != born or state.returned is None:
@@ -157,7 +157,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return frozenset(self._partitions)
 
     def seek(self, tp: TopicPartition, position: Position) -> None:
-        """Read on from here.
+        """Set the position of a partition.
 
         Raises:
             IllegalStateException: The partition is not assigned.
@@ -170,7 +170,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
                 state.need_validation()
 
     def seek_by(self, partitions: Iterable[TopicPartition], reset: OffsetReset) -> None:
-        """Read on from where a policy says; it is looked up when it is needed.
+        """Have a policy place the position, looked up when it is needed.
 
         Raises:
             IllegalStateException: A partition is not assigned; none has moved then.
@@ -182,7 +182,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
                 state.need_reset(reset)
 
     def pause(self, partitions: Iterable[TopicPartition], *, paused: bool) -> None:
-        """Want no records of these for now, or want them again.
+        """Pause partitions, or resume them.
 
         Raises:
             IllegalStateException: A partition is not assigned; nothing has changed then.
@@ -198,7 +198,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return frozenset(tp for tp, state in self._partitions.items() if state.paused)
 
     def position(self, tp: TopicPartition) -> int | None:
-        """The next offset after what the user has done with; None while it is not known.
+        """The offset after the last processed record; None while it is not known.
 
         Raises:
             IllegalStateException: The partition is not assigned.
@@ -210,7 +210,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return state.done.offset
 
     def returned(self, *, unasked: bool = False) -> Returned:
-        """What a commit without offsets commits: one past what the user has done with.
+        """The offsets that a commit without offsets commits.
 
         Nothing of a topic that was deleted, and whose name stands for another one; and
         nothing of a range, whose position is never committed.
@@ -235,7 +235,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
         )
 
     def ask_missing(self) -> bool:
-        """Take note that `poll` asks for all positions that are missing or unconfirmed.
+        """Note that `poll` asks for all positions that are missing or not validated.
 
         Returns:
             Whether it has to: False while each of them has been asked for, and
@@ -260,13 +260,13 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
                 state.asked = state.end_asked = False
 
     def take_stale(self) -> bool:
-        """Whether something that `poll` asked for has become worthless; asked once."""
+        """Whether something that `poll` asked for has become worthless; true once."""
         with self._lock:
             stale, self._stale = self._stale, False
             return stale
 
     def lag(self, tp: TopicPartition) -> tuple[int | None, int | None]:
-        """How many offsets lie before the log's end; and if it has to be asked for, a ticket.
+        """The offsets up to the log's end; and a ticket if the end has to be looked up.
 
         The caller that gets the ticket asks; there is no other until the answer has come.
 
@@ -286,7 +286,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     # --- the network thread ----------------------------------------------------------
 
     def wanted(self) -> list[PositionRequest]:
-        """Which positions have to be looked up, or confirmed."""
+        """The positions that have to be looked up or validated."""
         with self._lock:
             return [
                 PositionRequest(tp, state.ticket, state.reset, state.unconfirmed)
@@ -297,7 +297,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     def still_wanted(
         self, wanted: PositionRequest | AssignedPartition | SubscribedTopic
     ) -> bool:
-        """Whether an answer would be of use; or whether what is held is held yet."""
+        """Whether a ticket or an assignment is still current."""
         with self._lock:
             if isinstance(wanted, SubscribedTopic):
                 asked = self._subscribed
@@ -313,14 +313,14 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return state is not None and state.missing
 
     def topics(self) -> frozenset[str]:
-        """The topics of what is assigned, and those that are subscribed to."""
+        """The topics of assigned partitions, and those subscribed to."""
         with self._lock:
             asked = self._subscribed
             topics = frozenset(tp.topic for tp in self._partitions)
             return topics if asked is None else topics | asked.topics
 
     def held(self, topics: Collection[str]) -> frozenset[AssignedPartition | SubscribedTopic]:
-        """What is assigned of some topics, and which of them are subscribed to."""
+        """The assigned partitions of some topics, and which topics are subscribed to."""
         with self._lock:
             asked = self._subscribed
             held: set[AssignedPartition | SubscribedTopic] = {
@@ -348,13 +348,13 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return bool(left)
 
     def end_wanted(self, tp: TopicPartition, born: int) -> bool:
-        """Whether an answer for this assignment would be of use."""
+        """Whether a looked-up log end would still be used."""
         with self._lock:
             state = self._partitions.get(tp)
             return state is not None and state.born == born
 
     def end_found(self, tp: TopicPartition, born: int, end: int | None) -> None:
-        """Where a log ends; None when that could not be found out."""
+        """Set a log's end; None when it could not be looked up."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is not None and state.born == born:
@@ -392,7 +392,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     # --- readers on any thread ---------------------------------------------------------
 
     def survey(self) -> Survey:
-        """What is read, and what is known of its positions."""
+        """The assigned partitions, by what is known of their positions."""
         with self._lock:
             asked = self._subscribed
             states = self._partitions
@@ -418,7 +418,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             )
 
     def places(self, partitions: Iterable[TopicPartition]) -> list[Place]:
-        """Where some partitions stand; those that are assigned no more are left out.
+        """The offsets of some partitions; those no longer assigned are left out.
 
         The lock is held for all of them: ask for many in portions.
         """

@@ -29,7 +29,7 @@ from prokurist.types import TopicPartition
 
 
 class Name(NamedTuple):
-    """What a name stands for.
+    """The topic id that a name stands for.
 
     Attributes:
         id: The topic's id.
@@ -68,7 +68,7 @@ class TopicIds(Assignment):
     # --- the network thread ----------------------------------------------------------
 
     def topics_are(self, ids: Mapping[str, UUID], absent: Collection[str]) -> Recreated:
-        """Take note of what names stand for.
+        """Compare the topic ids of new metadata with those of assigned partitions.
 
         Args:
             ids: The ids of topics, by name.
@@ -107,7 +107,7 @@ class TopicIds(Assignment):
             return Recreated(tuple(begun), tuple(unplaced), tuple(given_up), gone)
 
     def fetched_as(self, ids: Mapping[str, UUID]) -> None:
-        """Take note of the ids that are about to be fetched by.
+        """Note the topic ids under which a fetch is about to be sent.
 
         A place that the user has sought is of no known topic before that.
         """
@@ -127,12 +127,12 @@ class TopicIds(Assignment):
             self._names[name] = Name(topic, known.id)
 
     def _has_ended(self, tp: TopicPartition, state: PartitionState) -> bool:
-        """Whether the topic that a partition is of was deleted, and its name used again."""
+        """Whether a partition's topic was deleted and its name used again."""
         name = self._names.get(tp.topic)
         return name is not None and state.topic is not None and state.topic == name.former
 
     def _read_on(self, state: PartitionState) -> None:
-        """Take back that a topic was replaced; what was fetched of it has been dropped."""
+        """Undo that a topic counts as recreated; what was fetched of it has been dropped."""
         state.giving_up = state.replaced = False
         self._renew(state)
         self._settled += 1
@@ -142,7 +142,7 @@ class TopicIds(Assignment):
     def _restart(
         self, tp: TopicPartition, state: PartitionState
     ) -> list[tuple[PositionRequest, int]]:
-        """Put a partition of the new topic in the place of one of the old.
+        """Replace a partition's state by one for the new topic.
 
         Returns:
             What the user has to hear of, where there is no policy.

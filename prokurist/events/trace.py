@@ -23,7 +23,7 @@ from prokurist.events.clock import Clock
 
 
 class Level(IntEnum):
-    """How loud it is; the numbers are those of Python's logging."""
+    """The level of a log event; the numbers are those of Python's logging."""
 
     RECORDED = 0
     """Of use on a time line only; never in a log."""
@@ -47,7 +47,7 @@ class Side(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventKind:
-    """A row of the table: something that can be told.
+    """A kind of log event: a row of the table.
 
     Attributes:
         name: Its name, which stays.
@@ -80,7 +80,7 @@ class EventKind:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that are told with it, those of the sentence first."""
+        """The keys of the event, those of its sentence first."""
         told = [key for _, key, _, _ in Formatter().parse(self.text) if key]
         return (*dict.fromkeys(told), *self.also)
 
@@ -91,7 +91,7 @@ class Reader(Protocol):
     def __call__(
         self, trace: "Trace", kind: EventKind, values: Mapping[str, object], /
     ) -> None:
-        """Something has happened; it must neither raise nor wait."""
+        """Take an event; it must neither raise nor wait."""
 
 
 class Trace:
@@ -121,15 +121,15 @@ class Trace:
 
     @classmethod
     def of(cls, client_id: str, group: str | None, clock: Clock) -> "Trace":
-        """The one of a client."""
+        """The trace of a client."""
         return cls(client_id, group, clock.now)
 
     def number(self) -> int:
-        """The number of the next call that is told of."""
+        """The number of the next call that is traced."""
         return next(self._numbers)
 
     def emit(self, kind: EventKind, /, **values: object) -> None:
-        """Say what has happened; of what is fine, those hear who read all there is."""
+        """Emit an event; one of single calls goes only to readers that want those."""
         for read in self._fine_readers if kind.fine else self._readers:
             read(self, kind, values)
 

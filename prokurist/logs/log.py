@@ -66,7 +66,7 @@ def wants_calls() -> bool:
 
 
 def logger_of(kind: EventKind) -> logging.Logger:
-    """Where a kind goes, in an application that uses logging."""
+    """The logger of an event kind, for applications that use logging."""
     logger = _LOGGERS.get(kind.area)
     if logger is None:
         logger = _LOGGERS[kind.area] = ROOT.getChild(kind.area)

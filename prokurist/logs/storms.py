@@ -16,7 +16,7 @@ from prokurist.events.trace import EventKind
 
 @dataclass(slots=True)
 class Story:
-    """A trouble while it lasts; instants on the client's clock."""
+    """A continuing problem; instants on the client's clock."""
 
     since: float
     last: float
@@ -24,7 +24,7 @@ class Story:
 
 
 class Storms:
-    """The stories of one client."""
+    """The continuing problems of one client."""
 
     __slots__ = ("_lock", "_stories")
 
@@ -33,7 +33,7 @@ class Storms:
         self._stories: dict[tuple[EventKind, str], Story] = {}
 
     def lasted(self, kind: EventKind, values: Mapping[str, object], now: float) -> float | None:
-        """Whether a telling is worth a line.
+        """How long a problem has lasted if a line is due; None to hold the line back.
 
         Returns:
             For how many seconds its trouble has lasted; None for no line.

@@ -157,6 +157,6 @@ def java_row(name: str, answer: Answer) -> str:
 
 
 def ungrouped() -> Iterator[str]:
-    """What no group holds: nothing, as a test sees to."""
+    """The metrics that no group lists; a test sees that there are none."""
     known = {word for words in GROUPS.values() for word in words}
     return (each.name for each in every_metric() if group_of(each) not in known)

@@ -71,7 +71,7 @@ def register(
 
 
 def default_registry() -> "CollectorRegistry":
-    """The one that `prometheus_client` serves by itself.
+    """The default registry of `prometheus_client`.
 
     Raises:
         ImportError: It is not installed.
@@ -107,11 +107,11 @@ class ClientsCollector:
         self._warned: set[str] = set()
 
     def describe(self) -> Iterator["Family"]:
-        """The names, without which a registry would collect to learn them."""
+        """The names of all metrics, so that a registry need not collect to learn them."""
         return map(empty, every_metric())
 
     def collect(self) -> Iterator["Family"]:
-        """All samples of this moment."""
+        """Read all clients and queries, and return the samples."""
         yield from self._of_clients()
         yield from self._of_queries()
 
@@ -145,7 +145,7 @@ class ClientsCollector:
             yield family
 
     def _tell_of_bounds(self, name: str, at: Reading) -> None:
-        """Say once for each client that not every partition has series of its own."""
+        """Warn once for each client whose partitions do not all have series."""
         left_out = at.partitions.count - len(at.partitions.listed)
         if left_out and self.most_partitions and name not in self._warned:
             self._warned.add(name)
@@ -162,7 +162,7 @@ class ClientsCollector:
 
 
 def empty(metric: Metric[Any]) -> "Family":
-    """A row without values, as `prometheus_client` has it."""
+    """A metric family of `prometheus_client` without samples."""
     from prometheus_client import Metric as Family  # noqa: PLC0415 - an extra
 
     # A counter's family goes by the name without its suffix.
@@ -175,7 +175,7 @@ def empty(metric: Metric[Any]) -> "Family":
 def fill(
     family: "Family", metric: Metric[Any], labels: tuple[str, ...], values: Iterable[Value]
 ) -> None:
-    """Add the samples that some values make."""
+    """Add the samples of some values to a family."""
     from prometheus_client.samples import Sample  # noqa: PLC0415 - an extra
 
     for of_labels, value in values:

@@ -42,7 +42,7 @@ class PartitionReading:
 
 @dataclass(frozen=True, slots=True)
 class QueryReading:
-    """See the module.
+    """One Spark query at one moment.
 
     Attributes:
         query: Its name, or else its id.
@@ -79,7 +79,7 @@ class Readable(Protocol):
     """What makes readings of one query."""
 
     def reading(self, most_partitions: int) -> QueryReading:
-        """It as it is now.
+        """Read the query's present state.
 
         Args:
             most_partitions: How many partitions are listed at most.
@@ -88,7 +88,7 @@ class Readable(Protocol):
 
 
 class OpenQueries:
-    """See the module.
+    """The watched queries of this process that run.
 
     Args:
         most: How many are read.
@@ -119,7 +119,7 @@ class OpenQueries:
             self._queries = tuple(each for each in self._queries if each is not query)
 
     def read(self, most_partitions: int) -> list[QueryReading]:
-        """Those that run, as they are now; one for a name, the one that came last."""
+        """Read every running query; of several with one name the latest."""
         readings = (each.reading(most_partitions) for each in self._queries[: self._most])
         return list({(each.query, each.group): each for each in readings}.values())
 

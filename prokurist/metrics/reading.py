@@ -23,7 +23,7 @@ MOST_PARTITIONS = 1000
 
 @dataclass(slots=True)
 class Spread:
-    """What some numbers come to, without keeping them.
+    """The sum, the minimum and the maximum of some numbers.
 
     Attributes:
         total: Their sum.
@@ -46,7 +46,7 @@ class Spread:
 
 @dataclass(slots=True)
 class Partitions:
-    """What was found of the assigned partitions.
+    """The sums and single values of the assigned partitions.
 
     Attributes:
         listed: Those that have series of their own.
@@ -83,7 +83,7 @@ class Reading:
         self.partitions: Partitions = looked_at(client, most)
 
     def since(self, moment: float | None) -> float | None:
-        """How long ago a moment was; None for one that has not been."""
+        """Seconds since a moment; None if there was none."""
         return None if moment is None else max(0.0, self.now - moment)
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class Reading:
 
 
 def looked_at(client: Counted, most: int) -> Partitions:
-    """Look at all partitions, some at a time."""
+    """Read all partitions, some of them at a time."""
     subscription = client.machinery.subscription
     found = Partitions()
     assigned = iter(tuple(subscription.assigned()))

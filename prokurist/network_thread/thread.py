@@ -51,14 +51,14 @@ MOVES: Final = {
 
 
 class RequestManager(Protocol):
-    """Owns one kind of protocol work; does no I/O, reads no clock, never blocks."""
+    """The interface of a manager: does no I/O, reads no clock, never blocks."""
 
     def poll(self) -> None:
-        """Begin what has become due since the last turn."""
+        """Start what has become due since the last turn."""
         ...
 
     def close(self) -> None:
-        """Stop what is under way unasked."""
+        """Stop background work."""
         ...
 
 
@@ -110,7 +110,7 @@ class NetworkThread:
     # --- the application's side --------------------------------------------------------
 
     def start(self) -> None:
-        """Begin; raises what the system says if it can have no more threads."""
+        """Start the thread; raises if the system allows no more threads."""
         self._move(Life.RUNNING)
         try:
             self._thread.start()
@@ -137,7 +137,7 @@ class NetworkThread:
             return  # It has ended by itself.
 
     def join(self, seconds: float) -> bool:
-        """Wait for the end; False when it has not come in time."""
+        """Wait for the thread's end; False when it has not come in time."""
         if self._thread.ident is None:
             return True  # A simulation runs its turns.
         self._thread.join(min(seconds, threading.TIMEOUT_MAX))
@@ -145,7 +145,7 @@ class NetworkThread:
 
     @property
     def wakes(self) -> int:
-        """How many turns an event of the application has woken."""
+        """The number of turns that an event of the application has woken."""
         return self._network.wakes
 
     @property
@@ -160,7 +160,7 @@ class NetworkThread:
             self.guarded_turn()
 
     def guarded_turn(self) -> None:
-        """A turn whose exceptions end the thread."""
+        """Run a turn; an exception ends the thread."""
         self._guarded(self.turn)
 
     def _guarded(self, work: Callable[[], None]) -> None:
@@ -174,7 +174,7 @@ class NetworkThread:
             raise
 
     def turn(self) -> None:
-        """Drain, fire what is due, let the managers begin, write, and wait for the network."""
+        """Drain the mailbox, fire timers, poll managers, write, and wait for the network."""
         self._timer.now = self._clock.now()
         self.turns += 1
         mark = self._timer.mark()
@@ -257,7 +257,7 @@ class NetworkThread:
     def _shut_down(
         self, error: KafkaException, later: Callable[[], KafkaException]
     ) -> Exception | None:
-        """Everything that waits fails, everything that comes is refused, all is closed.
+        """Fail all that waits, refuse all that comes, and close everything.
 
         Returns:
             The first bug of ours that one of the steps met, if any: it ended that

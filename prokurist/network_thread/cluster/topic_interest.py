@@ -38,7 +38,7 @@ class TopicInterest:
 
     @contextmanager
     def tracking(self, topics: Iterable[str]) -> Iterator[None]:
-        """Be interested in topics for as long as this lasts.
+        """Ask for topics for as long as the `with` block lasts.
 
         Raises:
             InvalidTopicException: The protocol has no room for such names. They
@@ -62,7 +62,7 @@ class TopicInterest:
 
     @property
     def of_nobody(self) -> frozenset[str]:
-        """Those that no call asks about: what is wrong with them is told to the next poll."""
+        """The topics that no call asks about: their errors go to the next poll."""
         return self._read() - self._tracked.keys()
 
     @property
@@ -83,7 +83,7 @@ class TopicInterest:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """See that the protocol has room for some names.
+    """Raise if topics have names that the protocol cannot carry.
 
     Raises:
         InvalidTopicException: It has none for these.
@@ -94,7 +94,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def can_be_sent(name: str) -> bool:
-    """Whether the protocol can carry a name, whatever brokers think of it."""
+    """Whether the protocol can carry a name, valid or not."""
     try:
         return len(name.encode()) <= LONGEST_NAME
     except UnicodeEncodeError:

@@ -69,7 +69,7 @@ class TopicManager:
         self._create = create
 
     async def partitions_of(self, call: Call, topic: str) -> list[PartitionInfo]:
-        """A topic's partitions, out of the snapshot where it knows them; [] for no such topic.
+        """A topic's partitions, from the snapshot if it has them; [] for no such topic.
 
         A partition without a leader is a partition all the same.
 
@@ -163,7 +163,7 @@ class TopicManager:
             await retries.pause()
 
     def _note(self, call: Call, answer: Answer[MetadataAnswer], error: KafkaException) -> None:
-        """Let the ledger say what the answer was worth."""
+        """Note in the ledger what the answer meant."""
         if answer.attempt is not None:
             call.ended(answer.attempt, self._timer.now, type(error).__name__, error)
 
@@ -172,7 +172,7 @@ class TopicManager:
 
 
 def snapshot_of(answer: MetadataAnswer) -> Cluster:
-    """An answer by itself, as a snapshot."""
+    """A snapshot of one answer by itself."""
     return Cluster().updated(
         cluster_id=answer.cluster_id,
         nodes=answer.brokers,

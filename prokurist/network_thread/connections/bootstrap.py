@@ -44,7 +44,7 @@ class Bootstrap:
         self.nodes: tuple[Node, ...] = numbered(self._configured, -1)
 
     async def expand(self) -> None:
-        """See that the nodes are what the configured hosts stand for now."""
+        """Look up canonical names, if configured, so that `nodes` are up to date."""
         if self._looked_up or self._canonical is None:
             return
         # All at once, then one after the other: they wait for the same name server.
@@ -64,7 +64,7 @@ class Bootstrap:
                 self._renumber(found)
 
     def begin_again(self) -> None:
-        """New numbers, hence new connections.
+        """Number the addresses again, so that they get new connections.
 
         Those there are may lead to the very brokers that sent us away, while the
         names stand for others by now.
@@ -86,7 +86,7 @@ class Bootstrap:
         self._failures.clear()
 
     def failed(self, node: Node, error: KafkaException) -> KafkaException:
-        """What to tell of a node that could not be asked: all of it, once all have failed."""
+        """The error for a node that failed; of all nodes, once all have."""
         mine = {each.id: each for each in self.nodes}
         if node.id not in mine:
             return error
@@ -111,5 +111,5 @@ class Bootstrap:
 
 
 def numbered(addresses: Iterable[tuple[str, int]], first: int) -> tuple[Node, ...]:
-    """Nodes with ids that go down from the first."""
+    """Nodes with descending ids, from the first on."""
     return tuple(Node(first - nth, *address) for nth, address in enumerate(addresses))

@@ -69,7 +69,7 @@ MOVES: Final[Mapping[ConnectionState, frozenset[ConnectionState]]] = MappingProx
 
 
 def transition(old: ConnectionState, new: ConnectionState) -> ConnectionState:
-    """The new state, if the table holds the move.
+    """Return the new state, or raise if the table does not have the transition.
 
     Raises:
         AssertionError: It does not: a bug of ours.

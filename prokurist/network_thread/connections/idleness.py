@@ -14,7 +14,7 @@ LOOK_AGAIN: Final = 1.0
 
 
 class Idleness:
-    """Looks from time to time whether a connection is used.
+    """Closes a connection that is idle for too long.
 
     Args:
         pipeline: The connection's.

@@ -119,7 +119,7 @@ class NetworkClient:
         patience: float | None = None,
         anybody: bool = False,
     ) -> Promise[Answer[Response]]:
-        """Have a request sent, as soon as its connection can take it.
+        """Send a request, and await its answer.
 
         Args:
             node: To whom.
@@ -152,7 +152,7 @@ class NetworkClient:
         return unsent.promise
 
     def prepare(self, node: Node, lane: Lane, expected: Expected) -> None:
-        """Have a connection stand, and know how to ask some things, before they are asked.
+        """Connect to a node, and prepare the codecs of some requests, ahead of them.
 
         Best effort: where that fails, the later request tries again.
         """
@@ -172,7 +172,7 @@ class NetworkClient:
         return found
 
     def _taken_over(self, node: Node, lane: Lane) -> Connection | None:
-        """The connection to a bootstrap address that is this very node's, if one stands."""
+        """The bootstrap connection to this node's address, if one is ready."""
         for (number, its_lane), each in self._connections.items():
             stands = number < 0 <= node.id and each.state is ConnectionState.READY
             if stands and its_lane is lane and same_address(each.node, node):
@@ -182,7 +182,7 @@ class NetworkClient:
         return None
 
     def _carrier(self, own: Connection) -> Connection:
-        """The connection that carries the requests of one: itself, unless it is refused."""
+        """The connection that carries the requests of one: itself, unless it was refused."""
         if not own.has_stand_in:
             return own
         other = self._stand_in(own)
@@ -196,7 +196,7 @@ class NetworkClient:
         return other or own
 
     def _stand_in(self, own: Connection) -> Connection | None:
-        """Another connection to the same broker, which could carry its requests."""
+        """Another connection to the same broker that can carry its requests."""
         for lane in STAND_INS[own.lane]:
             other = self._connections.get((own.node.id, lane))
             if other is None or other.state is not ConnectionState.READY:
@@ -221,7 +221,7 @@ class NetworkClient:
         )
 
     def flush(self) -> None:
-        """Write what can be written."""
+        """Write the queued requests of all connections, as far as possible."""
         for connection in tuple(self._pressing):
             connection.flush()
             if not connection.pipeline.waiting:
@@ -229,7 +229,7 @@ class NetworkClient:
         self.counters.unsent = sum(each.pipeline.waiting for each in self._pressing)
 
     def handle(self, happenings: Iterable[Happening]) -> None:
-        """Take in what the network says has happened."""
+        """Pass the network's events on to their connections."""
         for happening in happenings:
             connection = self._by_number.get(happening.connection)
             # A number whose try is over says nothing to anybody any more; that
@@ -305,7 +305,7 @@ class NetworkClient:
         return self._lookups.canonical_names(host, port)
 
     def least_loaded(self, nodes: Iterable[Node]) -> Node | None:
-        """The node that a request to anybody goes to.
+        """The best of some nodes for a request that any broker can answer.
 
         The ready one with the fewest requests in flight; else one that is coming
         up; else of those that may be tried the one whose last try is the longest
@@ -337,20 +337,20 @@ class NetworkClient:
         return chosen
 
     def is_ready(self, node: Node, lane: Lane) -> bool:
-        """Whether a connection stands on which a request would be written at once."""
+        """Whether a request to a node would be written at once."""
         own = self._connections.get((node.id, lane))
         if own is not None and own.has_stand_in:
             own = self._stand_in(own)
         return own is not None and own.state is ConnectionState.READY
 
     def has_refused(self, node: Node) -> bool:
-        """Whether the last try to connect to a node's address was refused, and none stands."""
+        """Whether the last connect to a node's address was refused, and none is ready."""
         to_it = [each for each in self._connections.values() if same_address(each.node, node)]
         stands = any(each.state is ConnectionState.READY for each in to_it)
         return not stands and any(each.refused for each in to_it)
 
     def next_chance(self, nodes: Iterable[Node]) -> float:
-        """When the first of these nodes may be asked again."""
+        """When the first of some nodes may be asked again."""
         moments = [
             connection.ready_at
             for node in nodes
@@ -359,20 +359,20 @@ class NetworkClient:
         return min(moments, default=self._timer.now)
 
     def _general(self, node: Node) -> Connection | None:
-        """The connection to this very address: what befell another says nothing of it."""
+        """The connection of the general lane to this very address."""
         own = self._connections.get((node.id, Lane.GENERAL))
         if own is None or not same_address(own.node, node):
             return None
         return (own.has_stand_in and self._stand_in(own)) or own
 
     def release(self, node: Node, lane: Lane) -> None:
-        """Close a connection that is not needed for long, unless it is used."""
+        """Close a connection that is not needed for some time, unless it is in use."""
         own = self._connections.get((node.id, lane))
         if own is not None and not own.pipeline.in_flight and not own.pipeline.waiting:
             own.close(DisconnectException("what it was for is over"))
 
     def forget(self, others_than: Collection[int]) -> None:
-        """Have no connection any more to nodes that are gone, unless they are yet to answer.
+        """Close connections to nodes that are gone, unless an answer is due.
 
         Node ids may come and go for as long as a client lives; what it keeps of them
         does not grow by that.
@@ -404,7 +404,7 @@ class NetworkClient:
 
     @property
     def waiting(self) -> int:
-        """Requests submitted and not yet written."""
+        """The number of requests that were submitted and not written."""
         return sum(each.pipeline.waiting for each in self._connections.values())
 
     def __repr__(self) -> str:
@@ -415,7 +415,7 @@ class NetworkClient:
 
 
 def leave(former: Connection | None, connection: Connection) -> None:
-    """Close the connection whose place another has taken: its broker has moved house.
+    """Close a connection whose broker has moved to another address.
 
     What still waits there fails and may come again at once: the new one is in use by then.
     """
@@ -425,5 +425,5 @@ def leave(former: Connection | None, connection: Connection) -> None:
 
 
 def same_address(one: Node, other: Node) -> bool:
-    """Whether a connection to the one is a connection to the other; racks may differ."""
+    """Whether two nodes have one address, whatever their racks."""
     return (one.host, one.port) == (other.host, other.port)

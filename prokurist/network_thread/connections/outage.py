@@ -16,7 +16,7 @@ from prokurist.events.trace import Trace
 
 
 class Outage:
-    """Whether all brokers have failed since one of them answered last.
+    """Emits the beginning and the end of an outage.
 
     Args:
         trace: The client's.

@@ -45,7 +45,7 @@ class FetchProgress:
         self._tries: dict[int, Try] = {}
 
     async def attend(self, call: Call, tp: TopicPartition) -> None:
-        """Tell a call's ledger what is done, until it is withdrawn or its time is over."""
+        """Note fetches in a call's ledger until it is withdrawn or its time is over."""
         self._call = call
         try:
             while self._metadata.cluster.leader(tp) is None:
@@ -62,7 +62,7 @@ class FetchProgress:
             self._tries.clear()
 
     def sent(self, node: Node, *, connected: bool) -> None:
-        """A fetch goes to a broker: at once, or when there is a connection."""
+        """Note a fetch that goes to a broker, at once or when connected."""
         call = self._call
         if call is None:
             return
@@ -74,7 +74,7 @@ class FetchProgress:
             self._tries[node.id] = attempt
 
     def answered(self, node: Node, error: KafkaException | None = None) -> None:
-        """A fetch has ended, with an answer or without one."""
+        """Note the end of a fetch, with an answer or without one."""
         call = self._call
         if call is None:
             return

@@ -33,7 +33,7 @@ CORRUPT_MESSAGE: Final = 2
 
 @dataclass(slots=True)
 class FetchOutcome:
-    """What an answer has come to.
+    """The outcome of one answer.
 
     Attributes:
         entries: For the buffer.
@@ -82,7 +82,7 @@ class FetchResponseHandler:
     def judge(
         self, answer: FetchAnswer, asked: dict[TopicPartition, SessionPartition], node: Node
     ) -> FetchOutcome:
-        """Take an answer in.
+        """Handle an answer row by row.
 
         Args:
             answer: The answer.
@@ -184,7 +184,7 @@ class FetchResponseHandler:
             self._fail(outcome, wish, error)
 
     def _fail(self, outcome: FetchOutcome, wish: Wish, error: KafkaException | None) -> None:
-        """Let a poll see it, unless the fetch is stale."""
+        """Post an error to a poll, unless the fetch is stale."""
         if self._subscription.stick(wish):
             outcome.entries.append(
                 Failure(wish.partition, wish.ticket, wish.position.offset, error)
@@ -195,7 +195,7 @@ class FetchResponseHandler:
 
 
 def unreadable(wish: Wish, damage: str | None, size: int) -> KafkaException:
-    """Why bytes that came for a partition are no batch to go on with."""
+    """The error for bytes of a partition that are no valid batch."""
     place = f"{wish.partition} at offset {wish.position.offset}"
     if damage is not None:
         return CorruptRecordException(f"{place}: {damage}; seek past it to go on")

@@ -22,7 +22,7 @@ from prokurist.network_thread.io.network import SocketAddress
 
 
 class NameService(Protocol):
-    """What the resolver asks, and from which thread: its own, short-lived one."""
+    """The blocking name service, which the resolver calls on short-lived threads."""
 
     def addresses(self, host: str) -> Sequence[SocketAddress]:
         """All addresses of a host, in the system's order; their port is 0.
@@ -43,7 +43,7 @@ class NameService(Protocol):
 
 
 class SystemNames:
-    """The system's resolver: hosts file, DNS, and whatever else it is set up for."""
+    """The system's resolver: hosts file, DNS, and whatever else is configured."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ class SystemNames:
 
 
 def looked_up(host: str | bytes, flags: int = 0) -> list[SocketAddress]:
-    """What `getaddrinfo` answers, without duplicates and in its order."""
+    """The answer of `getaddrinfo`, without duplicates and in its order."""
     found: dict[SocketAddress, None] = {}
     for family, _, _, _, target in socket.getaddrinfo(
         host, None, type=socket.SOCK_STREAM, flags=flags
@@ -87,7 +87,7 @@ def literal(host: str) -> list[SocketAddress]:
 
 
 def canonical_names(host: str, names: NameService) -> tuple[str, ...]:
-    """What `client.dns.lookup=resolve_canonical_bootstrap_servers_only` makes of a host.
+    """The canonical names of a host, for `resolve_canonical_bootstrap_servers_only`.
 
     For each address of the host its own name, as certificates and Kerberos
     know it, without duplicates. As in Kafka's own client an address stands
@@ -111,7 +111,7 @@ def canonical_names(host: str, names: NameService) -> tuple[str, ...]:
 
 @dataclass(slots=True, eq=False)
 class Lookup:
-    """One question, and its answer once it is `done`. The network thread's.
+    """A look-up, and its answer once it is `done`; the network thread's.
 
     Attributes:
         host: What was asked about.
@@ -130,7 +130,7 @@ class Lookup:
     error: NetworkException | None = None
 
     def answer(self, outcome: "Outcome") -> None:
-        """Fill in what a look-up's thread brought."""
+        """Set the answer that a look-up's thread has brought."""
         self.done = True
         match outcome:
             case NetworkException():
@@ -151,18 +151,18 @@ class Lookup:
 
 
 class HostLookups(Protocol):
-    """What the client asks of a resolver: `Resolver`, or what a simulation has instead."""
+    """The interface of a resolver: `Resolver`, or a simulation's."""
 
     def resolve(self, host: str, port: int) -> Lookup:
-        """Ask for all addresses of a host; it may be done already."""
+        """Look up all addresses of a host; it may be done at once."""
         ...
 
     def canonical(self, host: str, port: int) -> Lookup:
-        """Ask for the canonical names of a bootstrap host."""
+        """Look up the canonical names of a bootstrap host."""
         ...
 
     def collect(self) -> Sequence[Lookup]:
-        """The look-ups that have been answered since; each is told of once."""
+        """The look-ups that have been answered since; each is returned once."""
         ...
 
     def abandon(self, lookup: Lookup) -> None:
@@ -186,7 +186,7 @@ Outcome: TypeAlias = tuple[SocketAddress, ...] | Names | NetworkException
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What one thread finds out; equal ones share it."""
+    """What one thread looks up; equal look-ups share it."""
 
     host: str
     canonical: bool = False
@@ -194,7 +194,7 @@ class Question:
 
 @dataclass(slots=True)
 class _Mailbox:
-    """Where threads leave what they found. It alone is what they hold of us.
+    """Answers of look-up threads, which refer to nothing else of the client.
 
     Attributes:
         lock: Guards the other two.
@@ -207,7 +207,7 @@ class _Mailbox:
     answers: list[tuple[Question, Outcome]] = field(default_factory=list)
 
     def deliver(self, question: Question, outcome: Outcome) -> None:
-        """Leave an answer and wake, from the look-up's thread."""
+        """Add an answer and wake the network thread, from the look-up's thread."""
         with self.lock:
             wake = self.wake
             if wake is not None:
@@ -233,7 +233,7 @@ SYSTEM_NAMES: Final = SystemNames()
 
 
 class Resolver:
-    """Look-ups under way, and who waits for them.
+    """Looks host names up on daemon threads.
 
     Args:
         wake: Called from a look-up's thread when it has left its answer.
@@ -251,7 +251,7 @@ class Resolver:
         self._closed = False
 
     def resolve(self, host: str, port: int) -> Lookup:
-        """Ask for all addresses of a host.
+        """Look up all addresses of a host.
 
         Returns:
             A look-up that is done already if the host is an address in digits
@@ -268,7 +268,7 @@ class Resolver:
         return self._asked(Question(host), lookup)
 
     def canonical(self, host: str, port: int) -> Lookup:
-        """Ask for the canonical names of a bootstrap host; see `canonical_names`.
+        """Look up the canonical names of a bootstrap host; see `canonical_names`.
 
         Raises:
             IllegalStateException: The resolver is closed.
@@ -276,7 +276,7 @@ class Resolver:
         return self._asked(Question(host, canonical=True), Lookup(host, port))
 
     def collect(self) -> list[Lookup]:
-        """The look-ups that have been answered since; each is told of once."""
+        """The look-ups that have been answered since; each is returned once."""
         done: list[Lookup] = []
         for question, outcome in self._mailbox.emptied():
             for each in self._waiting.pop(question, ()):
@@ -295,7 +295,7 @@ class Resolver:
                 waiting.remove(lookup)
 
     def close(self) -> None:
-        """Abandon everything; a second time does nothing."""
+        """Abandon all look-ups; a second time has no effect."""
         self._closed = True
         self._mailbox.shut()
         self._waiting.clear()
@@ -335,7 +335,7 @@ class Resolver:
 
 
 def _find(question: Question, names: NameService, mailbox: _Mailbox) -> None:
-    """The whole life of a look-up's thread."""
+    """The function of a look-up's thread."""
     # Also the answer if the name service raises what it may not: that is a bug,
     # loud by way of the thread's excepthook, and no caller waits for ever for it.
     outcome: Outcome = _unresolved(question, None)

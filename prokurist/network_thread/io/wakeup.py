@@ -15,7 +15,7 @@ DRAINED_AT_ONCE = 4096
 
 
 class Wakeup:
-    """Many asks, one byte, one turn."""
+    """A pipe that wakes the network thread, with at most one byte in it."""
 
     __slots__ = ("__weakref__", "_asked", "_reading", "_writing")
 

@@ -62,7 +62,7 @@ class ClassicHeartbeats:
         self.answered_at: float = context.timer.now
 
     def start(self, who: MemberGeneration) -> None:
-        """Begin, or go on as this one: the coordinator has just answered it."""
+        """Start, or go on with another generation: the coordinator has just answered."""
         self._who = who
         self.answered_at = self._timer.now
         if self._running is None:

@@ -179,7 +179,7 @@ class ClassicMember:
         self._stop_leaving("the client is closing")
 
     def _on_features(self) -> None:
-        """Say once that the other protocol is there to be had."""
+        """Emit once that the consumer protocol is available."""
         if self._context.client.features.consumer_protocol and not self._hinted:
             self._hinted = True
             trace = self._context.client.trace
@@ -188,11 +188,11 @@ class ClassicMember:
     # --- rounds ------------------------------------------------------------------------
 
     def _why(self) -> str | None:
-        """Why a round has to begin, if it has to."""
+        """Why the member has to rejoin; None if it has not."""
         return self._due or self._topics.news(self._round.joined_as)
 
     def _want(self, reason: str) -> None:
-        """Have the next poll begin a round, or the one that waits."""
+        """Have the next poll, or one that waits, begin a round."""
         self._due = self._due or reason
         if self.state in (ClassicState.STABLE, ClassicState.WAITING):
             self._context.ask_for_poll()
@@ -258,7 +258,7 @@ class ClassicMember:
     # --- what ends a place ---------------------------------------------------------------
 
     def _told(self, action: Action, error: KafkaException) -> None:
-        """What a heartbeat was answered."""
+        """Handle the answer to a heartbeat."""
         if action is Action.ROUND:
             # While we sync, that is known already, or the answer to it will tell.
             if self.state in (ClassicState.STABLE, ClassicState.TAKING):
@@ -276,7 +276,7 @@ class ClassicMember:
         self._begin("the coordinator no longer knew the member")
 
     def _missed(self, seconds: float) -> None:
-        """There was no poll for too long; the guard has stopped."""
+        """Leave the group: there was no poll for `max.poll.interval.ms`."""
         who = self._end(ClassicState.WAITING)
         self._context.tell_missed(seconds)
         self._lose_all()
@@ -285,7 +285,7 @@ class ClassicMember:
         self._want("the member has left, and polls again")
 
     def _failed(self, error: KafkaException) -> None:
-        """The membership cannot go on."""
+        """End the membership with an error that every poll raises."""
         self._guard.stop()
         passing = isinstance(error, AuthenticationException)
         who = self._end(ClassicState.WAITING if passing else ClassicState.FAILED)
@@ -313,14 +313,14 @@ class ClassicMember:
         return who
 
     def _lose_all(self) -> None:
-        """Nothing of what was read is returned from now on; the next poll hears of it."""
+        """Lose all partitions; the next poll tells the listener."""
         subscribed = self._context.subscription.subscribed
         self._lost = True
         if subscribed is not None:
             self._context.subscription.lose(subscribed.term)
 
     def _leave_unasked(self, who: MemberGeneration, reason: str) -> None:
-        """Tell the coordinator that we have gone, where it may still count on us."""
+        """Send LeaveGroup in the background, if the coordinator may still count us."""
         call = Call("leave", self._context.timer.now, NEVER)
         due = self._context.timer.after(
             self._context.request_timeout,

@@ -40,7 +40,7 @@ class ClassicTopics(Patterns):
         self._rests_on: Mapping[str, int] = {}
 
     async def of_everybody(self, call: Call, topics: Iterable[str]) -> Cluster:
-        """What is known of the topics of all members, from now on kept up to date."""
+        """The topics of all members, watched from now on."""
         self.rest()
         own = self.subscribed
         wanted = [each for each in topics if can_be_sent(each)]
@@ -81,12 +81,12 @@ class ClassicTopics(Patterns):
         return None
 
     def rest(self) -> None:
-        """Look at other members' topics no more."""
+        """Stop watching the topics of other members."""
         self._tracking.close()
         self._rests_on = {}
 
     def stop(self) -> None:
-        """Look at nothing any more."""
+        """Stop watching topics."""
         self.rest()
         super().stop()
 

@@ -34,11 +34,11 @@ class ConsumerErrors:
         self._unreleased_since: float | None = None
 
     def begin(self) -> None:
-        """The coordinator has nothing against us, as far as we know."""
+        """Forget earlier refusals: a membership begins."""
         self._unreleased_since = None
 
     def is_worth_waiting(self, error: KafkaException) -> bool:
-        """Whether the instance id may become free yet: for a minute, with one warning."""
+        """Whether to wait for the instance id: for a minute, with one warning."""
         now = self._context.timer.now
         if self._unreleased_since is None:
             self._unreleased_since = now
@@ -51,13 +51,13 @@ class ConsumerErrors:
         return now - self._unreleased_since < UNRELEASED_FOR
 
     def unspoken(self, error: KafkaException) -> KafkaException:
-        """An error that the coordinator need not be asked for."""
+        """The exception for an error that came without an answer."""
         if isinstance(error, UnsupportedVersionException):
             return self._too_old(error)
         return error
 
     def explained(self, code: int, message: str | None) -> KafkaException:
-        """The exception for a code."""
+        """The exception for an error code, with what to do about it."""
         error = CONSUMER_GROUP_HEARTBEAT.error(code, message)
         group = self._context.group_id
         if code == UNSUPPORTED_VERSION:

@@ -76,7 +76,7 @@ STANDING: Final[Mapping[MemberState, MembershipState]] = MappingProxyType(
 
 
 def moved(now: MemberState, to: MemberState) -> MemberState:
-    """The state after a move.
+    """Return the new state, or raise if the table does not have the transition.
 
     Raises:
         AssertionError: The table does not hold it.

@@ -24,7 +24,7 @@ NO_PATTERN: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class SentTerms:
-    """What the coordinator knows of us."""
+    """The fields that the coordinator knows already."""
 
     topics: tuple[str, ...]
     pattern: str | None
@@ -90,7 +90,7 @@ class HeartbeatTerms:
         )
 
     def answered(self) -> None:
-        """The coordinator has taken it in."""
+        """Note that the coordinator has received the last heartbeat."""
         self._said = self._saying
 
     def forget(self) -> None:
@@ -98,15 +98,15 @@ class HeartbeatTerms:
         self._said = None
 
     def owe(self) -> None:
-        """Say in the next heartbeat what is owned, even if that was said before."""
+        """Send what is owned in the next heartbeat, even if it was sent before."""
         self._owes = True
 
     def has_said(self, owned: tuple[TopicIdPartitions, ...]) -> bool:
-        """Whether the coordinator knows that we own just this."""
+        """Whether the coordinator knows just this as owned."""
         return not self._owes and self._said is not None and self._said.owned == owned
 
     def farewell(self, *, for_good: bool) -> ConsumerGroupHeartbeat:
-        """The last heartbeat; a static member who does not go for good will be back."""
+        """The leaving heartbeat; a static member may come back after it."""
         static = self._context.instance_id is not None
         return ConsumerGroupHeartbeat(
             self._context.group_id,

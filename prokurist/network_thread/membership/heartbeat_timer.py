@@ -29,7 +29,7 @@ class HeartbeatTimer:
             self._ring.keep(None)
 
     async def until(self, moment: float) -> None:
-        """Wait for a moment, unless it is pressed before."""
+        """Wait until a moment, unless it is pressed before."""
         while not self._pressed and self._timer.now < moment:
             ring = self._ring = Promise[None]()
             due = self._timer.at(moment, REASON, partial(ring.keep, None))

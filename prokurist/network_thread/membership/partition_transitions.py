@@ -117,7 +117,7 @@ class PartitionTransitions:
         self._drop(term, self._subscription.owned())
 
     def tell_given_back(self, partitions: Partitions) -> None:
-        """Tell operators what is given back, to the group that wants it or by the user."""
+        """Emit the revoked partitions."""
         self._tell(PARTITIONS_REVOKED, partitions)
 
     def _tell(self, kind: EventKind, partitions: Partitions) -> None:
@@ -130,7 +130,7 @@ class PartitionTransitions:
         return dropped
 
     async def _commit(self, commit: AutoCommit) -> None:
-        """Try until the coordinator has it, it refuses, or the group waits no longer."""
+        """Commit until the coordinator has it, it refuses, or the rebalance cannot wait."""
         ended = Promise[KafkaException | None]()
 
         def done(committed: object, error: KafkaException | None) -> None:

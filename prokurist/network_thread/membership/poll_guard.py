@@ -53,12 +53,12 @@ class PollGuard:
         self._stepped_at = timer.now
 
     def start(self) -> None:
-        """There is a place to be given up."""
+        """Start watching: the member has joined."""
         self.stop()
         self._wait(self._absent_since())
 
     def stop(self) -> None:
-        """There is none any more."""
+        """Stop watching."""
         if self._due is not None:
             self._timer.cancel(self._due)
             self._due = None

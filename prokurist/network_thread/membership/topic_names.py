@@ -44,7 +44,7 @@ class TopicNames:
         self._asking: Operation[None] | None = None
 
     def of(self, ids: Collection[UUID]) -> dict[UUID, str]:
-        """The names that are known; no others are remembered any longer."""
+        """The known names of some topic ids; others are forgotten."""
         told = {
             view.id: name
             for name, view in self._metadata.cluster.topics.items()
@@ -55,7 +55,7 @@ class TopicNames:
         return dict(self._names)
 
     def want(self, ids: Collection[UUID]) -> None:
-        """Find out about these, and no others any more."""
+        """Look these ids up, and no others any more."""
         self._wanted = frozenset(ids)
         if not self._wanted:
             self.stop()

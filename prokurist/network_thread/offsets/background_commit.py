@@ -28,7 +28,7 @@ class BackgroundCommits:
         self._overtaken: dict[Call, set[TopicPartition]] = {}
 
     async def commit(self, wish: AutoCommit) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Commit a snapshot; what is overtaken between two attempts is left out.
+        """Commit a snapshot; what is replaced between two attempts is left out.
 
         Returns:
             What was committed.
@@ -47,7 +47,7 @@ class BackgroundCommits:
             del self._overtaken[wish.call]
 
     def overtake(self, partitions: Iterable[TopicPartition]) -> None:
-        """No snapshot that is under way is tried again for these.
+        """Stop retrying snapshots for these partitions.
 
         They are committed by a newer commit, or were of a topic that was deleted.
         """

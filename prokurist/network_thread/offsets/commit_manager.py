@@ -59,7 +59,7 @@ WORST_FIRST = (
 
 
 def as_it_is(error: KafkaException) -> KafkaException:
-    """Raise just what the coordinator said."""
+    """Raise the coordinator's error without change."""
     return error
 
 
@@ -153,7 +153,7 @@ class CommitManager:
         sent_as: Identity,
         topics: Mapping[str, UUID],
     ) -> OffsetCommit:
-        """An attempt, with the member id and the epoch of an identity."""
+        """The OffsetCommit of an attempt, under an identity."""
         return OffsetCommit(
             self._group_id,
             tuple(sorted(offsets.items())),
@@ -167,7 +167,7 @@ class CommitManager:
     def _see_ended(
         self, failed: Mapping[TopicPartition, int], topics: Mapping[str, UUID]
     ) -> None:
-        """Metadata are fresh: see whether a topic whose id was unknown is another one by now.
+        """Raise if a topic with an unknown id was recreated, by fresh metadata.
 
         Raises:
             CommitFailedException: It is, and will never again be what was read.
@@ -189,7 +189,7 @@ class CommitManager:
         identity: Identity = NO_MEMBER,
         topics: Mapping[str, UUID] = BY_NAME,
     ) -> None:
-        """Commit offsets in one attempt; whatever comes of it ends the call."""
+        """Commit offsets in one attempt, whatever its outcome."""
         self._lookups.part()
         node = await self._coordinator.known(call)
         request = self._request(offsets, self._commit_identities.of(identity, offsets), topics)
@@ -292,7 +292,7 @@ class CommitManager:
         return found
 
     def _unreachable(self, call: Call, node: Node, error: KafkaException) -> None:
-        """The coordinator did not answer, or cannot be asked this.
+        """Handle a coordinator that did not answer, or cannot be asked this.
 
         Raises:
             KafkaException: It cannot be asked this, however often one tries.
@@ -314,7 +314,7 @@ class CommitManager:
         refusal: Callable[[KafkaException], KafkaException] = as_it_is,
         undone: bool = True,
     ) -> Action:
-        """Do what the worst of some codes asks for; it returns if trying again may help.
+        """Do what the worst of some codes needs; returns if another attempt may help.
 
         Args:
             call: Whose ledger tells of it.
@@ -353,7 +353,7 @@ class CommitManager:
     def _worst(
         self, table: ErrorTable, failed: Mapping[TopicPartition, int]
     ) -> tuple[Action, KafkaException]:
-        """Of several codes, the one that decides, and what to say of it."""
+        """The code that decides, of several, and its error."""
         action = next(
             each
             for each in WORST_FIRST
@@ -374,7 +374,7 @@ class CommitManager:
 def refused(
     answer: OffsetCommitAnswer, asked: Iterable[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """What was not committed, and the code that says why.
+    """The partitions that were not committed, with their error codes.
 
     A partition that the answer does not name was not committed either: the
     broker's word for it is missing, and it is asked again.

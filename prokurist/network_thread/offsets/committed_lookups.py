@@ -30,7 +30,7 @@ Asking: TypeAlias = Callable[
 
 
 class LookUp:
-    """One look-up, for all who share it."""
+    """One look-up that callers share."""
 
     def __init__(self, now: float) -> None:
         self.call: SharedCall = SharedCall("committed", now, NEVER)
@@ -62,7 +62,7 @@ class CommittedLookups:
     async def look_up(
         self, call: Call, partitions: tuple[TopicPartition, ...], taker: Taker | None = None
     ) -> Committed:
-        """What is committed for some partitions.
+        """Look up committed offsets, joining an equal look-up if there is one.
 
         Args:
             call: For whom.
@@ -95,7 +95,7 @@ class CommittedLookups:
         return {tp: found[tp] for tp in partitions}
 
     def part(self) -> None:
-        """A commit begins: who asks from now on joins nothing that began before."""
+        """Let no later caller join a look-up that began before: a commit begins."""
         self._joinable.clear()
 
     def __len__(self) -> int:

@@ -53,7 +53,7 @@ class LagManager:
         self._read_committed = read_committed
 
     def take(self, event: LookUpEnd) -> None:
-        """Begin to look up where a log ends."""
+        """Start to look up a log's end."""
         now, tp = self._timer.now, event.partition
         call = Call("current_lag", now, Deadline.after(now, self._patience), partitions=(tp,))
         self._calls.start(call, self._end(call, tp, event.born))

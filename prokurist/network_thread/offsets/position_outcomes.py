@@ -66,7 +66,7 @@ class Outcomes:
         return asked is not None and asked.ticket == wanted.ticket
 
     def wants(self, search: Search, tp: TopicPartition) -> bool:
-        """Whether an answer about a partition would be of use."""
+        """Whether an answer about a partition would still be used."""
         wanted = search.left.get(tp)
         return (
             wanted is not None and search.is_needed and self._subscription.still_wanted(wanted)
@@ -75,7 +75,7 @@ class Outcomes:
     def settle_listed(
         self, search: Search, found: Mapping[TopicPartition, ListedOffset]
     ) -> None:
-        """A leader has said where reading goes on."""
+        """Set positions that leaders have listed."""
         settled = []
         for tp, row in found.items():
             if row.offset is not None and tp in search.left:
@@ -92,7 +92,7 @@ class Outcomes:
     def settle_committed(
         self, search: Search, found: Mapping[TopicPartition, Position]
     ) -> None:
-        """The group has said where reading goes on; the leaders may have to confirm it."""
+        """Set positions to committed offsets, which leaders may have to validate."""
         settled = []
         for tp, position in found.items():
             if tp in search.left:
@@ -104,7 +104,7 @@ class Outcomes:
         self._all_over(search, settled)
 
     def settle_checks(self, search: Search, checks: Mapping[TopicPartition, Check]) -> None:
-        """A leader has confirmed positions, or says that its log was cut back."""
+        """Settle validations: confirmed positions, and truncated logs."""
         settled = []
         cut: list[LogTruncationException] = []
         for tp, check in checks.items():
@@ -139,7 +139,7 @@ class Outcomes:
             self.over(search, tp)
 
     def on_metadata(self, cluster: Cluster) -> None:
-        """See what positions are worth, by what is known of topics and leaders now."""
+        """Compare positions with the topic ids and leader epochs of new metadata."""
         assigned = self._subscription.assigned()
         self._see_topics(cluster, {tp.topic for tp in assigned})
         known = {tp: cluster.leader_epoch(tp) for tp in assigned}
@@ -148,7 +148,7 @@ class Outcomes:
             self._background.nudge()
 
     def _see_topics(self, cluster: Cluster, topics: Collection[str]) -> None:
-        """See which of them were deleted, and which created again."""
+        """Find topics that were deleted, and those that were recreated."""
         views = {each: cluster.topics.get(each) for each in topics}
         absent = [each for each, view in views.items() if view and view.error in ABSENT]
         recreated = self._subscription.topics_are(cluster.ids_of(topics), absent)
@@ -178,7 +178,7 @@ class Outcomes:
     def over(
         self, search: Search, tp: TopicPartition, error: KafkaException | None = None
     ) -> None:
-        """A search has done with a partition."""
+        """End a search for one partition."""
         if self.searches.get(tp) is search:
             del self.searches[tp]
         search.over(tp, error)

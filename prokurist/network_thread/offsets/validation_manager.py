@@ -28,7 +28,7 @@ from prokurist.types import Node, TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a leader says of a position.
+    """A leader's answer about a position.
 
     Attributes:
         partition: The partition.
@@ -49,7 +49,7 @@ class Check:
         return (None, None) if self.end is None else (self.end.epoch, self.end.end_offset)
 
     def confirms(self, position: Position) -> bool:
-        """Whether its log is the one that was read, as far as it can tell."""
+        """Whether the log is the one that was read, as far as the leader can tell."""
         if self.end is None:
             return True
         epoch, end_offset = self.shared
@@ -72,7 +72,7 @@ class ValidationManager:
         positions: Mapping[TopicPartition, Position],
         taker: ReplyConsumer[Check],
     ) -> dict[TopicPartition, Check]:
-        """Have positions checked by the leaders; each knows its epoch.
+        """Validate positions that have an epoch.
 
         Raises:
             KafkaException: The same as `LeaderQueries.ask`.
@@ -84,7 +84,7 @@ class ValidationManager:
 
 
 class EpochQuery:
-    """Where does the epoch of the record before each position end? See `LeaderQuery`."""
+    """The query of OffsetForLeaderEpoch; see `LeaderQuery`."""
 
     api: str = OFFSET_FOR_LEADER_EPOCH.api
 
@@ -145,5 +145,5 @@ class EpochQuery:
 
 
 def done(check: Check, action: Action) -> Check | None:
-    """An answer counts if it is no error."""
+    """Judge an answer that only counts without an error."""
     return check if action is Action.DONE else None

@@ -25,11 +25,11 @@ Value = TypeVar("Value")
 
 
 class Withdrawn(KafkaException):
-    """The caller has gone; thrown into an operation, never seen by a user."""
+    """Thrown into an operation whose caller has left; never seen by a user."""
 
 
 class Promise(Generic[Value]):
-    """One value, or one error, some time."""
+    """A value or an error that comes later."""
 
     __slots__ = ("_error", "_kept", "_value", "_waiting", "on_forsaken")
 
@@ -66,22 +66,22 @@ class Promise(Generic[Value]):
 
     @property
     def error(self) -> BaseException | None:
-        """What it was broken with; None for one that was not."""
+        """The error that it was broken with; None if it was not."""
         return self._error
 
     @property
     def value(self) -> Value:
-        """What it was kept with; for those who have looked."""
+        """The value that it was kept with; only after `is_kept`."""
         if not self._kept or self._error is not None:
             raise AssertionError(f"{self!r} has no value")
         return self._value  # type: ignore[return-value]  # kept without error: it is there
 
     def add(self, step: Callable[[], None]) -> None:
-        """Have a step made once it is kept."""
+        """Add a step that is made when it is kept."""
         self._waiting.append(step)
 
     def remove(self, step: Callable[[], None]) -> None:
-        """Forget a step; the last one to go forsakes the promise."""
+        """Remove a step; without any left the promise is forsaken."""
         if step in self._waiting:
             self._waiting.remove(step)
             if not self._waiting and not self._kept and self.on_forsaken is not None:
@@ -102,7 +102,7 @@ class Promise(Generic[Value]):
 
 
 class Operation(Generic[Value]):
-    """A coroutine on its way.
+    """A running coroutine.
 
     Args:
         work: The coroutine; it is started at once, as far as its first wait.
@@ -130,7 +130,7 @@ class Operation(Generic[Value]):
         self._advance(partial(work.send, None))
 
     def throw(self, why: KafkaException) -> None:
-        """End its wait with an exception; nothing happens once it has ended.
+        """End its wait with an exception; no effect once it has ended.
 
         An operation that is running just now cannot be thrown at: the code that
         steps it ends it by what it returns.
@@ -207,7 +207,7 @@ def begin(work: Coroutine[Any, Any, Value], name: str) -> Promise[Value]:
 
 
 def all_of(promises: Iterable[Promise[Value]]) -> Promise[list[Value]]:
-    """All their values, in their order; or the first error, as soon as there is one.
+    """The values of some promises, in order; or the first error, at once.
 
     The others are not waited for after an error, nor after the operation that awaited this
     was thrown out of it: both reach each promise that is not kept yet.
@@ -216,7 +216,7 @@ def all_of(promises: Iterable[Promise[Value]]) -> Promise[list[Value]]:
 
 
 class _All(Generic[Value]):
-    """Some promises that are waited for together."""
+    """The common wait for some promises."""
 
     def __init__(self, parts: list[Promise[Value]]) -> None:
         self.whole: Promise[list[Value]] = Promise()

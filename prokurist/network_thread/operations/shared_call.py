@@ -34,7 +34,7 @@ class SharedCall(Call):
         self._copies: dict[int, list[tuple[Call, Try]]] = {}
 
     def follow(self, call: Call, now: float) -> None:
-        """Let another call's ledger hear what this one does, from here on."""
+        """Have another call's ledger told what this one does from now on."""
         self._followers.append(call)
         if self._last_error is not None:
             call.met(self._last_error)

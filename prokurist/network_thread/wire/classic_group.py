@@ -24,7 +24,7 @@ from prokurist.network_thread.wire.translation import milliseconds, the_only, th
 
 @dataclass(frozen=True, slots=True)
 class JoinedMember:
-    """One member of a generation, as its leader is told.
+    """A member of the generation, as JoinGroup tells the leader.
 
     Attributes:
         member_id: The member.
@@ -65,7 +65,7 @@ class JoinGroupAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JoinGroup:
-    """Let me into the next generation.
+    """Joins the next generation of a classic group.
 
     Left out where a version lacks it: the rebalance timeout (below 1; the session
     timeout stands in) and the reason (below 8; only the broker's log has it).
@@ -131,7 +131,7 @@ class JoinGroup:
 
 @dataclass(frozen=True, slots=True)
 class SyncGroupAnswer:
-    """Our part.
+    """The assignment of this member.
 
     Attributes:
         error: 0, or why there is none.
@@ -148,7 +148,7 @@ class SyncGroupAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SyncGroup:
-    """Give me my part; and here are everybody's, if I am the leader.
+    """Asks for the member's assignment; the leader's has those of all members.
 
     Left out where a version lacks it: the protocol's type and name (below 5; the
     broker then does not compare them with its own).
@@ -203,7 +203,7 @@ class SyncGroup:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatAnswer:
-    """Whether we still belong.
+    """Whether the member is still in the group.
 
     Attributes:
         error: 0, or why not.
@@ -245,7 +245,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class LeaveGroupAnswer:
-    """Whether we are out.
+    """Whether the member has left.
 
     Attributes:
         error: 0, or why not.
@@ -258,7 +258,7 @@ class LeaveGroupAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LeaveGroup:
-    """I am leaving.
+    """Leaves a classic group.
 
     Left out where a version lacks it: the reason (below 5; only the broker's log
     has it).
@@ -293,6 +293,6 @@ class LeaveGroup:
 
 
 def static_since(version: int, instance_id: str | None) -> Iterator[Limit]:
-    """What a static member's name needs."""
+    """The limit that a static member's instance id needs."""
     if instance_id is not None:
         yield Limit("group.instance.id", oldest=version)

@@ -49,7 +49,7 @@ ABORTED_BYTES: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class FetchQuestion:
-    """What is wanted of one partition.
+    """A partition to fetch, from an offset on.
 
     Attributes:
         partition: The partition.
@@ -67,7 +67,7 @@ class FetchQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LeaderHint:
-    """Who leads a partition, as told by a broker that does not (KIP-951).
+    """The leader of a partition, as named by a broker that is not (KIP-951).
 
     Attributes:
         leader: The leader's id.
@@ -80,7 +80,7 @@ class LeaderHint:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPartition:
-    """What was answered for one partition.
+    """The answer for one partition.
 
     Attributes:
         partition: The partition.
@@ -108,7 +108,7 @@ class FetchedPartition:
 
 @dataclass(frozen=True, slots=True)
 class FetchAnswer:
-    """The records.
+    """The answer to Fetch: records by partition.
 
     Attributes:
         error: 0, or why the request as a whole was refused.
@@ -126,7 +126,7 @@ class FetchAnswer:
 
     @property
     def size(self) -> int:
-        """Bytes that stay alive with the records in it: the memory of all their frame."""
+        """The bytes that its records keep alive: the memory of the whole frame."""
         frames = {id(each.records.obj): each for each in self.partitions if each.records}
         aborted = sum(len(each.aborted or ()) for each in self.partitions if each.records)
         kept = sum(memory_behind(each.records) for each in frames.values())
@@ -135,7 +135,7 @@ class FetchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """What is there from these offsets on?
+    """Fetches records of partitions, from an offset on in each.
 
     Left out where a version lacks it: the session (below 7; every fetch is a full
     one), the believed leader epoch (below 9) and the rack (below 11; the leader is
@@ -231,7 +231,7 @@ class Fetch:
 
 
 def memory_behind(view: memoryview) -> int:
-    """How many bytes of memory live as long as a view does.
+    """The bytes of memory that a view keeps alive.
 
     A native frame tells it, since its pages may have been another's before; any other
     is as large as it is long.
@@ -242,7 +242,7 @@ def memory_behind(view: memoryview) -> int:
 
 
 def partition_body(partition: int, question: FetchQuestion) -> Body:
-    """One partition of the request."""
+    """The request's body of one partition."""
     return {
         "partition": partition,
         "current_leader_epoch": or_minus_one(question.leader_epoch),
@@ -254,7 +254,7 @@ def partition_body(partition: int, question: FetchQuestion) -> Body:
 
 
 def fetched(topic: str, row: Body) -> FetchedPartition:
-    """One partition of the answer."""
+    """Read one partition of the answer."""
     leader = row.get("current_leader")
     aborted = row["aborted_transactions"]
     return FetchedPartition(

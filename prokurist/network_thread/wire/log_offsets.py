@@ -25,7 +25,7 @@ CONSUMER: Final = -1
 
 
 class Moment(IntEnum):
-    """The timestamps that mean something else than a time."""
+    """The special timestamps of ListOffsets."""
 
     LATEST = -1
     """The log's end: the next offset to be written, or the last stable one."""
@@ -52,7 +52,7 @@ SINCE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class OffsetQuestion:
-    """Which offset of a partition is wanted.
+    """A partition, and the timestamp whose offset is wanted.
 
     Attributes:
         partition: The partition.
@@ -69,7 +69,7 @@ class OffsetQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ListedOffset:
-    """Where in its log a partition has what was asked for.
+    """The offset that ListOffsets has found in one partition.
 
     Attributes:
         partition: The partition.
@@ -90,7 +90,7 @@ class ListedOffset:
 
 @dataclass(frozen=True, slots=True)
 class ListOffsetsAnswer:
-    """The offsets.
+    """The answer to ListOffsets.
 
     Attributes:
         offsets: A row for each partition that the broker names.
@@ -103,7 +103,7 @@ class ListOffsetsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ListOffsets:
-    """Which offset does each of these partitions have at this moment?
+    """Asks for offsets of partitions by timestamp.
 
     Left out where a version lacks it: the believed leader epoch (below 4; fewer
     stale questions are noticed) and the timeout (below 10; the broker then waits
@@ -173,7 +173,7 @@ class ListOffsets:
 
 @dataclass(frozen=True, slots=True)
 class EpochQuestion:
-    """The end of which epoch of a partition is wanted.
+    """A partition, and the epoch whose end is wanted.
 
     Attributes:
         partition: The partition.
@@ -188,7 +188,7 @@ class EpochQuestion:
 
 @dataclass(frozen=True, slots=True)
 class EpochEnd:
-    """Where an epoch of a partition ends.
+    """The end offset of an epoch in one partition.
 
     Attributes:
         partition: The partition.
@@ -206,7 +206,7 @@ class EpochEnd:
 
 @dataclass(frozen=True, slots=True)
 class OffsetForLeaderEpochAnswer:
-    """The ends.
+    """The answer to OffsetForLeaderEpoch.
 
     Attributes:
         ends: A row for each partition that the broker names.
@@ -219,7 +219,7 @@ class OffsetForLeaderEpochAnswer:
 
 @dataclass(frozen=True, slots=True)
 class OffsetForLeaderEpoch:
-    """Where did this epoch of each of these partitions end?
+    """Asks for the end offsets of leader epochs.
 
     Nothing is ever left out.
     """
