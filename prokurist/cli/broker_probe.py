@@ -49,7 +49,7 @@ HappeningT = TypeVar("HappeningT", Securing, Connected, Arrived)
 
 
 class Silence(NetworkException):
-    """A step's time is over, and nothing was heard."""
+    """Raised when a step's time is over without an answer."""
 
 
 class BrokerProbe:
@@ -79,7 +79,7 @@ class BrokerProbe:
         self._network.shutdown()
 
     def addresses(self, host: str, port: int, until: Deadline) -> Sequence[SocketAddress]:
-        """What a name stands for.
+        """Resolve a name to addresses.
 
         Raises:
             NetworkException: It stands for nothing.
@@ -94,7 +94,7 @@ class BrokerProbe:
         return lookup.addresses
 
     def connect(self, address: SocketAddress, server_name: str, until: Deadline) -> int:
-        """Connect.
+        """Connect to an address.
 
         Args:
             address: Where to.
@@ -124,7 +124,7 @@ class BrokerProbe:
         return number
 
     def secure(self, number: int, until: Deadline) -> "TlsFilter":
-        """Have the TLS handshake end.
+        """Complete the TLS handshake.
 
         Returns:
             What was agreed on.
@@ -146,7 +146,7 @@ class BrokerProbe:
         return agreed
 
     def greet(self, number: int, until: Deadline) -> ApiVersionsAnswer:
-        """Ask what the broker speaks.
+        """Send ApiVersions, and return the answer.
 
         Raises:
             DisconnectException: It hung up, or is no Kafka broker.
@@ -177,7 +177,7 @@ class BrokerProbe:
         until: Deadline,
         silence: str,
     ) -> Response:
-        """Ask something on a connection that stands.
+        """Send a request on an open connection, and return the answer.
 
         Raises:
             DisconnectException: The broker hung up, or answered something else.
@@ -226,7 +226,7 @@ class BrokerProbe:
     def _next(
         self, number: int, kind: type[HappeningT], until: Deadline, silence: str
     ) -> HappeningT:
-        """Wait for one kind of happening on a connection, or for its end."""
+        """Wait for one kind of event on a connection, or for its end."""
         while True:
             while self._happened:
                 happened = self._happened.popleft()

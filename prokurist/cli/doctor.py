@@ -34,7 +34,7 @@ Found = TypeVar("Found")
 
 
 class StepResult(Enum):
-    """What became of a step."""
+    """The result of a step."""
 
     OK = "ok"
     WARNING = "warning"
@@ -45,7 +45,7 @@ class StepResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step.
+    """A step of the doctor, with its result.
 
     Attributes:
         name: Which.
@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Taken(Generic[Found]):
-    """A step that was taken, and what it found where it went well."""
+    """A step that was taken, and what it found if it went well."""
 
     step: Step
     found: Found | None = None
@@ -357,13 +357,13 @@ class Doctor:
 
 
 def resolved(host: str, addresses: Sequence[SocketAddress]) -> str:
-    """What a name stands for, in words."""
+    """The addresses of a name, in words."""
     found = [each.host for each in addresses]
     return f"{host} needs no look-up" if found == [host] else f"{host} is {', '.join(found)}"
 
 
 def spoken(answer: ApiVersionsAnswer) -> str:
-    """What a broker offers, in words."""
+    """A broker's ApiVersions answer, in words."""
     features = Features()
     features.told(answer)
     protocols = "classic and consumer" if features.consumer_protocol else "classic"
@@ -371,7 +371,7 @@ def spoken(answer: ApiVersionsAnswer) -> str:
 
 
 def brokers(listed: Mapping[str, Sequence[PartitionInfo]]) -> list[Node]:
-    """The brokers that hold partitions, and are up."""
+    """The brokers that hold partitions and are alive."""
     holding = {
         node for infos in listed.values() for info in infos for node in info.in_sync_replicas
     }
@@ -379,7 +379,7 @@ def brokers(listed: Mapping[str, Sequence[PartitionInfo]]) -> list[Node]:
 
 
 def described(listed: Mapping[str, Sequence[PartitionInfo]]) -> str:
-    """What metadata tell, in words."""
+    """A Metadata answer, in words."""
     partitions = sum(map(len, listed.values()))
     return (
         f"{counted(len(listed), 'topic')}, {counted(partitions, 'partition')} on "
@@ -388,6 +388,6 @@ def described(listed: Mapping[str, Sequence[PartitionInfo]]) -> str:
 
 
 def told(committed: Mapping[TopicPartition, OffsetAndMetadata | None]) -> str:
-    """What is committed, in words."""
+    """Committed offsets, in words."""
     kept = sum(each is not None for each in committed.values())
     return f"offsets in {kept} of {counted(len(committed), 'partition')}"

@@ -82,7 +82,7 @@ def row(step: Step) -> "Table":
 
 
 def lasted(step: Step) -> str:
-    """How long a step took, in digits that mean something."""
+    """How long a step took, rounded for a reader."""
     if step.seconds is None:
         return ""
     if step.seconds < 1:

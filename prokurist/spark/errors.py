@@ -12,7 +12,7 @@ from prokurist.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Offsets that were to be read, and are not in their log.
+    """Offsets that were to be read and are not in their log.
 
     Attributes:
         partition: Which log.

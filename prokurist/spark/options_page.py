@@ -33,7 +33,7 @@ on the executors. These cannot be given:
 
 
 def document() -> str:
-    """Write the page.
+    """Write the page of options.
 
     Returns:
         The text of `docs/spark_options.md`.

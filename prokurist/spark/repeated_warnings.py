@@ -15,7 +15,7 @@ LOG: Final = logging.getLogger("prokurist.spark")
 
 @dataclass(slots=True)
 class RepeatedWarning:
-    """A trouble while it lasts."""
+    """A continuing problem."""
 
     since: float
     said_at: float
@@ -28,7 +28,7 @@ class RepeatedWarnings:
         self._lasting: dict[tuple[str, str], RepeatedWarning] = {}
 
     def met(self, about: str, kind: str, what: str, now: float) -> None:
-        """It is there, again or still.
+        """Log a problem that was met, unless it was logged in the last minute.
 
         Args:
             about: Of which query it is.
@@ -45,7 +45,7 @@ class RepeatedWarnings:
             LOG.warning("%s: for %.0f s now: %s", about, now - lasting.since, what)
 
     def over(self, about: str, kind: str, now: float) -> None:
-        """It is not there; nothing happens where it was not."""
+        """Log that a problem is over; no effect if there was none."""
         lasting = self._lasting.pop((about, kind), None)
         if lasting is not None:
             LOG.warning("%s: %s again after %.0f s", about, kind, now - lasting.since)
@@ -59,7 +59,7 @@ class RepeatedWarnings:
             )
 
     def forget(self, about: str) -> None:
-        """That query is no more."""
+        """Forget the problems of a query that has ended."""
         self._lasting = {key: each for key, each in self._lasting.items() if key[0] != about}
 
     def __repr__(self) -> str:

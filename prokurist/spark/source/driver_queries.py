@@ -55,7 +55,7 @@ class DriverQueries:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Bound all that is asked in here.
+        """Set the deadline of all look-ups inside the `with` block.
 
         Raises:
             TimeoutException: The time was over; which question has met its end is a matter of
@@ -71,7 +71,7 @@ class DriverQueries:
             self._deadline = None
 
     def partitions(self, selection: Selection, *, fresh: bool = False) -> list[TopicPartition]:
-        """Which partitions there are of what is to be read.
+        """The partitions of a selection.
 
         Args:
             selection: That.
@@ -100,7 +100,7 @@ class DriverQueries:
     def _found(
         self, names: Iterable[str], listed: Mapping[str, Sequence[PartitionInfo]]
     ) -> list[TopicPartition]:
-        """The partitions of some topics, in order."""
+        """The partitions of topics, in order."""
         found: list[TopicPartition] = []
         for name in sorted(names):
             infos = listed.get(name, ())
@@ -114,7 +114,7 @@ class DriverQueries:
         return found
 
     def leaders(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
-        """The id of each partition's leader, as far as it is known; None where none is."""
+        """The id of each partition's leader; None where there is none."""
         wanted = list(partitions)
         known: dict[TopicPartition, int | None] = {}
         for name in {tp.topic for tp in wanted}:
@@ -161,7 +161,7 @@ class DriverQueries:
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
-        """Bound what is asked in here by a part of the step's time."""
+        """Bound look-ups inside the `with` block by a part of the time."""
         whole = self._deadline
         part = Deadline.after(self._clock.now(), seconds)
         self._deadline = part if whole is None else whole.earlier(part)
@@ -172,12 +172,12 @@ class DriverQueries:
 
     @property
     def has_time(self) -> bool:
-        """Whether the time of the step is not over."""
+        """Whether the deadline has not come."""
         return self._left is None or self._left > 0
 
     @property
     def _left(self) -> float | None:
-        """Seconds that are left for this step."""
+        """The seconds until the deadline."""
         deadline = self._deadline
         return None if deadline is None else deadline.remaining(self._clock.now())
 
@@ -188,7 +188,7 @@ class DriverQueries:
         return self._consumer
 
     def close(self) -> None:
-        """Close the client, if there is one; it is built again when it is needed."""
+        """Close the client, which is built again when it is needed."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.close(CLOSE)

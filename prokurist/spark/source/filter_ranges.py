@@ -17,7 +17,7 @@ from prokurist.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a topic's name or a partition's number has to be.
+    """A condition on a topic's name or a partition's number.
 
     Attributes:
         column: `topic` or `partition`.
@@ -38,7 +38,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class FilterRanges:
-    """All of it has to be so.
+    """Where matching records can be; all conditions must hold.
 
     Attributes:
         conditions: Of topic and partition.
@@ -88,7 +88,7 @@ class FilterRanges:
 
 
 def _cut(whole: OffsetRange, start: int | None, end: int | None) -> OffsetRange:
-    """The part of a range from an offset on, None for beyond it, up to another one."""
+    """The part of a range between two offsets."""
     end = whole.end if end is None else max(whole.start, min(whole.end, end))
     start = end if start is None else min(end, max(whole.start, start))
     return OffsetRange(whole.partition, start, end)

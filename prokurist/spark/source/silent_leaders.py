@@ -119,7 +119,7 @@ class SilentLeaders:
     def _within(
         self, seconds: float, partitions: list[TopicPartition], question: Question[AnswerT]
     ) -> dict[TopicPartition, AnswerT] | None:
-        """Ask about all of these; None if not all is answered in time."""
+        """Ask about all of these; None if an answer is missing in time."""
         try:
             with self._brokers.at_most(seconds):
                 return dict(question(partitions))

@@ -30,7 +30,7 @@ Key = tuple[int, tuple[tuple[str, str], ...]]
 
 
 def made(config: Mapping[str, str], **keys: Any) -> KafkaConsumer:
-    """A client, without the warnings about its configuration.
+    """Build a client, without warnings about its configuration.
 
     The driver gives them once, when it reads the options; clients are built in many processes.
     """
@@ -40,7 +40,7 @@ def made(config: Mapping[str, str], **keys: Any) -> KafkaConsumer:
 
 
 def keep_memory() -> None:
-    """Have the C library keep what a batch of rows has freed, for the next one.
+    """Have the C library keep the memory that a batch has freed, for the next one.
 
     glibc gives the end of its heap back when that is more than twice as large as the largest
     block that it has ever mapped and been given back. Without a large one that is a few MiB,
@@ -52,7 +52,7 @@ def keep_memory() -> None:
 
 
 def spare_what_stays() -> None:
-    """Have the garbage collector pass over what there is by now: modules, and no garbage.
+    """Freeze what is loaded, so that the garbage collector passes over it.
 
     Spark's workers collect after each task, and went through all that was imported each time:
     a tenth of what their main thread did. Done once, by the first task.
@@ -70,7 +70,7 @@ class WorkerConsumers:
 
     @contextmanager
     def lent(self, config: Mapping[str, str]) -> Iterator[KafkaConsumer]:
-        """A client for one task."""
+        """Lend a client to one task."""
         key = os.getpid(), tuple(sorted(config.items()))
         # Copies that a fork has made must not be closed here.
         self._free = {each: free for each, free in self._free.items() if each[0] == key[0]}
@@ -100,7 +100,7 @@ class WorkerConsumers:
             self._free.pop(next(iter(self._free))).close(CLOSE)
 
     def close(self) -> None:
-        """Close those that are free."""
+        """Close the idle clients."""
         while self._free:
             self._free.popitem()[1].close(CLOSE)
 

@@ -75,7 +75,7 @@ class CommitThread:
         )
 
     def _wake(self) -> None:
-        """See that there is a thread."""
+        """Start the thread if it does not run."""
         with self._lock:
             if self._closing or (self._thread is not None and self._thread.is_alive()):
                 return
@@ -105,7 +105,7 @@ class CommitThread:
             self.queue.asked(batch, over=False)
 
     def flush(self, batch: QueryBatch, deadline: Deadline, given: float, *, over: bool) -> None:
-        """Wait until the group has been told of a batch.
+        """Wait until a batch has been committed.
 
         Args:
             batch: The batch.
@@ -129,7 +129,7 @@ class CommitThread:
         raise late(batch, run, given, given + self._clock.now() - deadline.at)
 
     def drain(self, look: Look, deadline: Deadline) -> None:
-        """Have all told that there is to tell, as far as there is time.
+        """Commit all that is left, as far as there is time.
 
         Args:
             look: How Spark is asked.
@@ -150,7 +150,7 @@ class CommitThread:
             self.queue.await_end(errand.running, deadline)
 
     def close(self, deadline: Deadline) -> None:
-        """End the thread, whatever it has not done; a second time does nothing."""
+        """End the thread, whatever is left; a second time has no effect."""
         with self._lock:
             self._closing, thread = True, self._thread
         self.queue.nudge()
@@ -159,7 +159,7 @@ class CommitThread:
 
     @property
     def is_alive(self) -> bool:
-        """Whether there is a thread."""
+        """Whether the thread runs."""
         thread = self._thread
         return thread is not None and thread.is_alive()
 
@@ -168,7 +168,7 @@ class CommitThread:
 
 
 def late(batch: QueryBatch, run: Run, given: float, took: float) -> TimeoutException:
-    """The group was not told in time."""
+    """The error for a batch that was not committed in time."""
     failure = run.failure
     return TimeoutException(
         f"flush of {batch.query.label} has not ended within {given:g} s: its group has not "

@@ -38,7 +38,7 @@ PAUSES: Final = (0.5, 10.0)
 
 
 class Client(Protocol):
-    """What is needed of a consumer."""
+    """What the worker needs of a consumer."""
 
     def committed(
         self, partitions: tuple[TopicPartition, ...], timeout: float, /
@@ -59,13 +59,13 @@ class Client(Protocol):
         ...
 
     def close(self, timeout: float, /) -> None:
-        """It is needed no more."""
+        """Close the client."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the user has said.
+    """The user's settings of `watch`.
 
     Attributes:
         connect: Makes the client for a query and its group; None where that query is left
@@ -85,7 +85,7 @@ class Rules:
 
 @dataclass(slots=True)
 class Kept:
-    """A run, until it is done with.
+    """The worker's state of one run.
 
     Attributes:
         query: The run.
@@ -130,7 +130,7 @@ class CommitWorker:
         self._warnings = RepeatedWarnings()
 
     def turn(self) -> float | None:
-        """Read what has come, and do what is due first.
+        """Take the events, and do what is due first.
 
         Returns:
             When to come again, whatever comes before; None when nothing is left.
@@ -153,7 +153,7 @@ class CommitWorker:
         return now
 
     def close(self) -> None:
-        """Leave everything as it is."""
+        """Close the clients, whatever is left to do."""
         for kept in list(self._kept.values()):
             self._part(kept)
 
@@ -187,7 +187,7 @@ class CommitWorker:
             kept.watched.ended(ends)
 
     def _begin(self, kept: Kept, event: QueuedEvent) -> None:
-        """A run turns out to read Kafka."""
+        """Start to work for a run that turns out to read Kafka."""
         group = self._rules.group(kept.query)
         client = self._rules.connect(kept.query, group) if group else None
         if group is None or client is None:
@@ -199,7 +199,7 @@ class CommitWorker:
             self._queries.add(kept.watched)
 
     def _settle(self, kept: Kept, now: float) -> None:
-        """Say what is done, and part with what is over."""
+        """Report what is done, and drop runs that are over."""
         watched = kept.watched
         even = watched is None or not watched.commitment.is_open
         if even:
@@ -263,7 +263,7 @@ class CommitWorker:
             self._tell_of_rewind(watched, now)
 
     def _told(self, commitment: PendingCommit, client: Client, deadline: Deadline) -> bool:
-        """Ask and tell the group: whether there was something to tell."""
+        """Look up and commit offsets; returns whether there was something to do."""
         unknown = commitment.unknown
         if unknown:
             found = client.committed(unknown, deadline.remaining(self._clock.now()))
@@ -294,7 +294,7 @@ class CommitWorker:
         self._queue.failed(watched.query, why, refused=refused)
 
     def _replace(self, kept: Kept, why: Exception) -> None:
-        """Build another client where this one will not work again."""
+        """Build another client if this one will not work again."""
         if (
             getattr(why, "fatal", False)
             and kept.client is not None
@@ -347,5 +347,5 @@ AHEAD: Final = "its group is not ahead of it"
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether another attempt may do."""
+    """Whether another attempt may succeed after an error."""
     return bool(getattr(error, "retriable", False))

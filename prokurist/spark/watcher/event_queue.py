@@ -23,7 +23,7 @@ MOST_REMEMBERED: Final = 256
 
 
 class RunCounters:
-    """What is counted of one run, when its events come.
+    """The counters of one run, kept as its events come.
 
     Attributes:
         rows: How many rows its batches had.
@@ -39,7 +39,7 @@ class RunCounters:
         self.last: QueryBatch | None = None
 
     def count(self, batch: QueryBatch) -> None:
-        """A batch is done; one without rows was none."""
+        """Count a batch that is done; one without rows was none."""
         self.rows += batch.rows
         if batch.rows:
             self.batches.observe(batch.seconds)
@@ -47,7 +47,7 @@ class RunCounters:
 
 @dataclass(slots=True)
 class QueuedEvent:
-    """What is new of a run.
+    """What has happened to a run since it was taken last.
 
     Attributes:
         query: The run.
@@ -66,7 +66,7 @@ class QueuedEvent:
 
 @dataclass(slots=True)
 class Run:
-    """What is known of a run, until it is over and done with.
+    """The queue's state of one run.
 
     Attributes:
         counters: What is counted of it.
@@ -105,15 +105,15 @@ class EventQueue:
         self._post(query)
 
     def progressed(self, batch: QueryBatch) -> None:
-        """A batch is done, Spark says."""
+        """Add a batch that Spark reports as done."""
         self._post(batch.query, batch, counts=True)
 
     def ended(self, query: Query) -> None:
-        """A run is over, Spark says; of one that is not known there is nothing to do."""
+        """Note that a run is over; one that is not known is ignored."""
         self._post(query, over=True)
 
     def asked(self, batch: QueryBatch, *, over: bool) -> None:
-        """The application says that a batch is done, and waits for it.
+        """Add a batch that the application waits for.
 
         Args:
             batch: The batch, which Spark may have told of or be about to.
@@ -186,14 +186,14 @@ class EventQueue:
             self._changed.notify_all()
 
     def settled(self, query: Query, batch: int) -> None:
-        """The group has been told all of a run up to this batch."""
+        """Note that all of a run is committed up to this batch."""
         with self._changed:
             if (run := self._runs.get(query.run_id)) is not None and run.settled < batch:
                 run.settled, run.failure = batch, None
                 self._changed.notify_all()
 
     def failed(self, query: Query, why: Exception, *, refused: bool) -> None:
-        """The group could not be told, or has said no."""
+        """Note that a commit has failed or was refused."""
         with self._changed:
             if (run := self._runs.get(query.run_id)) is not None:
                 run.failure = why
@@ -201,7 +201,7 @@ class EventQueue:
                 self._changed.notify_all()
 
     def forget(self, query: Query) -> bool:
-        """A run is over and done with.
+        """Forget a run that is over.
 
         Returns:
             False where there is another event of it.
@@ -220,7 +220,7 @@ class EventQueue:
     def await_settled(
         self, run_id: str, batch: int, deadline: Deadline, *, asked_at: float
     ) -> Run | None:
-        """Wait until the group knows of a batch, refuses it, or the time is over.
+        """Wait until a batch is committed or refused, or the time is over.
 
         Args:
             run_id: Whose batch.
@@ -247,7 +247,7 @@ class EventQueue:
                 self._changed.wait(min(left, threading.TIMEOUT_MAX))
 
     def await_end(self, of_others_than: Collection[str], deadline: Deadline) -> None:
-        """Wait until all runs but these are over and done with, or the time is over."""
+        """Wait until all runs but these are over, or the time is."""
         with self._changed:
             while self._runs.keys() - set(of_others_than):
                 left = deadline.remaining(self._clock.now())
@@ -257,7 +257,7 @@ class EventQueue:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no event."""
+        """Whether the queue is empty."""
         return not self._queued
 
     def __repr__(self) -> str:

@@ -37,7 +37,7 @@ class LogEnds:
         return samples[-1][0] if samples else None
 
     def seen(self, end: int, now: float, done: int) -> None:
-        """The log ends there now.
+        """Add a sample of the log's end.
 
         Args:
             end: Its end.
@@ -55,7 +55,7 @@ class LogEnds:
         self._samples = samples
 
     def age(self, done: int, now: float) -> float | None:
-        """How long ago the first record was written that is not done yet.
+        """Seconds since the oldest unprocessed record was written, as far as samples tell.
 
         Between two samples records are taken to have come evenly. Where the first of them
         is older than what is known, it is at least as old as that.

@@ -58,7 +58,7 @@ class QueryProgress:
         self._logs: Mapping[TopicPartition, LogEnds] = {}
 
     def ended(self, ends: Mapping[TopicPartition, int]) -> None:
-        """A batch has ended there."""
+        """Take the end offsets of a batch."""
         if ends.keys() - self._logs.keys():
             self.sample_at = self._clock.now()  # Of the new ones nothing is known yet.
         self._logs = {each: self._logs.get(each) or LogEnds() for each in ends}
@@ -66,13 +66,13 @@ class QueryProgress:
         self.commitment.ended(ends)
 
     def sampled(self, ends: Mapping[TopicPartition, int], now: float) -> None:
-        """The logs end there now."""
+        """Take the present ends of the logs."""
         for partition, end in ends.items():
             if (log := self._logs.get(partition)) is not None:
                 log.seen(end, now, self.done[partition])
 
     def reading(self, most_partitions: int) -> QueryReading:
-        """It as it is now."""
+        """Read the present state, for metrics."""
         now, last = self._clock.now(), self._counters.last
         logs, done, committed = self._logs, self.done, self.commitment.committed
         listed: list[PartitionReading] = []
