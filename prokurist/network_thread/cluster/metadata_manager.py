@@ -285,7 +285,7 @@ class MetadataManager:
             await self._timer.sleep(self._backoff.pause(failures), "metadata backoff")
 
     def fault_of(self, answer: MetadataAnswer) -> KafkaException | None:
-        """Why a Metadata answer cannot be used, whoever asked; None if it can.
+        """Why a Metadata answer cannot be used; None if it can.
 
         Raises:
             KafkaException: The same, where asking again will not help.
