@@ -260,7 +260,7 @@ class Stream:
         """
         missing = [tp for tp in begun if tp not in logs.partitions]
         told = [f"{named(missing)} is there no more"] if missing else []
-        told += [f"the topic {name!r} was created again" for name in self._made_anew()]
+        told += [f"the topic {name!r} was created again" for name in self._recreated()]
         losses = [
             Loss(tp, at, logs.first[tp], logs.last[tp])
             for tp, at in sorted({**dict.fromkeys(logs.last, 0), **begun}.items())
@@ -280,7 +280,7 @@ class Stream:
             "; ".join(told),
         )
 
-    def _made_anew(self) -> list[str]:
+    def _recreated(self) -> list[str]:
         """Topics that are others than at the last look, as far as their ids tell."""
         known, self._topic_ids = self._topic_ids, {**self._topic_ids, **self._brokers.topic_ids}
         return sorted(
