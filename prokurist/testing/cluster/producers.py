@@ -4,7 +4,7 @@ A partition keeps the last five batches of each producer, as brokers do: one of 
 that comes again is answered with the offset it got the first time. An older one is
 out of order to it like any other.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 from collections import deque

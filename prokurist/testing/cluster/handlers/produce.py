@@ -50,7 +50,7 @@ def handle(state: State, request: Any, context: Context) -> Result:
             }
         )
     if request.acks == 0:
-        # Nobody waits for an answer. The one way to say that something is wrong
+        # No answer is waited for. The one way to say that something is wrong
         # is to close, and a broker does.
         wrong = any(each["error_code"] for each in parts)
         return Silence.CLOSE if wrong else Silence.UNASKED
