@@ -23,7 +23,7 @@ Fault = Callable[["RealKafka"], AbstractContextManager[object]]
 
 @contextmanager
 def frozen(kafka: "RealKafka") -> Iterator[None]:
-    """The broker stopped by SIGSTOP: its sockets stay open, and nobody answers."""
+    """The broker stopped by SIGSTOP: its sockets stay open, and nothing is answered."""
     kafka.freeze()
     try:
         yield
@@ -78,7 +78,7 @@ def milliseconds(spans: Sequence[float]) -> dict[str, float]:
 def compiled(folder: Path) -> dict[str, str]:
     """The environment of a process whose imports leave bytecode, and find it the next time.
 
-    As it is where packages were installed, and not where a checkout is run or where somebody
+    As it is where packages were installed, and not where a checkout is run or where a user
     has forbidden to write any.
     """
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder)}

@@ -111,7 +111,7 @@ class Readings:
         return found
 
     def staying(self) -> dict[int, list[Read]]:
-        """Of the partitions that nobody else has read meanwhile."""
+        """Of the partitions that no other member has read meanwhile."""
         return {
             each: reads
             for each, reads in self.of.items()

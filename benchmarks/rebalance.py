@@ -10,7 +10,7 @@ are. For each client and protocol:
   0.2 s for nothing that a process without a client made meanwhile. Where 18 join at once,
   those who were there, and those who join, apart.
 - How long records of a partition that stayed with its reader lay there unread, at most.
-- How long it took until others read what somebody had, and until all had their share.
+- How long it took until others read what a member had, and until all had their share.
 
 Sessions are 6 s long and heartbeats come every second, for all of them.
 

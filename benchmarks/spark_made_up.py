@@ -29,7 +29,7 @@ ROW_BYTES = 40
 
 
 class MadeUp(DataSource):
-    """See the module. Options: `parts`, `rows` of each part, their `size`, `triggers`."""
+    """A source of made-up rows. Options: `parts`, `rows` of each, their `size`, `triggers`."""
 
     @classmethod
     def name(cls) -> str:

@@ -1,8 +1,8 @@
 """What the trace costs, read and unread: `python benchmarks/tracing.py`.
 
 A commit is made again and again in virtual time, where nothing but our own code runs: no
-thread is switched to, no socket is waited for. It is made with nobody reading, with a
-recording of `prokurist.timeline`, and with nobody again; the two kinds of rounds take turns.
+thread is switched to, no socket is waited for. It is made without a reader, with a
+recording of `prokurist.timeline`, and without one again; the two kinds of rounds take turns.
 All of it in the time of the processor that it takes.
 """
 
@@ -53,19 +53,19 @@ def of_a_call() -> None:
             entries = len(recording) // CALLS
     plain, told = statistics.median(unread), statistics.median(read)
     spread = statistics.median(unread[::2]) - statistics.median(unread[1::2])
-    print(f"a commit, nobody reads       {plain:8.1f} µs, between halves {spread:+.1f}")
+    print(f"a commit, no reader          {plain:8.1f} µs, between halves {spread:+.1f}")
     print(f"a commit, recorded           {told:8.1f} µs, {entries} entries")
     print(f"an entry                     {(told - plain) / entries:8.2f} µs")
 
 
 def of_a_hook() -> None:
-    """What a place costs that would tell and has nobody to."""
+    """What a trace point costs without a reader."""
     call = Call("commit_sync", 0.0, NEVER)
     hook, empty = (
         min(timeit.repeat(code, globals={"c": call}, number=MANY, repeat=7)) / MANY
         for code in ("if c.trace is not None: c", "pass")
     )
-    print(f"a place that tells nobody    {(hook - empty) * 1e9:8.0f} ns")
+    print(f"a trace point, no reader     {(hook - empty) * 1e9:8.0f} ns")
 
 
 def of_an_entry() -> None:

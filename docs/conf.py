@@ -25,7 +25,7 @@ nitpick_ignore_regex = [
         r"py:.*",
         r"(collections|contextlib|datetime|enum|os|pathlib|re|types|typing|uuid|pytest|_pytest|prometheus_client)\..*",
     ),
-    # Neither are our own that nobody is meant to import.
+    # Neither are our own that are not meant to be imported.
     (
         r"py:class",
         r"prokurist\.(events|consumer\.health|testing\.proxy_\w+|testing\.kafka\.security|testing\.cluster|spark\.(rate_limits|doctor\.checks))\..*|prokurist\.records\.consumer_records\.Run",

@@ -233,7 +233,7 @@ def story(broker: Broker, node: int, write: Write, folder: Path) -> int:
 
 
 def main() -> int:
-    """See the module."""
+    """Run the demonstration."""
     say(f"prokurist {__version__}, and Spark")
     if find_spec("pyspark") is None or shutil.which("java") is None:
         say("  not on this machine: PySpark and Java 17 are needed, see docs/howto/spark.md")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def main(bootstrap: str, port: str, checkpoint: str, counts: str) -> None:
-    """Run until somebody ends it."""
+    """Run until the process is ended."""
     spark = (
         SparkSession.builder.master("local[2,3]")
         .appName("orders")
@@ -53,7 +53,7 @@ def main(bootstrap: str, port: str, checkpoint: str, counts: str) -> None:
         }
         half = Path(counts).with_suffix(".half")
         half.write_text(json.dumps(rows), encoding="utf-8")
-        half.replace(counts)  # Whoever reads it finds one batch's, and all of it.
+        half.replace(counts)  # A reader finds one batch's, and all of it.
 
     query = (
         windows.writeStream.outputMode("complete")

@@ -182,7 +182,7 @@ class TimestampType(Enum):
     """Who stamped a record."""
 
     NO_TIMESTAMP_TYPE = -1
-    """Nobody did, in the oldest format of records."""
+    """No timestamp: magic 0, the oldest record format, has none."""
     CREATE_TIME = 0
     """The producer."""
     LOG_APPEND_TIME = 1
@@ -210,9 +210,9 @@ class MembershipState(Enum):
     STABLE = "stable"
     """It owns what the group wants it to."""
     RECONCILING = "reconciling"
-    """A member; partitions change hands, or the group shares them out anew."""
+    """A member whose group is rebalancing."""
     FENCED = "fenced"
-    """The group has put it out. Its listener is to hear so in a poll; then it joins anew."""
+    """Fenced by the coordinator. The next poll calls the listener; then the member rejoins."""
     STALE = "stale"
     """It has left, for it had not polled for too long; the next poll joins again."""
     FAILED = "failed"

@@ -50,7 +50,7 @@ class Client(Protocol):
 
 
 def tell(figures: object) -> None:
-    """Print a line for whoever started this."""
+    """Print a line for the process that started this."""
     print(json.dumps(figures), flush=True)
 
 

@@ -8,7 +8,7 @@ The journal gets a line for each poll, written at once, since members are killed
 began and ended by the monotonic clock, and how many records of which partitions it
 returned. java/Member.java does the same.
 
-The client `bare` polls nobody: it waits 0.2 s for nothing, which is what the machine
+The client `bare` polls nothing: it waits 0.2 s each time, which is what the machine
 makes of such a wait meanwhile.
 
 Thread: the main one. The process ends by `os._exit`.
@@ -34,7 +34,7 @@ Polling = tuple[Callable[[], Iterable[int]], Callable[[], object]]
 
 
 def of_bare(_protocol: str, _bootstrap: str, _group: str, _topic: str) -> Polling:
-    """Nobody."""
+    """No client: it only waits."""
     never = threading.Event()
 
     def poll() -> Iterable[int]:

@@ -1,7 +1,7 @@
 """aiokafka, its calls bare: only `getmany` takes a timeout.
 
-Around the others a user can put `asyncio.wait_for`, which ends his wait and not
-what he waited for.
+Around the others a user can put `asyncio.wait_for`, which ends the wait and not
+what it waited for.
 """
 
 import asyncio

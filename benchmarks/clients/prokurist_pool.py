@@ -149,7 +149,7 @@ def measure(consumers: list[KafkaConsumer], calls: int, busy: int) -> dict[str, 
 
 def main() -> None:
     """Be the program."""
-    # A broker that does not answer is what is measured: nobody has to be told of it.
+    # A broker that does not answer is what is measured, and no news.
     logging.disable(logging.WARNING)
     bootstrap, calls, busy = sys.argv[1:]
     consumers = prepared(bootstrap, CLOSERS)

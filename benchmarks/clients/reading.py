@@ -131,7 +131,7 @@ def of_aiokafka(bootstrap: str, topic: str) -> tuple[Rewind, Take]:
 
 
 def of_raw(bootstrap: str, topic: str, count: int, size: int) -> tuple[Rewind, Take]:
-    """Nobody: fetches over one blocking socket, of which nothing is decoded."""
+    """No client: fetches over one blocking socket, of which nothing is decoded."""
     from prokurist.network_thread.wire import codec  # noqa: PLC0415
     from prokurist.network_thread.wire.fetch import Fetch, FetchQuestion  # noqa: PLC0415
     from prokurist.records.headers import extent  # noqa: PLC0415

@@ -3,7 +3,7 @@
 Thread: whichever ends the interpreter, after all other threads that keep it alive. The
 network threads are daemons and still run then.
 
-A program that ends by an exception that nobody caught is like a `with` block that is
+A program that ends by an uncaught exception is like a `with` block that is
 left by one: what was returned last may not have been worked on, so the last automatic
 commit is left out. In an interactive session any error shown before counts as one:
 committing too little costs a second reading, committing too much a record.
@@ -30,22 +30,22 @@ class Close(Protocol):
     """Closes a consumer, within some seconds."""
 
     def __call__(self, consumer: Any, /, seconds: float, *, last_commit: bool) -> None:
-        """Close it."""
+        """Close the client."""
         ...
 
 
 OPEN: Final = WeakKeyDictionary[object, tuple[Close, Trace]]()
-"""Held weakly: one that nobody else holds is collected, with its ResourceWarning."""
+"""Held weakly: one without other references is collected, with its ResourceWarning."""
 
 
 def remember(consumer: object, close: Close, trace: Trace) -> None:
-    """Close this one at the end of the interpreter; one that is closed by then stays so."""
+    """Close a consumer at the exit of the interpreter, if it is still open then."""
     OPEN[consumer] = close, trace
 
 
 @atexit.register
 def close_all() -> None:
-    """Close what is open."""
+    """Close all clients that are still open, as the interpreter exits."""
     clock = MonotonicClock()
     deadline = Deadline.after(clock.now(), AT_MOST)
     uncaught = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)

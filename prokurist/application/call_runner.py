@@ -4,7 +4,7 @@ Thread: the application's, once it is inside (`guard`). `wakeup` alone may come
 from anywhere, and from a signal handler that has interrupted the call itself.
 
 - The wait has a bound of its own. Whether the network thread is late, stuck or
-  dead, the caller goes at his deadline, by his own clock.
+  dead, the caller leaves at its deadline, by its own clock.
 - `wakeup` sets a flag and opens the waiter of the present wait. The flag comes
   first, and the waiter looks at it after it has shown its waiter: whichever of the
   two is earlier, the wake-up is seen. It stays set until a wait has raised for it.
@@ -36,19 +36,19 @@ interpreter is free; this is the bound for when it is not.
 LAST_TURN: Final = 0.02
 """The same in `close`, which is never late: for the last commit, and for the thread's end.
 
-Where the interpreter is not free the caller goes when this is over, and what he asked
+Where the interpreter is not free the caller leaves when this is over, and what it asked
 for happens a little later.
 """
 
 
 class CallRunner(SingleThreadGuard):
-    """Makes public calls.
+    """Makes public calls: posts events, waits for their calls, ends them at their deadlines.
 
     Args:
         clock: The clock of both threads.
         mailbox: The network thread's.
         default: Seconds for a call that is given no timeout.
-        trace: The client's, also for whoever is handed this one.
+        trace: The client's, also for the parts that are given this runner.
 
     Attributes:
         woken: Whether a wake-up waits for a wait to end.
@@ -93,7 +93,7 @@ class CallRunner(SingleThreadGuard):
 
     @property
     def tracing(self) -> Trace | None:
-        """The trace for a call that begins now; None while nobody reads single calls."""
+        """The trace for a call that begins now; None while no reader wants single calls."""
         return self.trace if self.trace.fine else None
 
     def ask(self, call: Call, event: ApplicationEvent) -> Any:
@@ -136,7 +136,7 @@ class CallRunner(SingleThreadGuard):
             self.counters.ended(call, self._clock.now())
 
     def _awaited(self, call: Call) -> Any:
-        """The answer of a call, or why there is none; see `answer`."""
+        """The answer of a call, or its error; see `answer`."""
         until = call.began + TURN if call.without_time else call.deadline.at
         try:
             if not self._wait_until(call, until):
@@ -151,7 +151,7 @@ class CallRunner(SingleThreadGuard):
         return call.result()
 
     def refuse(self, call: Call) -> NoReturn:
-        """Leave a call that has no time, before anything is asked.
+        """End a call with timeout 0 before anything is asked.
 
         Raises:
             WakeupException: `wakeup` was called before.
@@ -185,11 +185,11 @@ class CallRunner(SingleThreadGuard):
         try:
             self.post(Withdraw(call))
         except KafkaException:
-            return True  # The thread has ended; nobody works for anybody any more.
+            return True  # The thread has ended, and works on no call any more.
         return True
 
     def wait(self, call: Call, deadline: Deadline) -> bool:
-        """Wait for a call that goes on without us: whether it has ended.
+        """Wait for a call without ending it; returns whether it has ended.
 
         Raises:
             WakeupException: `wakeup` was called.
@@ -197,7 +197,7 @@ class CallRunner(SingleThreadGuard):
         return self._wait_until(call, deadline.at)
 
     def _wait_until(self, call: Call, until: float) -> bool:
-        """Whether the call ended before the moment came.
+        """Wait for a call until a moment; returns whether it has ended.
 
         Raises:
             WakeupException: `wakeup` was called, and the call had not ended.
@@ -221,11 +221,11 @@ class CallRunner(SingleThreadGuard):
             self._waiting_at = None
 
     def wait_for_end(self, call: Call, deadline: Deadline) -> bool:
-        """The wait of `close`, which no wake-up ends: whether the call has ended."""
+        """Wait for a call in `close`, without wake-ups; returns whether it has ended."""
         return self._wait_at(call.watch(), call, deadline.at) or not call.is_open
 
     def _wait_at(self, waiter: Waiter, call: Call, until: float) -> bool:
-        """Wait on a waiter: whether it has opened."""
+        """Wait on a waiter; returns whether it has opened."""
         if not self.trace.fine:
             return self._clock.wait(waiter, until)
         number, operation = call.number, call.operation
@@ -236,7 +236,7 @@ class CallRunner(SingleThreadGuard):
         return opened
 
     def raise_if_woken(self) -> None:
-        """A wake-up that came before this wait ends it.
+        """Raise if `wakeup` was called before this wait.
 
         Raises:
             WakeupException: There was one.
@@ -246,14 +246,14 @@ class CallRunner(SingleThreadGuard):
             raise WakeupException("wakeup() was called before this call")
 
     def wakeup(self) -> None:
-        """End the present wait, or the next one; see the module."""
+        """End the present wait, or the next one, with a WakeupException."""
         self.woken = True
         waiter = self._waiting_at
         if waiter is not None:
             waiter.open()
 
     def now(self) -> float:
-        """The clock."""
+        """The present time of the client's clock."""
         return self._clock.now()
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ EVENTLET: Final = ("thread", "socket", "select")
 
 
 def refuse_patched() -> None:
-    """See that threads, sockets and `select` are the interpreter's own.
+    """Raise if threads, sockets or `select` have been replaced.
 
     Raises:
         IllegalStateException: They have been patched.

@@ -1,7 +1,7 @@
-"""Which clients of this process are open, for whoever reads counters of all of them.
+"""The open clients of this process, for readers of the counters of all of them.
 
 Thread: any; `_lock` is held for a few assignments.
-Invariants: a client is held weakly, so one that nobody closed is gone when it is
+Invariants: a client is held weakly, so one that was not closed is gone when it is
 collected; no two that are open have one name.
 """
 

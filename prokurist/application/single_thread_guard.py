@@ -3,15 +3,15 @@
 Thread: any may come; the one that is inside is the application's. Nothing is waited for.
 
 - A call goes in by one step that nothing can come between: `dict.setdefault` writes it
-  down where nobody stands, and tells who does otherwise. A second thread is refused, and
-  the first is unaffected. The same thread can find somebody only in a signal handler: it
-  is told to use `wakeup`.
+  down if the place is free, and returns the present holder otherwise. A second thread is
+  refused, and the first is unaffected. The same thread finds a holder only in a signal
+  handler: it is told to use `wakeup`.
 - Ctrl-C may throw a call out between any two steps, so also after it has gone in and
-  before anything sees to it that it goes out. Therefore it leaves its frame. A frame that
-  runs refuses to be cleared; one that does not is of a call that is over, and if that
-  still stands inside it was thrown out. Whoever comes next takes its place: in the next
-  place, so that of several who come at once one gets it. Nobody pays for this but they.
-- The user's code that runs inside a call has a room of its own, in which his calls are
+  before anything sees to it that it goes out. So each call records its stack frame. A frame
+  that runs refuses to be cleared; if it does not, an interrupt has ended the call, and the next
+  caller may take over: in the next place, so that of several at once one gets it. Only they
+  pay for this.
+- The user's code that runs inside a call has a room of its own, in which its calls are
   one at a time likewise. It is that thread's, and ends with the call around it.
 
 Invariants: a place that a call was thrown out of is never used again.
@@ -37,14 +37,14 @@ Occupant = tuple[str, FrameType]
 """Who is inside: the name of the call, and the frame that goes in and out."""
 
 Place = dict[str, Any]
-"""Who stands here, as `HERE`; where to go if he was thrown out, as `NEXT`."""
+"""The call that holds it, as `HERE`; the place to try if that was interrupted, as `NEXT`."""
 
 HERE: Final = "here"
 NEXT: Final = "next"
 
 
 class Process:
-    """Which process this is; a fork says so, since to ask the system takes its time."""
+    """The id of this process, kept up to date over forks without a system call."""
 
     def __init__(self) -> None:
         self.id: int = os.getpid()
@@ -59,7 +59,7 @@ PROCESS: Final = Process()
 
 
 class GuardScope:
-    """Where one call is at a time: the client, or a piece of the user's code inside a call.
+    """A scope with one call at a time: the client, or user code inside a call.
 
     Args:
         outer: The room in which the call stands that runs the user's code.
@@ -79,7 +79,7 @@ class GuardScope:
 
     @property
     def standing(self) -> Occupant | None:
-        """Who is inside."""
+        """The call that is inside; None if there is none."""
         place: Place | None = self.place
         standing: Occupant | None = None
         while place is not None:
@@ -88,14 +88,14 @@ class GuardScope:
 
     @property
     def is_open(self) -> bool:
-        """Whether the call around it goes on, if there is one."""
+        """Whether the call around it is still inside."""
         if self.outer is None:
             return True
         around = self._around
         return around is not None and around is self.outer.standing and not is_over(around[1])
 
     def take(self, mine: Occupant) -> Place | None:
-        """Go in: the place that one stands at now, or None while another is inside."""
+        """Take the place, and return it; None while another call is inside."""
         place = self.place
         while (standing := place.setdefault(HERE, mine)) is not mine:
             if not is_over(standing[1]):
@@ -108,10 +108,10 @@ class GuardScope:
 
 
 class GuardedCall:
-    """The one call that is inside; a `with` statement, and again.
+    """The one call that is inside; a reusable context manager.
 
-    An iteration goes in and out for each record, so this is written for speed. Whoever
-    goes in has to do so in the function that is the call, for as long as that runs.
+    An iteration goes in and out for each record, so this is written for speed. It has to be
+    entered in the function that is the call, for as long as that runs.
 
     Args:
         guard: What is gone into.
@@ -131,7 +131,7 @@ class GuardedCall:
         self._operation = operation
 
     def enter(self) -> None:
-        """Go in; `leave` has to follow, whatever happens in between."""
+        """Enter the client; `leave` has to follow, whatever happens in between."""
         guard = self._guard
         if guard.closed or PROCESS.id != guard.process:
             guard.check_usable(self._operation)
@@ -143,7 +143,7 @@ class GuardedCall:
         self._place = place
 
     def leave(self) -> None:
-        """Go out."""
+        """Leave the client: the call is over."""
         self._place.clear()
 
     __enter__ = enter
@@ -153,7 +153,7 @@ class GuardedCall:
 
 
 class SingleThreadGuard:
-    """The way into a client.
+    """Allows one call of a client at a time.
 
     Attributes:
         room: Where calls go in at present.
@@ -172,7 +172,7 @@ class SingleThreadGuard:
 
     @contextmanager
     def callback(self) -> Iterator[None]:
-        """Let the user's code that runs within, inside a call, make calls of its own."""
+        """Let a callback inside a call make calls of its own."""
         outer = self._open_room()
         self.room = GuardScope(outer)
         try:
@@ -181,7 +181,7 @@ class SingleThreadGuard:
             self.room = outer
 
     def find_place(self, mine: Occupant) -> Place:
-        """Go in where it is not plain that one can: in a callback, or after an interrupt.
+        """Enter where that is not plain: in a callback, or after an interrupt.
 
         Raises:
             IllegalStateException: The same thread is inside.
@@ -196,14 +196,14 @@ class SingleThreadGuard:
         return place
 
     def _open_room(self) -> GuardScope:
-        """The present room; one that an interrupt has left behind is passed over."""
+        """The scope of the present callback; one that an interrupt has left is passed over."""
         room = self.room
         while room.outer is not None and not room.is_open:
             room = room.outer
         return room
 
     def check_usable(self, operation: str) -> None:
-        """Refuse a call of a client that is closed or was copied by a fork.
+        """Raise if the client is closed, or was copied by a fork.
 
         Raises:
             IllegalStateException: It is closed.
@@ -222,7 +222,7 @@ class SingleThreadGuard:
 
     @property
     def present(self) -> str | None:
-        """Which call is inside; the outermost one."""
+        """The call that is inside; the outermost one."""
         room = self.room
         while room.outer is not None:
             room = room.outer
@@ -231,7 +231,7 @@ class SingleThreadGuard:
 
 
 def is_over(frame: FrameType) -> bool:
-    """Whether a function has been left, in whatever way; no walk tells that of all threads."""
+    """Whether a frame no longer runs, on whatever thread."""
     try:
         frame.clear()
     except RuntimeError:
@@ -240,7 +240,7 @@ def is_over(frame: FrameType) -> bool:
 
 
 def is_below(frame: FrameType) -> bool:
-    """Whether a function runs on this very thread, further down its stack."""
+    """Whether a function runs further down this thread's stack."""
     each: FrameType | None = frame_of(1)
     while each is not None:
         if each is frame:
@@ -250,7 +250,7 @@ def is_below(frame: FrameType) -> bool:
 
 
 def refusal(operation: str, standing: Occupant | None) -> IllegalStateException:
-    """Why a call cannot go in."""
+    """The error for a call that cannot enter."""
     if standing is not None and is_below(standing[1]):
         return IllegalStateException(
             f"{operation} inside {standing[0]} of the same thread: in a signal handler only "

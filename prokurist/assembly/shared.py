@@ -72,7 +72,7 @@ def authenticator_of(
         endpoint=partial(token_endpoint, config),
         sleep=clock.sleep,
         now=lambda: epoch_milliseconds() / 1000,
-        lots=random.random,
+        draw=random.random,
     )
     return Authenticator(mechanisms, Helper(wake), random.random)
 

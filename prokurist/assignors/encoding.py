@@ -124,18 +124,18 @@ def assigned(data: bytes) -> tuple[TopicPartition, ...]:
 
 
 class Writer:
-    """Appends."""
+    """Writes the fields of a subscription or an assignment."""
 
     def __init__(self) -> None:
         self._out = bytearray()
 
     def int16(self, number: int) -> "Writer":
-        """Two bytes."""
+        """Write a number of two bytes."""
         self._out += struct.pack(">h", number)
         return self
 
     def int32(self, number: int) -> "Writer":
-        """Four bytes."""
+        """Write a number of four bytes."""
         self._out += struct.pack(">i", number)
         return self
 
@@ -147,11 +147,11 @@ class Writer:
         return self
 
     def optional_text(self, text: str | None) -> "Writer":
-        """A text, or none."""
+        """Write a text, or null."""
         return self.int16(-1) if text is None else self.text(text)
 
     def texts(self, texts: Iterable[str]) -> "Writer":
-        """Texts after their number."""
+        """Write texts, after their number."""
         listed = list(texts)
         self.int32(len(listed))
         for each in listed:
@@ -180,7 +180,7 @@ class Writer:
         return self
 
     def bytes(self) -> bytes:
-        """What was written."""
+        """All that was written."""
         return bytes(self._out)
 
 
@@ -215,14 +215,14 @@ class Reader:
         return int.from_bytes(self._taken(4), "big", signed=True)
 
     def text(self) -> str:
-        """A text."""
+        """Read a text."""
         try:
             return self._taken(self.int16()).decode()
         except UnicodeDecodeError as error:
             raise MalformedMessage(f"not UTF-8: {error}") from None
 
     def optional_text(self) -> str | None:
-        """A text, or None."""
+        """Read a text, or null."""
         before = self._at
         if self.int16() < 0:
             return None
@@ -238,16 +238,16 @@ class Reader:
         return count
 
     def texts(self) -> tuple[str, ...]:
-        """Texts."""
+        """Read texts, after their number."""
         return tuple(self.text() for _ in range(self._count(2)))
 
     def data(self) -> bytes | None:
-        """Bytes, or None."""
+        """Read bytes, or null."""
         count = self.int32()
         return None if count < 0 else self._taken(count)
 
     def partitions(self) -> tuple[TopicPartition, ...]:
-        """Topics with their partitions."""
+        """Read topics with their partitions."""
         found: list[TopicPartition] = []
         for _ in range(self._count(6)):
             topic = self.text()

@@ -1,16 +1,16 @@
-"""How many partitions each member is to read: level, and then as near as can be to before.
+"""Computes how many partitions each member gets: balanced first, then with the fewest moves.
 
 Partitions that the same members may read are of one kind, and here only their numbers
 count. What a member has in all is its load. Level means that the sum of the squared loads
-is the smallest there is: nobody could be given one more by somebody with two more, neither
-directly nor along a chain of members each of whom gives one on. Of all that are level, the
-result is one where the fewest partitions leave who had them.
+is the smallest there is: no member with two more than another could pass one to it, neither
+directly nor along a chain of members each of which passes one on. Of all that are level, the
+result is one where the fewest partitions leave the member that had them.
 
 Both are exact; it is the textbook's flow of least cost, by successive shortest ways. Each
-member begins with all that it had, and what nobody had is given to those with least: so
+member begins with all that it had, and what no member had is given to those with least: so
 nothing has been moved, which costs nothing. Then what some have too many of goes to those
-with too few, the cheapest way first: a partition that leaves who had it costs one, one that
-comes back to who had it is a gain of one, and all else is free. Cheapest first keeps the
+with too few, the cheapest way first: a partition that leaves its member costs one, one that
+comes back to its member is a gain of one, and all else is free. Cheapest first keeps the
 whole at its least cost all the time. Each way takes as many as can go it, so that what it
 takes to find them depends on how many members and kinds there are, and not on how many
 partitions.
@@ -53,7 +53,7 @@ class PartitionClass(NamedTuple):
 def levelled(
     kinds: Mapping[Place, PartitionClass], had: Mapping[Place, Numbers]
 ) -> dict[Place, dict[Place, int]]:
-    """How many of each kind each member is to have; see the module.
+    """Return how many partitions of each kind each member gets.
 
     Args:
         kinds: What there is.
@@ -173,7 +173,7 @@ class Flow:
                 yield member, -int(misses)
 
     def _survey(self, limit: int) -> None:
-        """Find the price from whoever is above the limit to everywhere, and fewest steps."""
+        """Find the price from members above the limit to all others, in the fewest steps."""
         start = [each for each, load in self._load.items() if load > limit]
         self._price = dict.fromkeys(start, 0)
         self._steps = dict.fromkeys(start, 0)

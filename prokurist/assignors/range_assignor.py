@@ -4,7 +4,7 @@ So partitions of the same number go to the same member where topics have equally
 and the same subscribers, which is what joins of topics stand on.
 
 Where members and replicas tell their racks (KIP-881), a member is given partitions with
-a replica in its own rack first; nobody gets more than his share for it, and topics that
+a replica in its own rack first; no member gets more than its share for it, and topics that
 are read together stay together.
 
 Thread: either.
@@ -18,7 +18,7 @@ from prokurist.types import PartitionInfo, TopicPartition
 
 
 class RangeAssignor:
-    """See the module."""
+    """Kafka's `range` assignor."""
 
     name: str = "range"
     cooperative: bool = False
@@ -97,7 +97,7 @@ class Share:
             self._extra -= 1
 
     def give_out(self, may: Callable[[Member, int], bool]) -> None:
-        """Give each reader, in order, what is left and he may have, up to his share."""
+        """Give each reader, in order, what is left and allowed for it, up to its share."""
         for reader in self.readers:
             mine = [number for number in self.left if may(reader, number)]
             mine = mine[: self.room(reader)]
@@ -120,7 +120,7 @@ def by_racks(shares: Sequence[Share]) -> None:
 
 
 def side_by_side(alike: Sequence[Share]) -> None:
-    """Give out, number by number, what a reader has near him in all of these topics."""
+    """Give out, number by number, what is in a reader's rack in all of these topics."""
     for number in list(alike[0].left):
         for reader in alike[0].readers:
             if all(

@@ -1,6 +1,6 @@
 """`roundrobin`: all partitions of all topics are dealt out like cards.
 
-Where all members subscribe to the same topics, nobody has more than one more than
+Where all members subscribe to the same topics, no member has more than one more than
 another.
 
 Thread: either.
@@ -14,7 +14,7 @@ from prokurist.types import TopicPartition
 
 
 class RoundRobinAssignor:
-    """See the module."""
+    """Kafka's `roundrobin` assignor."""
 
     name: str = "roundrobin"
     cooperative: bool = False
@@ -29,7 +29,7 @@ class RoundRobinAssignor:
         circle = cycle(in_order(members))
         for topic in subscribers(topics, members):
             for number in sorted(each.partition for each in topics[topic]):
-                # Somebody has subscribed to it, so the search for him ends.
+                # A member has subscribed to it, so the search ends.
                 reader = next(each for each in circle if topic in each.topics)
                 parts[reader.member_id].append(TopicPartition(topic, number))
         return parts

@@ -1,7 +1,7 @@
 """A balanced assignment that moves as little as it can from the one before.
 
-Balanced comes first: nobody could be given one more partition by somebody with two more,
-neither directly nor along a chain of members each of whom gives one on. Which is to say
+Balanced comes first: no member with two more partitions than another could pass one to it,
+neither directly nor along a chain of members each of which passes one on. Which is to say
 that the sum of the squared loads is as small as it can be. Then comes the fewest moves: no
 assignment that is as balanced takes fewer partitions from members who had them. Where all
 subscribe to the same topics, a member that has no more than its share gives up nothing.

@@ -22,7 +22,7 @@ GENERATION_BYTES: Final = 4
 
 
 class StickyAssignor:
-    """See the module."""
+    """Kafka's `sticky` assignor."""
 
     name: str = "sticky"
     cooperative: bool = False
@@ -46,7 +46,7 @@ class StickyAssignor:
 
 
 class CooperativeStickyAssignor:
-    """See the module."""
+    """Kafka's `cooperative-sticky` assignor."""
 
     name: str = "cooperative-sticky"
     cooperative: bool = True

@@ -23,20 +23,20 @@ NOTHING_COMMITTED: Final = (
 
 
 def on_name(error: Exception) -> str:
-    """A host's name stands for no address."""
+    """Advice on a host name that has no address."""
     if isinstance(error, Silence):
         return (
             "The name server does not answer: see /etc/resolv.conf, or name the broker by its "
             "address to see whether all else is well."
         )
     return (
-        "Nobody knows this name: check its spelling in -b, and what `getent hosts` says of it "
-        "on this machine; in a container, whether it is on the broker's network."
+        "The name cannot be resolved: check its spelling in -b, and what `getent hosts` says "
+        "of it on this machine; in a container, whether it is on the broker's network."
     )
 
 
 def on_connect(error: Exception) -> str:
-    """There is no connection to an address."""
+    """Advice on an address that cannot be connected to."""
     if isinstance(error.__cause__, ConnectionRefusedError):
         return (
             "The machine is there and nothing listens on this port: is the broker running, is "
@@ -45,18 +45,19 @@ def on_connect(error: Exception) -> str:
     if isinstance(error, Silence):
         return (
             "Packets vanish on the way, without a refusal: look for a firewall or a security "
-            "group between here and there, or an address that nobody has."
+            "group between here and there, or an address that no machine has."
         )
     return "The network says why: check the route and the address."
 
 
 def on_greeting(error: Exception) -> str:
-    """A connection stands, and no broker's greeting came over it."""
+    """Advice on a connection without a broker's ApiVersions answer."""
     said = str(error)
     if isinstance(error, Silence):
         return (
-            "Somebody accepts and says nothing: a broker that is frozen or overloaded, a port "
-            "forwarding with nobody behind it, or a listener that waits for TLS or SASL."
+            "The connection is accepted and not answered: a broker that is frozen or "
+            "overloaded, a port forwarding without a broker behind it, or a listener that "
+            "waits for TLS or SASL."
         )
     if "TLS" in said:
         return (
@@ -71,7 +72,7 @@ def on_greeting(error: Exception) -> str:
 
 
 def on_tls(error: Exception) -> str:
-    """TLS was wanted, and came to no agreement."""
+    """Advice on a TLS handshake that has failed."""
     if isinstance(error, SslAuthenticationException):
         return (
             "The finding says what is wrong and which key to turn; `openssl s_client -connect` "
@@ -84,7 +85,7 @@ def on_tls(error: Exception) -> str:
 
 
 def on_sasl(error: Exception) -> str:
-    """A broker greets, and does not accept who the client is."""
+    """Advice on an authentication that was refused."""
     if isinstance(error, UnsupportedSaslMechanismException):
         return "Give one of these with -X sasl.mechanism, and its credentials."
     if isinstance(error, AuthenticationException):
@@ -93,7 +94,7 @@ def on_sasl(error: Exception) -> str:
 
 
 def on_metadata(_error: Exception) -> str:
-    """A broker greets and does not tell of the cluster."""
+    """Advice on a broker that does not answer Metadata."""
     return (
         "The broker greets and does not tell of its cluster: it is overloaded, or has lost "
         "its controller; its log says which."
@@ -101,7 +102,7 @@ def on_metadata(_error: Exception) -> str:
 
 
 def on_broker(error: Exception) -> str:
-    """A broker cannot be reached where the cluster says that it is."""
+    """Advice on a broker that cannot be reached at its advertised address."""
     return (
         "The cluster sends clients to this address, so what lies on that broker cannot be "
         f"read: correct its advertised.listeners, or make the address work. {on_connect(error)}"
@@ -109,7 +110,7 @@ def on_broker(error: Exception) -> str:
 
 
 def on_coordinator(error: Exception) -> str:
-    """Nobody coordinates the group."""
+    """Advice on a group whose coordinator cannot be found."""
     cause = error.last_error if isinstance(error, TimeoutException) else error
     if isinstance(cause, AuthorizationException):
         return "The user may not see this group: grant DESCRIBE and READ on it."
@@ -122,7 +123,7 @@ def on_coordinator(error: Exception) -> str:
 
 
 def on_committed(error: Exception) -> str:
-    """The coordinator does not tell what is committed."""
+    """Advice on a coordinator that does not tell committed offsets."""
     if isinstance(error, AuthorizationException):
         return "The user may not see this: grant DESCRIBE on the group and on its topics."
     return (

@@ -72,7 +72,7 @@ Quiet: TypeAlias = Annotated[
 
 
 def built() -> typer.Typer:
-    """The application."""
+    """Build the command line application, with all commands."""
     app = typer.Typer(
         help="Look at Kafka, and never hang: every command ends by its --timeout.",
         add_completion=False,
@@ -308,7 +308,7 @@ def spark_doctor(
 def examining(
     asked: CommandOptions, steps: Callable[[], Iterator[Any]], *, as_json: bool
 ) -> Work:
-    """The work of a doctor: his steps, told as they are taken; 1 where something is wrong."""
+    """The work of a doctor: prints each step as it is taken; 1 where something is wrong."""
     from prokurist.cli.doctor import StepResult
     from prokurist.cli.reports import reporter
 

@@ -1,7 +1,7 @@
 """The way to a broker one step at a time, so that each can be named and timed.
 
-The network client takes these steps by itself, tries again, and tells of the last that
-failed; whoever looks for a fault wants each of them once. So this goes the same way, with
+The network client takes these steps by itself, tries again, and reports the last that
+failed; looking for a fault takes each of them once. So this goes the same way, with
 the same resolver, sockets and codec, and without retries.
 
 Thread: the main one. Nothing waits but `poll` of the network, and by a deadline.
@@ -49,7 +49,7 @@ HappeningT = TypeVar("HappeningT", Securing, Connected, Arrived)
 
 
 class Silence(NetworkException):
-    """A step's time is over, and nothing was heard."""
+    """Raised when a step's time is over without an answer."""
 
 
 class BrokerProbe:
@@ -79,11 +79,11 @@ class BrokerProbe:
         self._network.shutdown()
 
     def addresses(self, host: str, port: int, until: Deadline) -> Sequence[SocketAddress]:
-        """What a name stands for.
+        """Resolve a name to addresses.
 
         Raises:
             NetworkException: It stands for nothing.
-            Silence: Nobody told in time.
+            Silence: The name was not resolved in time.
         """
         lookup = self._resolver.resolve(host, port)
         while not lookup.done:
@@ -94,7 +94,7 @@ class BrokerProbe:
         return lookup.addresses
 
     def connect(self, address: SocketAddress, server_name: str, until: Deadline) -> int:
-        """Connect.
+        """Connect to an address.
 
         Args:
             address: Where to.
@@ -107,7 +107,7 @@ class BrokerProbe:
 
         Raises:
             NetworkException: There is no connection.
-            Silence: Nobody answered in time, not even with a refusal.
+            Silence: There was no answer in time, not even a refusal.
         """
         self._connections += 1
         number = self._connections
@@ -124,7 +124,7 @@ class BrokerProbe:
         return number
 
     def secure(self, number: int, until: Deadline) -> "TlsFilter":
-        """Have the TLS handshake end.
+        """Complete the TLS handshake.
 
         Returns:
             What was agreed on.
@@ -146,7 +146,7 @@ class BrokerProbe:
         return agreed
 
     def greet(self, number: int, until: Deadline) -> ApiVersionsAnswer:
-        """Ask what the broker speaks.
+        """Send ApiVersions, and return the answer.
 
         Raises:
             DisconnectException: It hung up, or is no Kafka broker.
@@ -177,7 +177,7 @@ class BrokerProbe:
         until: Deadline,
         silence: str,
     ) -> Response:
-        """Ask something on a connection that stands.
+        """Send a request on an open connection, and return the answer.
 
         Raises:
             DisconnectException: The broker hung up, or answered something else.
@@ -220,13 +220,13 @@ class BrokerProbe:
         self._network.wake()
 
     def hang_up(self, number: int) -> None:
-        """Close a connection."""
+        """Close a connection to a broker."""
         self._network.close(number)
 
     def _next(
         self, number: int, kind: type[HappeningT], until: Deadline, silence: str
     ) -> HappeningT:
-        """Wait for one kind of happening on a connection, or for its end."""
+        """Wait for one kind of event on a connection, or for its end."""
         while True:
             while self._happened:
                 happened = self._happened.popleft()

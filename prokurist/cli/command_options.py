@@ -32,7 +32,7 @@ ALWAYS: Final[Mapping[str, object]] = {
 
 @dataclass(frozen=True, slots=True)
 class CommandOptions:
-    """What every command is told.
+    """The options that every command has.
 
     Attributes:
         brokers: The value of `-b`, where it is given.
@@ -59,11 +59,11 @@ class CommandOptions:
         object.__setattr__(self, "deadline", deadline)
 
     def left(self) -> float:
-        """Seconds until the deadline."""
+        """The seconds until the deadline."""
         return self.deadline.remaining(self.clock.now())
 
     def say(self, text: str) -> None:
-        """A line of talk."""
+        """Write a line to standard error, unless quiet."""
         if not self.quiet:
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
@@ -124,7 +124,7 @@ class CommandOptions:
 
 
 def properties_of(file: Path) -> dict[str, str]:
-    """The keys of a file: a `key=value` in each line; `#` begins a comment.
+    """Read the keys of a file: a `key=value` in each line; `#` begins a comment.
 
     Raises:
         Misused: The file cannot be read, or a line is something else.
@@ -140,7 +140,7 @@ def properties_of(file: Path) -> dict[str, str]:
 
 
 def key_and_value(where: str, text: str) -> tuple[str, str]:
-    """The two sides of `key=value`.
+    """Split `key=value`.
 
     Raises:
         Misused: There is no `=`.

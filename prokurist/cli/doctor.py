@@ -34,7 +34,7 @@ Found = TypeVar("Found")
 
 
 class StepResult(Enum):
-    """What became of a step."""
+    """The result of a step."""
 
     OK = "ok"
     WARNING = "warning"
@@ -45,7 +45,7 @@ class StepResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step.
+    """A step of the doctor, with its result.
 
     Attributes:
         name: Which.
@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Taken(Generic[Found]):
-    """A step that was taken, and what it found where it went well."""
+    """A step that was taken, and what it found if it went well."""
 
     step: Step
     found: Found | None = None
@@ -107,7 +107,7 @@ class Doctor:
         self._authenticator = authenticator_of(config, asked.clock, probe.wake)
 
     def steps(self) -> Iterator[Step]:
-        """See the module."""
+        """Take the steps one after the other, and yield what each has found."""
         servers = self._config.bootstrap_servers
         greeted: set[tuple[str, int]] = set()
         for nth, each in enumerate(servers):
@@ -251,7 +251,7 @@ class Doctor:
         listed = metadata.found
         if listed is None:
             for name in ("Coordinator", "Committed"):
-                yield Step(name, StepResult.SKIPPED, "without metadata nobody can be asked")
+                yield Step(name, StepResult.SKIPPED, "without metadata no broker can be asked")
             return
         yield from self._topics_there(listed)
         others = [node for node in brokers(listed) if (node.host, node.port) not in greeted]
@@ -278,8 +278,8 @@ class Doctor:
             yield Step(
                 "Leaders",
                 StepResult.WARNING,
-                f"nobody leads {named(leaderless)}",
-                advice="Nobody can read them: the brokers that hold them are down.",
+                f"no leader for {named(leaderless)}",
+                advice="They cannot be read: the brokers that hold them are down.",
             )
 
     def _broker(self, node: Node, share: int) -> Step:
@@ -344,7 +344,7 @@ class Doctor:
             return
         yield first.step
         if first.found is None:
-            reason = "without a coordinator nobody can be asked"
+            reason = "without a coordinator no offsets can be asked for"
             yield Step("Committed", StepResult.SKIPPED, reason)
             return
         step = self._take("Committed", 1, committed, told, advice.on_committed).step
@@ -357,13 +357,13 @@ class Doctor:
 
 
 def resolved(host: str, addresses: Sequence[SocketAddress]) -> str:
-    """What a name stands for, in words."""
+    """The addresses of a name, in words."""
     found = [each.host for each in addresses]
     return f"{host} needs no look-up" if found == [host] else f"{host} is {', '.join(found)}"
 
 
 def spoken(answer: ApiVersionsAnswer) -> str:
-    """What a broker offers, in words."""
+    """A broker's ApiVersions answer, in words."""
     features = Features()
     features.told(answer)
     protocols = "classic and consumer" if features.consumer_protocol else "classic"
@@ -371,7 +371,7 @@ def spoken(answer: ApiVersionsAnswer) -> str:
 
 
 def brokers(listed: Mapping[str, Sequence[PartitionInfo]]) -> list[Node]:
-    """The brokers that hold partitions, and are up."""
+    """The brokers that hold partitions and are alive."""
     holding = {
         node for infos in listed.values() for info in infos for node in info.in_sync_replicas
     }
@@ -379,7 +379,7 @@ def brokers(listed: Mapping[str, Sequence[PartitionInfo]]) -> list[Node]:
 
 
 def described(listed: Mapping[str, Sequence[PartitionInfo]]) -> str:
-    """What metadata tell, in words."""
+    """A Metadata answer, in words."""
     partitions = sum(map(len, listed.values()))
     return (
         f"{counted(len(listed), 'topic')}, {counted(partitions, 'partition')} on "
@@ -388,6 +388,6 @@ def described(listed: Mapping[str, Sequence[PartitionInfo]]) -> str:
 
 
 def told(committed: Mapping[TopicPartition, OffsetAndMetadata | None]) -> str:
-    """What is committed, in words."""
+    """Committed offsets, in words."""
     kept = sum(each is not None for each in committed.values())
     return f"offsets in {kept} of {counted(len(committed), 'partition')}"

@@ -1,7 +1,7 @@
 """The way in and the way out: a command's end as an exit code and one line.
 
 Thread: the main one.
-Invariants: no exception gets past `main`. One that nobody foresaw is a line, too; with
+Invariants: no exception gets past `main`. An unexpected one is a line, too; with
 `python -X dev -m prokurist` it keeps its traceback.
 """
 
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The interpreter flushes once more at its end, and would complain by itself.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        complain("nobody reads the output any more: stopped")
+        complain("standard output was closed by its reader: stopped")
         return FAILURE
     finally:
         log.removeHandler(silence)

@@ -16,7 +16,7 @@ Format: TypeAlias = Callable[[ConsumerRecord], bytes]
 
 ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\"}
 ESCAPE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|.|$)", re.DOTALL)
-STAMPS: Final = {
+TIMESTAMP_TYPES: Final = {
     TimestampType.CREATE_TIME: "create",
     TimestampType.LOG_APPEND_TIME: "logappend",
 }
@@ -112,7 +112,7 @@ def as_json(record: ConsumerRecord) -> bytes:
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
-        "tstype": STAMPS.get(record.timestamp_type, "unknown"),
+        "tstype": TIMESTAMP_TYPES.get(record.timestamp_type, "unknown"),
         "ts": record.timestamp,
         "headers": flat,
         "key": readable(record.key),
@@ -122,5 +122,5 @@ def as_json(record: ConsumerRecord) -> bytes:
 
 
 def readable(data: bytes | None) -> str | None:
-    """Bytes as text."""
+    """Bytes as text, with what is no UTF-8 escaped."""
     return None if data is None else data.decode("utf-8", "surrogateescape")

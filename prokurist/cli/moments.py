@@ -8,7 +8,7 @@ from prokurist.config import time_values
 
 
 def milliseconds(text: str) -> int:
-    """A moment; see `config.moments`.
+    """Read a moment; see `config.time_values`.
 
     Raises:
         Misused: It is none.
@@ -20,7 +20,7 @@ def milliseconds(text: str) -> int:
 
 
 def span(text: str) -> int:
-    """A duration; see `config.moments`.
+    """Read a duration; see `config.time_values`.
 
     Raises:
         Misused: It is none.

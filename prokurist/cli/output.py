@@ -33,12 +33,12 @@ class Column:
 
     @property
     def title(self) -> str:
-        """What stands above it."""
+        """The column's heading."""
         return self.key.replace("_", " ")
 
 
 def show(columns: Sequence[Column], rows: Sequence[Row], *, as_json: bool) -> None:
-    """Write rows to standard output, in the form that suits whoever reads there."""
+    """Write rows to standard output: a table for a terminal, else plain columns or JSON."""
     if as_json:
         write(json.dumps(dict(row)) + "\n" for row in rows)
     elif sys.stdout.isatty():

@@ -26,7 +26,7 @@ MARKS: Final = {
 
 
 def reporter(*, as_json: bool) -> Callable[[Step], None]:
-    """What writes each step, in the form that suits whoever reads standard output."""
+    """Return the function that writes each step: as JSON, as a table or as text."""
     if as_json:
         return in_json
     if not sys.stdout.isatty():
@@ -38,7 +38,7 @@ def reporter(*, as_json: bool) -> Callable[[Step], None]:
 
 
 def in_json(step: Step) -> None:
-    """One object."""
+    """Write a step as one JSON object on a line."""
     line = {
         "step": step.name,
         "verdict": step.verdict.value,
@@ -51,7 +51,7 @@ def in_json(step: Step) -> None:
 
 
 def in_plain_text(step: Step) -> None:
-    """One line, and one for the advice."""
+    """Write a step as one line, and a second one for its advice."""
     finding = " ".join(step.finding.split())
     parts = f"{step.verdict.value:8}{step.name:12}{lasted(step):>9}  {finding}"
     write([f"{parts}\n", *([f"{'':31}→ {step.advice}\n"] if step.advice else [])])
@@ -59,7 +59,7 @@ def in_plain_text(step: Step) -> None:
 
 
 def row(step: Step) -> "Table":
-    """What a terminal gets."""
+    """A step as a row for a terminal."""
     from rich.table import Table  # noqa: PLC0415 - in the extra
     from rich.text import Text  # noqa: PLC0415 - the same
 
@@ -82,7 +82,7 @@ def row(step: Step) -> "Table":
 
 
 def lasted(step: Step) -> str:
-    """How long a step took, in digits that mean something."""
+    """How long a step took, rounded for a reader."""
     if step.seconds is None:
         return ""
     if step.seconds < 1:

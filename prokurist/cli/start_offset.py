@@ -32,7 +32,7 @@ class StartOffset:
 
     @classmethod
     def of(cls, text: str) -> "StartOffset":
-        """Read it.
+        """Read a value of `-o`.
 
         Raises:
             Misused: It is none of the forms.

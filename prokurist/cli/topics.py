@@ -42,7 +42,7 @@ def run(asked: CommandOptions, topics: Sequence[str], *, as_json: bool) -> None:
             show(TOPICS, [summary(name, infos) for name, infos in listed], as_json=as_json)
             return
         infos = [info for topic in topics for info in partitions_of(consumer, asked, topic)]
-        # A partition without a leader has nobody who could tell its offsets.
+        # A partition without a leader has no broker that could tell its offsets.
         led = [TopicPartition(info.topic, info.partition) for info in infos if info.leader]
         begins = consumer.beginning_offsets(led, asked.left())
         ends = consumer.end_offsets(led, asked.left())
@@ -94,5 +94,5 @@ def detail(
 
 
 def ids(nodes: Iterable[Node]) -> list[int]:
-    """Nodes by their numbers."""
+    """The ids of nodes."""
     return [node.id for node in nodes]

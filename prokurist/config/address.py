@@ -2,7 +2,7 @@
 
 Invariants: an `Address` that `Servers` made has a host without brackets and a port from
 1 to 65535. Nothing here resolves a name. Errors name the entry and how it should look,
-without a password that somebody may have put into it.
+without a password that may stand in it.
 """
 
 import re
@@ -42,7 +42,7 @@ class Servers:
     accepts: str = "str | Sequence[str | Address]"
 
     def read(self, value: object) -> tuple[Address, ...]:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         if isinstance(value, Address):
             value = [value]
         entries = split(value)

@@ -17,7 +17,7 @@ _SHARE = refused(
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False, eq=False)
 class ConsumerKeys(ConnectionKeys):
-    """The consumer's table."""
+    """The keys of a consumer's configuration."""
 
     group_id: Annotated[
         str | None,

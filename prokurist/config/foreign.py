@@ -69,7 +69,7 @@ LIBRDKAFKA = MappingProxyType(
         "api.version.request.timeout.ms": Foreign(_VERSIONS),
         "batch.num.messages": Foreign(_BATCHES),
         "broker.address.family": Foreign("every address that a name resolves to is tried"),
-        "broker.address.ttl": Foreign("names are resolved anew for every connect"),
+        "broker.address.ttl": Foreign("names are resolved again for every connect"),
         "broker.version.fallback": Foreign(_VERSIONS),
         "builtin.features": Foreign("lists what librdkafka was built with"),
         "compression.level": Foreign(

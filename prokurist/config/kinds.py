@@ -260,7 +260,7 @@ class Acknowledgements:
             if word in {"0", "1"}:
                 return word
         raise Rejected(
-            'must be "all" (or -1: every in-sync replica), 1 (the leader alone) or 0 (nobody)'
+            'must be "all" (or -1: every in-sync replica), 1 (the leader alone) or 0 (none)'
         )
 
 

@@ -28,7 +28,7 @@ _NO_OBJECT = (str, bytes, bytearray, int, float, complex, Mapping, type(None))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A callable."""
+    """The kind of a key whose value is a callable."""
 
     example: str
     accepts: str = "Callable[..., Any]"
@@ -37,7 +37,7 @@ class Function:
     valid: str = field(default="", init=False)
 
     def read(self, value: object) -> Callable[..., Any]:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         if callable(value):
             return value
         raise Rejected(
@@ -55,7 +55,7 @@ class TokenProvider:
     accepts: str = "Callable[[str], Any] | object"
 
     def read(self, value: object) -> object:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         if callable(value) or callable(getattr(value, "token", None)):
             return value
         raise Rejected(
@@ -73,7 +73,7 @@ class Deserializer:
     accepts: str = "Callable[..., Any] | object"
 
     def read(self, value: object) -> object:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         if callable(value) or callable(getattr(value, "deserialize", None)):
             return value
         raise Rejected(
@@ -92,7 +92,7 @@ class Partitioner:
     accepts: str = "Callable[..., int]"
 
     def read(self, value: object) -> Callable[..., Any] | None:
-        """See `Kind.read`; librdkafka's "murmur2_random" is Java's own way, hence None."""
+        """See `ValueKind.read`; librdkafka's "murmur2_random" is Java's own way, hence None."""
         if value == "murmur2_random":
             return None
         if callable(value):
@@ -114,7 +114,7 @@ class Interceptors:
     accepts: str = "Sequence[object]"
 
     def read(self, value: object) -> tuple[object, ...]:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         items = split(value)
         if any(isinstance(item, _NO_OBJECT) for item in items):
             raise Rejected(
@@ -133,7 +133,7 @@ class Assignors:
     accepts: str = "str | Sequence[str | object]"
 
     def read(self, value: object) -> tuple[str | object, ...]:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         items = tuple(_assignor(item) for item in split(value))
         if not items:
             raise Rejected(f"must name at least one assignor: {self.valid}")

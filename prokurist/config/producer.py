@@ -24,14 +24,14 @@ _SERIALIZER = Function("value_serializer=str.encode", accepts="Callable[[Any], b
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False, eq=False)
 class ProducerKeys(ConnectionKeys):
-    """The producer's table."""
+    """The keys of a producer's configuration."""
 
     acks: Annotated[
         str,
         Key(
             Acknowledgements(),
             "How many replicas have a record before it counts as sent: all in sync, "
-            "the leader, or nobody.",
+            "the leader, or none.",
             LOW,
             aliases=("request.required.acks",),
         ),

@@ -19,7 +19,7 @@ MASK = "***"
 class Secret:
     """A password, or a callable that returns the current one.
 
-    A callable is asked anew each time, so that a rotated password is picked up by the
+    A callable is called each time, so that a rotated password is picked up by the
     next connection without a restart.
     """
 
@@ -124,7 +124,7 @@ class SecretText:
     accepts: str = "SecretSource"
 
     def read(self, value: object) -> Secret:
-        """See `Kind.read`."""
+        """See `ValueKind.read`."""
         if isinstance(value, Secret):
             return value
         if isinstance(value, str) or callable(value):

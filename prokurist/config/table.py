@@ -108,7 +108,7 @@ def plain(spelling: str) -> str:
     """Bring a spelling into the one form that tables are searched by.
 
     Args:
-        spelling: A key as somebody wrote it.
+        spelling: A key as it was written.
 
     Returns:
         The same with dots for underscores.

@@ -1,6 +1,6 @@
 """Times and durations as people write them, in milliseconds.
 
-Thread: any; pure functions. What now is, whoever asks knows.
+Thread: any; pure functions. The caller passes the present time.
 """
 
 import re

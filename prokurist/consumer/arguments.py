@@ -19,7 +19,7 @@ EXAMPLE: Final = 'TopicPartition("orders", 0)'
 def partitions_in(
     given: TopicPartition | Iterable[TopicPartition],
 ) -> tuple[TopicPartition, ...]:
-    """One partition or any number of them, each once, in the order given.
+    """Check one or several partitions, and return each once, in the given order.
 
     Raises:
         TypeError: Something in it is no TopicPartition.
@@ -36,7 +36,7 @@ def partitions_in(
 
 
 def partition_in(given: TopicPartition) -> TopicPartition:
-    """One partition.
+    """Check a partition.
 
     Raises:
         TypeError: It is no TopicPartition.
@@ -54,7 +54,7 @@ def partition_in(given: TopicPartition) -> TopicPartition:
 
 
 def topic_in(given: str) -> str:
-    """One topic's name.
+    """Check a topic's name.
 
     Raises:
         TypeError: It is no str.
@@ -70,7 +70,7 @@ def topic_in(given: str) -> str:
 def subscription_in(
     given: str | Iterable[str] | re.Pattern[str] | SubscriptionPattern,
 ) -> frozenset[str] | re.Pattern[str] | SubscriptionPattern:
-    """What to subscribe to: topics by their names, or a pattern.
+    """Check what to subscribe to: names of topics, or a pattern.
 
     Raises:
         TypeError: It is none of that.
@@ -94,7 +94,7 @@ def subscription_in(
 def offsets_in(
     given: Mapping[TopicPartition, OffsetAndMetadata],
 ) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Offsets to commit.
+    """Check offsets to commit.
 
     Raises:
         TypeError: It is no mapping of partitions to offsets.
@@ -106,7 +106,7 @@ def offsets_in(
 
 
 def offset_in(tp: TopicPartition, given: OffsetAndMetadata) -> OffsetAndMetadata:
-    """One offset to commit.
+    """Check one offset to commit.
 
     Raises:
         TypeError: It is no OffsetAndMetadata.
@@ -122,7 +122,7 @@ def offset_in(tp: TopicPartition, given: OffsetAndMetadata) -> OffsetAndMetadata
 def timeout_in(
     operation: str, timeout: float | timedelta | None, timeout_ms: float | None
 ) -> float | timedelta | None:
-    """How long a call may take, of two ways to say so; None if neither is given.
+    """The timeout of a call, from `timeout` or `timeout_ms`; None if neither is given.
 
     Raises:
         TypeError: Both are given, or what is given is no time.

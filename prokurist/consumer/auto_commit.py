@@ -2,13 +2,13 @@
 
 Thread: the application's, inside a call.
 
-The positions are those of what was returned by earlier polls: whoever polls again has
-done with that. So they are taken when a poll begins, or while it waits, which is
+The positions are those of what was returned by earlier polls: the next poll means that
+it was processed. So they are taken when a poll begins, or while it waits, which is
 the same: records are collected last, and until then `returned` stands still. Between
-two polls nothing is taken, however long the user works on what he was given; the
+two polls nothing is taken, however long the application works on the records; the
 network thread may try what it has once more.
 
-Nobody is woken for the interval: a poll looks whether it is over, and waits no longer
+No thread is woken for the interval: a poll looks whether it is over, and waits no longer
 than until it is. While a commit is under way there is no second one; the next interval
 picks up. How it ended is looked at, and told to the interceptors, by the next call
 that runs callbacks.
@@ -30,7 +30,7 @@ from prokurist.types import TopicPartition
 
 
 class AutoCommitter:
-    """See the module.
+    """Makes automatic commits: takes the positions, and tells how the last one ended.
 
     Args:
         caller: The way to the network thread.
@@ -84,13 +84,13 @@ class AutoCommitter:
         return deadline.earlier(Deadline(self._due)) if self._interval else deadline
 
     def let_go(self) -> None:
-        """Commit the positions of what is about to be given up, and wait for nothing."""
+        """Commit the positions of partitions that are about to go, without waiting."""
         if self.is_on:
             self._restart()
             self._commit(self._member_identity.identity.at_departure)
 
     def before_rebalance(self) -> None:
-        """Commit the present positions before others are added, and wait for nothing.
+        """Commit the present positions before partitions are added, without waiting.
 
         Where the process dies soon afterwards, no more is read twice than since then.
         """
@@ -98,7 +98,7 @@ class AutoCommitter:
         self._commit(self._member_identity.identity)
 
     def last_of(self, partitions: Collection[TopicPartition]) -> AutoCommit | None:
-        """What to commit of partitions that the group gets back; it is not posted.
+        """The offsets to commit of partitions that are revoked; nothing is posted.
 
         It goes out even if another is under way: that may be of an earlier moment.
         """
@@ -111,7 +111,7 @@ class AutoCommitter:
         return AutoCommit(call, offsets, self._member_identity.identity, topics)
 
     def tell(self) -> None:
-        """Look how commits have ended."""
+        """Log commits that have failed, and tell interceptors of those that have not."""
         ended = [call for call in self._under_way if not call.is_open]
         self._under_way = [call for call in self._under_way if call not in ended]
         for call in ended:
@@ -124,7 +124,7 @@ class AutoCommitter:
                     self._interceptors.on_commit(committed)
 
     def close(self, deadline: Deadline, *, last: bool) -> None:
-        """Commit for the last time, and end what is under way, by the deadline.
+        """Commit for the last time, and end commits under way, by the deadline.
 
         Whatever becomes of that is logged, and never raised: the user has asked for no commit.
 
@@ -186,7 +186,7 @@ class AutoCommitter:
                 # It is told like any other; the call that we are in says so or need not.
                 call.fail(dead)
             except BaseException:
-                # What nobody works for would be under way for ever.
+                # A call that was never posted would be under way for ever.
                 self._caller.abandon(call)
                 raise
 

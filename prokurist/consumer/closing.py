@@ -3,7 +3,7 @@
 Thread: the application's. Each phase may use what is left of the budget, and no
 phase is left out because an earlier one failed, was late, or was interrupted: the
 first failure is raised at the end, wrapped, when everything is closed. An interrupt
-outranks it and is raised as it is; whoever sends one wants no more waiting, so the
+outranks it and is raised as it is; it means that no more waiting is wanted, so the
 phases that are left get none.
 """
 
@@ -36,13 +36,13 @@ class Thread(Protocol):
     """What closing needs of the network thread."""
 
     def join(self, seconds: float) -> bool:
-        """Wait for its end."""
+        """Wait for the end of the network thread."""
         ...
 
 
 @dataclass
 class Closing:
-    """See the module.
+    """Closes a consumer: the phases in order, under one budget.
 
     Attributes:
         caller: The way to the network thread; it takes no calls once that ends.
@@ -77,7 +77,7 @@ class Closing:
             BaseException: The interrupt that there was.
         """
         call = self.caller.call("close", budget)
-        # Commits that nobody answers must not take the time that the end itself needs.
+        # Commits without an answer must not take the time that the end itself needs.
         reserved = min(MOST_RESERVED, budget * SHARE_RESERVED)
         commits_end = Deadline(call.deadline.at - reserved)
         self._begin(commits_end)
@@ -106,14 +106,14 @@ class Closing:
         self._raise()
 
     def _begin(self, commits_end: Deadline) -> None:
-        """Have nothing that is under way wait for what comes later than the commits may."""
+        """Have commits under way end before the time that leaving needs."""
         try:
             self.caller.post(CloseBegins(Call("close", self.caller.now(), commits_end)))
         except KafkaException:
             return  # The thread has ended by itself: nothing is under way.
 
     def _phase(self, name: str, work: Callable[[], Exception | None]) -> bool:
-        """Run a phase, and remember what it raises or returns, and how long it took.
+        """Run a phase, and note its error, its result and its time.
 
         Returns:
             False when an interrupt has ended it.

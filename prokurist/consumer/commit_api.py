@@ -17,7 +17,7 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class CommitApi:
-    """See the module."""
+    """The part of `KafkaConsumer` with `commit_sync` and `commit_async`."""
 
     _config: ConsumerConfig
     _caller: CallRunner
@@ -58,7 +58,7 @@ class CommitApi:
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         callback: CommitCallback | None = None,
     ) -> None:
-        """Have offsets committed, once, and do not wait for it.
+        """Commit offsets in one attempt, without waiting.
 
         Args:
             offsets: For each partition the next offset to read; None for the
@@ -84,7 +84,7 @@ class CommitApi:
             self._commits.run_callbacks(before=own)
 
     def _check_group(self, operation: str) -> None:
-        """Refuse a commit of a consumer without a group, also where nothing is to be committed.
+        """Refuse a commit of a consumer without a group, even of no offsets.
 
         Raises:
             InvalidGroupIdException: There is no `group.id`.

@@ -39,7 +39,7 @@ MOST_PENDING: Final = 1000
 
 
 class CommitQueue:
-    """All commits of a consumer, and the line of the asynchronous ones.
+    """All commits of a consumer, and the queue of the asynchronous ones.
 
     Args:
         caller: The way to the network thread.
@@ -96,7 +96,7 @@ class CommitQueue:
             raise raised
 
     def later(self, returned: Returned, callback: CommitCallback | None) -> Call:
-        """Have offsets committed, once, without waiting: the call that stands for it."""
+        """Commit offsets in one attempt, without waiting; returns the call."""
         offsets, topics = returned
         call = self._caller.call("commit_async", None, partitions=tuple(offsets))
         try:
@@ -113,14 +113,14 @@ class CommitQueue:
             else:
                 call.finish()
         except BaseException:
-            # What nobody works for would hold up the line for ever.
+            # A call that was never posted would hold up the line for ever.
             self._caller.abandon(call)
             raise
         return call
 
     @property
     def _identity(self) -> Identity:
-        """Who commits now.
+        """The identity to commit under.
 
         Inside `close` and `unsubscribe`, that is in `on_partitions_revoked`, nothing can be
         committed after the next poll: it goes out also while the group rebalances.
@@ -129,7 +129,7 @@ class CommitQueue:
         return identity.at_departure if self._subscription.is_leaving else identity
 
     def run_callbacks(self, before: Call | None = None) -> None:
-        """Run the callbacks whose turn it is, up to that of one call.
+        """Run the callbacks that are due, up to that of one call.
 
         Raises:
             BaseException: What a callback raised; the others run another time.
@@ -147,7 +147,7 @@ class CommitQueue:
                 self._caller.trace.emit(ASYNC_COMMIT_FAILED, error=error)
 
     def _wait(self, deadline: Deadline) -> bool:
-        """Wait for the line to end, running callbacks on the way; False when time is up."""
+        """Wait until the queue is empty, running callbacks; False when time is up."""
         self._auto.tell()
         while self._line:
             if not self._caller.wait(self._line[0][0], deadline):
@@ -156,7 +156,7 @@ class CommitQueue:
         return True
 
     def finish(self, deadline: Deadline) -> Exception | None:
-        """Wait for the line as long as the deadline allows. Wake-ups are off.
+        """Empty the queue by the deadline, without wake-ups.
 
         Returns:
             The first error that a callback raised; the others run all the same.
@@ -167,7 +167,7 @@ class CommitQueue:
         return self._first_of(raised)
 
     def give_up(self) -> Exception | None:
-        """End the line where it stands: what is left in it has failed, and hears so.
+        """Fail all commits that are still queued, and run their callbacks.
 
         Returns:
             As `finish`.
@@ -180,7 +180,7 @@ class CommitQueue:
         return self._first_of(raised)
 
     def _first_of(self, raised: list[Exception]) -> Exception | None:
-        """The error to raise, of those that callbacks raised; the others are told of."""
+        """The first error of callbacks, to be raised; the others are logged."""
         for error in raised[1:]:
             self._caller.trace.emit(COMMIT_CALLBACK_ERROR_SUPPRESSED, error=error)
         return raised[0] if raised else None
@@ -199,7 +199,7 @@ class CommitQueue:
 
 
 def outcome(call: Call) -> KafkaException | None:
-    """What a callback is told of a commit that has ended."""
+    """The arguments of a commit callback."""
     try:
         call.result()
     except KafkaException as error:

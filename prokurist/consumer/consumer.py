@@ -104,7 +104,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
 
     @classmethod
     def wired(cls, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> Self:
-        """A consumer on machinery that somebody else runs: a simulation, in virtual time."""
+        """A consumer on machinery that a simulation runs, in virtual time."""
         self = cls.__new__(cls)
         self._wire(config, clock, machinery)
         return self
@@ -219,7 +219,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         `prokurist_consumer_records_lag{topic="orders",partition="3"}`. Histograms have
         their `_bucket`, `_sum` and `_count`. See docs/metrics.md for what there is.
         """
-        # Here, because nobody else pays for the catalogue: the core only counts.
+        # Imported here, so that only this call loads the catalogue: the core only counts.
         from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
 
         return as_mapping(self._counted)
@@ -362,12 +362,12 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
 
 
 def trace_of(consumer: KafkaConsumer) -> Trace | None:
-    """Where both threads of a consumer tell what they do; None once it is closed."""
+    """The trace of a consumer; None once it is closed."""
     return None if consumer._caller.closed else consumer._caller.trace  # noqa: SLF001 - ours
 
 
 def place_of(machinery: Machinery) -> GroupPlace | None:
-    """The place of a consumer in its group; None without a `group.id`."""
+    """The membership state of a consumer; None without a `group.id`."""
     group = machinery.group
     if group is None:
         return None

@@ -19,7 +19,7 @@ MOST_TOPICS: Final = 1000
 
 
 class Consumed:
-    """What was returned of one topic.
+    """The records and bytes that were returned of one topic.
 
     Attributes:
         records: How many.
@@ -35,7 +35,7 @@ class Consumed:
 
 
 class Counted:
-    """One client, as a reader of its counters sees it; it stays readable after `close`.
+    """One client as a reader of counters sees it; readable after `close` as well.
 
     Attributes:
         config: Its configuration.

@@ -19,7 +19,7 @@ Deserialize: TypeAlias = Callable[[str, bytes], Any]
 
 
 class Deserializers:
-    """See the module.
+    """Applies the user's deserializers to keys and values.
 
     Args:
         key: The user's for keys; None to leave them bytes.
@@ -32,11 +32,11 @@ class Deserializers:
 
     @property
     def are_there(self) -> bool:
-        """Whether there is anything to be done."""
+        """Whether any deserializer is configured."""
         return self._key is not None or self._value is not None
 
     def made(self, run: RecordRun) -> tuple[DeserializedRun, Exception | None]:
-        """A run with the user's own objects in it, up to the first one that fails.
+        """Deserialize a run of records, up to the first one that fails.
 
         Returns:
             What could be made, and why there is no more of it.
@@ -89,5 +89,5 @@ def of_topic_and_bytes(given: object) -> Deserialize:
 
 
 def of_bytes(function: Callable[[bytes], Any], _topic: str, data: bytes) -> Any:
-    """Call what wants the bytes alone."""
+    """Adapt a deserializer of the bytes alone."""
     return function(data)

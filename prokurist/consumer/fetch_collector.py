@@ -1,21 +1,21 @@
-"""From the fetch buffer to what a poll returns.
+"""Takes records from the fetch buffer for a poll to return.
 
 Thread: the application's, inside a call.
 
 Records are decoded here, batch by batch, and no further than they are returned. When the
 call's time is over no further batch is opened, so that it is late by one at most. A
 partition's position moves in the moment in which its records are taken, and only if
-nobody has moved it elsewhere meanwhile. An error waits until everything before it
+no other call has moved it meanwhile. An error waits until everything before it
 has been returned; it is raised by a poll that has nothing else to return.
 
-Partitions take turns, and a turn may last for many polls: as long as the chunk of somebody
-who is far behind. So where a full poll has passed others over, the next one begins with
+Partitions take turns, and a turn may last for many polls: as long as the chunk of a partition
+that is far behind. So where a full poll has passed others over, the next one begins with
 those that have least, and the one after that goes by turns again: who is not behind waits
 for one poll, and who is has at least every other one.
 
 In an iteration a chunk's records are lent: one counts as returned when the next one
 is asked for, or the next poll. Until then the chunk remembers where that is, and
-whoever collects first takes back what was lent and not asked for.
+the next collection first takes back what was lent and not asked for.
 """
 
 import math
@@ -48,7 +48,7 @@ So that a poll that has no time returns full runs of small batches, as one does 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Records of one chunk.
+    """Records taken from one chunk.
 
     Attributes:
         chunk: The chunk.
@@ -63,7 +63,7 @@ class Taken:
 
 @dataclass(slots=True)
 class Lent:
-    """What an iteration has in hand.
+    """The run of records that an iteration hands out.
 
     Attributes:
         taken: It.
@@ -77,13 +77,13 @@ class Lent:
 
     @property
     def seen(self) -> Position:
-        """Where reading goes on after the record that was handed out last."""
+        """The position after the record that was handed out last."""
         last = self.last
         return self.start if last is None else Position(last.offset + 1, last.leader_epoch)
 
     @property
     def handed_out(self) -> int:
-        """How many of its records that were: counted when somebody asks, and not one by one."""
+        """How many of its records were handed out: counted when asked, not one by one."""
         last = self.last
         if last is None:
             return 0
@@ -93,7 +93,7 @@ class Lent:
 
 
 class FetchCollector:
-    """See the module.
+    """Collects records, partition by partition in turn, and raises errors in their place.
 
     Args:
         subscription: What is assigned, and how far it has come.
@@ -136,11 +136,11 @@ class FetchCollector:
     # --- for a poll ------------------------------------------------------------------
 
     def begin(self) -> None:
-        """A poll begins: what earlier ones have collected is the user's."""
+        """Begin a poll: what earlier polls collected counts as returned."""
         self._begun = {}
 
     def collect(self, deadline: Deadline) -> ConsumerRecords | None:
-        """What there is to return; None for nothing, not even an advanced position.
+        """Collect records to return; None if not even a position has moved.
 
         Args:
             deadline: When the call's time is over.
@@ -152,7 +152,7 @@ class FetchCollector:
         return self._collected(self._most)
 
     def collect_piece(self, enough: int, deadline: Deadline) -> ConsumerRecords | None:
-        """The same of one chunk, whatever `max.poll.records` says: about so many bytes.
+        """Collect about so many bytes of one chunk, whatever `max.poll.records` says.
 
         Args:
             enough: How many.
@@ -168,13 +168,13 @@ class FetchCollector:
         self._until = max(deadline.at, self._now() + LEEWAY)
 
     def _is_over(self) -> bool:
-        """Whether no further batch is to be opened."""
+        """Whether the time is over, so that no further batch is opened."""
         return self._now() >= self._until
 
     def _collected(
         self, left: int, enough: int = sys.maxsize, chunks: int = sys.maxsize
     ) -> ConsumerRecords | None:
-        """At most so many records, of at most so many chunks.
+        """Collect at most so many records, of at most so many chunks.
 
         Raises:
             KafkaException: There is nothing before what went wrong.
@@ -212,13 +212,13 @@ class FetchCollector:
         return ConsumerRecords(runs, after) if after else None
 
     def take_back(self) -> None:
-        """An interrupt came before the user had what this poll has collected."""
+        """Take back what this poll collected, since an interrupt has kept it from the user."""
         begun, self._begun = self._begun, {}
         for tp, (ticket, offset) in begun.items():
             self._subscription.take_back(tp, ticket, Position(offset, None))
 
     def read_again(self) -> None:
-        """An interrupt may have come between the reading of a chunk and its counting."""
+        """Read a chunk again that an interrupt may have left between reading and counting."""
         for entry in self._buffer.heads():
             if isinstance(entry, Chunk):
                 entry.reader = None
@@ -254,12 +254,12 @@ class FetchCollector:
         return None
 
     def count(self) -> None:
-        """The next record is asked for: the user has done with the one before."""
+        """Count the last record as processed: the next one is asked for."""
         if self.lent is not None:
             self._subscription.done_with(self.lent.taken.chunk.partition)
 
     def finish(self) -> None:
-        """All that was lent has been handed out, and more is asked for."""
+        """Count all that was lent, since more is asked for."""
         self.count()
         lent, self.lent = self.lent, None
         if lent is None:
@@ -279,7 +279,7 @@ class FetchCollector:
             chunk.offset, chunk.reader = lent.seen.offset, None  # Read again from there.
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Drop what is collected and buffered."""
         self.lent = None
         self._buffer.purge(lambda _partition, _ticket: True)
 
@@ -293,7 +293,7 @@ class FetchCollector:
         return deque(heads)
 
     def _usable(self, entry: Entry[PartitionReader] | None) -> Entry[PartitionReader] | None:
-        """The first entry of a partition that is good for something; None to leave it."""
+        """The first entry of a partition if it may be returned now; else None."""
         while entry is not None:
             use = self._subscription.use_of(entry.partition, entry.ticket)
             if use is Use.KEEP:
@@ -362,7 +362,7 @@ class FetchCollector:
         )
 
     def _advance(self, taken: Taken, to: Position, *, has_it: bool = False) -> bool:
-        """Count what was taken, up to there: whether it may be, or rightly was, returned."""
+        """Count taken records as returned; False if they must not be."""
         chunk = taken.chunk
         if to.offset == chunk.offset:
             return True
@@ -373,7 +373,7 @@ class FetchCollector:
         return True
 
     def _follows(self, chunk: Chunk[PartitionReader]) -> Entry[PartitionReader] | None:
-        """What comes after that which was just taken of a partition."""
+        """The next entry of a partition after the one just taken."""
         reader = chunk.reader
         if reader is None:
             return chunk
@@ -384,7 +384,7 @@ class FetchCollector:
         return chunk
 
     def _see(self, failure: Failure) -> None:
-        """It is this failure's turn.
+        """Raise a failure, or handle it, now that its turn has come.
 
         Raises:
             KafkaException: It is one that the user has to hear of.
@@ -415,11 +415,11 @@ class FetchCollector:
 
 
 def length(entry: Entry[PartitionReader]) -> int:
-    """How many bytes of records an entry came with; what went wrong waits for all of them."""
+    """The bytes of records of an entry; a failure waits for all of them."""
     return len(entry.records) if isinstance(entry, Chunk) else sys.maxsize
 
 
 def after_last(run: Run) -> Position:
-    """Where reading goes on after a run that is not empty."""
+    """The position after a run that is not empty."""
     columns = run.as_columns()
     return Position(int(columns.offsets[len(run) - 1]) + 1, columns.leader_epoch)

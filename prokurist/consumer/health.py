@@ -11,7 +11,7 @@ from prokurist.types import MembershipState
 
 @dataclass(frozen=True, slots=True)
 class MembershipHealth:
-    """A member's place in its group.
+    """The state of the membership, for liveness probes.
 
     Attributes:
         protocol: `group.protocol`: `classic` or `consumer`.
@@ -19,7 +19,7 @@ class MembershipHealth:
         member_id: Its id; empty while it has none.
         epoch: The classic generation or the KIP-848 member epoch; −1 while it is in none.
         heartbeat_age: Seconds since the coordinator answered its last heartbeat, or let
-            it in; None outside the group. While a classic group shares out anew its
+            it in; None outside the group. While a classic group rebalances its
             members send none, and the age grows.
     """
 
@@ -32,7 +32,7 @@ class MembershipHealth:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a liveness probe wants to know, taken without waiting.
+    """A snapshot for liveness probes, taken without waiting.
 
     Attributes:
         alive: The network thread runs.
@@ -78,5 +78,5 @@ class Health:
 
 
 def age(moment: float | None, now: float) -> float | None:
-    """Seconds since a moment, which another thread may have noted after `now` was read."""
+    """Seconds since a moment, never negative: it may be noted after `now` was read."""
     return None if moment is None else max(0.0, now - moment)

@@ -1,8 +1,8 @@
-"""The user's objects that look on: `interceptor.classes`.
+"""Calls the user's interceptors (`interceptor.classes`).
 
 Thread: the application's, inside a call. An object has any of `on_consume(records)`,
 `on_commit(offsets)` and `close()`, and is asked in the order of the configuration.
-What one of them raises is logged, and harms nobody: neither the call nor the others.
+What one of them raises is logged, and affects neither the call nor the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ Records = TypeVar("Records")
 
 
 class Interceptors:
-    """See the module.
+    """The configured interceptors, called in order.
 
     Args:
         objects: The user's.
@@ -28,7 +28,7 @@ class Interceptors:
         self._objects = tuple(objects)
 
     def on_consume(self, records: Records) -> Records:
-        """Show them records; each sees what the one before it returned."""
+        """Call `on_consume` of each; each gets what the one before it returned."""
         for method in self._having("on_consume"):
             try:
                 records = method(records)
@@ -37,7 +37,7 @@ class Interceptors:
         return records
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Tell them what has been committed."""
+        """Call `on_commit` of each with the committed offsets."""
         for method in self._having("on_commit"):
             try:
                 method(dict(offsets))
@@ -45,7 +45,7 @@ class Interceptors:
                 self._complain(method, error)
 
     def close(self) -> None:
-        """Tell them that this was all."""
+        """Call `close` of each."""
         for method in self._having("close"):
             try:
                 method()

@@ -8,8 +8,8 @@ another or by a poll. So a commit in the loop's body does not cover the record t
 is being worked on.
 
 Each step shows life, as a poll does (`PollGuard` looks which record is in hand), and one
-that somebody waits for is a poll: a group that shares out anew, or a callback, does not
-wait until all that was lent is worked on.
+that the group or a callback waits for is a poll: a rebalance does not wait until all
+that was lent is processed.
 """
 
 import math
@@ -22,7 +22,7 @@ from prokurist.records.consumer_records import ConsumerRecord
 
 
 class Iteration(Polling):
-    """See the module."""
+    """The part of `KafkaConsumer` that iterates over records."""
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         return self.records()
@@ -30,7 +30,7 @@ class Iteration(Polling):
     def records(
         self, idle_timeout: float | timedelta | None = None
     ) -> Iterator[ConsumerRecord]:
-        """Records one by one, each as soon as there is one.
+        """Iterate over records, each as soon as it has been fetched.
 
         The iteration raises what `poll` raises; it can be gone on with by another.
 
@@ -65,8 +65,8 @@ class Iteration(Polling):
                         or poll_activity.wanted
                         or (auto is not None and auto.is_due)
                     ):
-                        # Before the next one is the user's: he has asked for it, and so
-                        # has done with the last.
+                        # Before the next one is returned: asking for it means that the
+                        # last one was processed.
                         collector.count()
                         caller.raise_if_woken()  # The next iteration goes on from here.
                         if poll_activity.wanted:

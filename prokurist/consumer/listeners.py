@@ -24,7 +24,7 @@ Partitions = frozenset[TopicPartition]
 
 @runtime_checkable
 class ConsumerRebalanceListener(Protocol):
-    """Hears which partitions come and go: inside `poll`, `unsubscribe` and `close`.
+    """Is told of revoked and assigned partitions: inside `poll`, `unsubscribe` and `close`.
 
     Any object with these methods will do. `on_partitions_lost` may be left out: then
     `on_partitions_revoked` is called in its place. In each of them `commit_sync`,
@@ -32,14 +32,14 @@ class ConsumerRebalanceListener(Protocol):
     """
 
     def on_partitions_revoked(self, partitions: Partitions) -> None:
-        """These are about to be another's: the last moment to commit them."""
+        """Called before partitions are revoked: the last moment to commit them."""
 
     def on_partitions_assigned(self, partitions: Partitions) -> None:
-        """These are ours now; nothing of them is read before this returns."""
+        """Called with newly assigned partitions, before anything of them is read."""
 
 
 class Listeners:
-    """The listener that there is, and the steps that are for it.
+    """Calls the rebalance listener, and runs the steps of the membership.
 
     Args:
         caller: The way to the network thread.
@@ -63,11 +63,11 @@ class Listeners:
         self._running: str | None = None
 
     def follow(self, listener: ConsumerRebalanceListener | None) -> None:
-        """From now on it is this one."""
+        """Set the listener."""
         self._listener = listener
 
     def refuse_inside(self, operation: str) -> None:
-        """See that a call is not made by the user's code of a step.
+        """Raise if the call is made inside a callback, where it is not allowed.
 
         Raises:
             IllegalStateException: It is.
@@ -79,7 +79,7 @@ class Listeners:
             )
 
     def run(self) -> None:
-        """Make the steps that are queued.
+        """Run the queued steps.
 
         Raises:
             WakeupException: One of them was woken.
@@ -95,7 +95,7 @@ class Listeners:
             raise failed
 
     def tell(self, kind: StepKind, partitions: Partitions) -> Exception | None:
-        """Tell the listener something that no step has asked for: what it raised."""
+        """Call the listener without a step; returns what it raised."""
         try:
             self._call(kind, partitions)
         except Exception as error:  # noqa: BLE001 - whatever a user's code raises
@@ -103,7 +103,7 @@ class Listeners:
         return None
 
     def _make(self, step: Step) -> Exception | None:
-        """Make one step, and say so: what to raise for it."""
+        """Run one step, post `StepDone`, and return what to raise for it."""
         error: BaseException | None = None
         answer: object = None
         try:
@@ -112,7 +112,7 @@ class Listeners:
             error = raised
             if not isinstance(raised, Exception):
                 raise
-            # What fails in a step's own work is for whoever has posted it to tell.
+            # What fails in a step's own work is told by the code that has posted it.
             return None if step.work is not None else wrapped(raised, step.kind)
         finally:
             done = StepDone(self._caller.call(step.kind.value, None), step, error, answer)
@@ -136,14 +136,14 @@ class Listeners:
         if step.kind is StepKind.ASSIGNED:
             self._subscription.hears(partitions)
         elif step.kind is StepKind.LOST:
-            # Put out while on_partitions_revoked ran: of what has gone by that he has
-            # heard already, and each partition goes once.
+            # Fenced while on_partitions_revoked ran: the listener was told of those
+            # already, and each partition is told once.
             partitions &= self._subscription.told()
             if not partitions:
                 return None
         self._call(step.kind, partitions)
         if step.kind in (StepKind.REVOKED, StepKind.LOST):
-            # Here as well as on the network thread: whoever looks next sees it done.
+            # Here as well as on the network thread: the next look sees it done.
             self._subscription.heard(step.partitions)
         return None
 
@@ -172,7 +172,7 @@ class Listeners:
 
 
 def wrapped(error: Exception, kind: StepKind) -> Exception:
-    """What a poll raises for what the user's code has raised."""
+    """The exception that a poll raises for what a callback has raised."""
     if isinstance(error, WakeupException):
         return error
     outer = KafkaException(f"{kind.value} raised {type(error).__name__}: {error}")
@@ -181,7 +181,7 @@ def wrapped(error: Exception, kind: StepKind) -> Exception:
 
 
 def listener_in(given: object) -> ConsumerRebalanceListener | None:
-    """A listener, or None.
+    """Check a listener; None is allowed.
 
     Raises:
         TypeError: It lacks a method.

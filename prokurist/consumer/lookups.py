@@ -28,7 +28,7 @@ from prokurist.types import (
 
 
 class Lookups:
-    """See the module."""
+    """The part of `KafkaConsumer` that looks up offsets, topics and partitions."""
 
     _caller: CallRunner
     _config: ConsumerConfig

@@ -20,7 +20,7 @@ PATIENCE: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class GroupPlace:
-    """A member's place in its group.
+    """The membership, as far as obstacles need it.
 
     Attributes:
         state: Where the member stands.
@@ -34,7 +34,7 @@ class GroupPlace:
 
 
 class Obstacles:
-    """Looks for what has to happen before records are returned.
+    """Finds what has to happen before records are returned.
 
     Args:
         subscription: What is read, and how far.
@@ -169,7 +169,7 @@ class Obstacles:
 
 
 def about(cause: EmptyCause, text: str, partitions: Collection[TopicPartition]) -> WhyEmpty:
-    """A sentence that ends with the names of some partitions."""
+    """A sentence that ends with the names of partitions, abbreviated."""
     ordered = tuple(sorted(partitions))
     return WhyEmpty(cause, f"{text} {named(ordered)}", ordered)
 
@@ -177,5 +177,5 @@ def about(cause: EmptyCause, text: str, partitions: Collection[TopicPartition]) 
 def of_topics(
     partitions: Collection[TopicPartition], topics: Collection[str]
 ) -> tuple[TopicPartition, ...]:
-    """Those of some partitions that are of some topics, in order."""
+    """The partitions that are of some topics, in order."""
     return tuple(sorted(tp for tp in partitions if tp.topic in topics))

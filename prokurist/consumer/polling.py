@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 
 class Polling:
-    """See the module."""
+    """The part of `KafkaConsumer` with `poll` and `position`."""
 
     _caller: CallRunner
     _commits: CommitQueue
@@ -121,7 +121,7 @@ class Polling:
     def poll(
         self, timeout: float | timedelta | None = None, *, timeout_ms: float | None = None
     ) -> ConsumerRecords:
-        """Wait for records.
+        """Wait for records, and return them.
 
         It returns as soon as there are some; and without any, when the time is over or
         when a position has advanced past records that are not returned: those of
@@ -188,7 +188,7 @@ class Polling:
         *,
         look_again: float = math.inf,
     ) -> Result | None:
-        """Go on until something is collected or the time is over.
+        """Repeat passes until something is collected or the time is over.
 
         Args:
             call: How long that is.
@@ -246,12 +246,12 @@ class Polling:
         self._collector.read_again()
 
     def _pass(self, call: Call, collect: Callable[[Deadline], Result | None]) -> Result | None:
-        """Collect what there is, and ask for what is missing.
+        """Collect records, and ask for missing positions and fetches.
 
         Raises:
             KafkaException: Something has failed in the background.
         """
-        # Before this poll returns anything: whoever polls has done with what others did.
+        # Before this poll returns anything: what earlier polls returned was processed.
         self._auto.when_due()
         # Watched first: whatever comes after the look at it ends the wait.
         self._background.watch(call)

@@ -46,7 +46,7 @@ and never long enough for anybody to ask why."""
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What is to be read.
+    """A range of offsets of one partition.
 
     Attributes:
         partition: Of which partition.
@@ -69,7 +69,7 @@ class Range:
 
 
 class Ranges(Polling, Lookups):
-    """See the module."""
+    """The part of `KafkaConsumer` that reads ranges of offsets."""
 
     _config: ConsumerConfig
 
@@ -154,17 +154,17 @@ class Ranges(Polling, Lookups):
                 if records:
                     yield records
         finally:
-            # Also when nobody goes on with it, from whatever thread: so no call is gone into.
+            # Also when the iteration is dropped, on whatever thread: so no call is entered.
             self._subscription.end_range(tp, born)
             self._buffer.purge(
                 lambda each, ticket: self._subscription.use_of(each, ticket) is Use.DROP
             )
 
     def _check_place(self, wanted: Range, born: int, position: int) -> None:
-        """See that nobody else has read on, or elsewhere.
+        """Check that no other call has moved the position.
 
         Raises:
-            IllegalStateException: Somebody has.
+            IllegalStateException: Another call has.
             KafkaException: The place is worthless; it says why.
         """
         if self._subscription.place_in_range(wanted.partition, born) != position:
@@ -177,7 +177,7 @@ class Ranges(Polling, Lookups):
             )
 
     def _step(self, wanted: Range, position: int) -> ConsumerRecords:
-        """What comes next of a range.
+        """The next records of a range, or its end.
 
         Raises:
             TimeoutException: It has not come in time.

@@ -111,7 +111,7 @@ class ReadyWait:
         self._missing_in: int | None = None
 
     def look(self, now: float) -> bool | None:
-        """True when nothing is in the way any more; None while something is."""
+        """True when nothing is in the way any more; None while an obstacle is left."""
         found = self._obstacles.look()
         if found.cause is EmptyCause.TOPIC_MISSING:
             self._missing_in = self._obstacles.epoch
@@ -136,7 +136,7 @@ class ReadyWait:
             self._waits.append(Wait(WAITS_FOR[found.cause], since - began, now - began))
 
     def out_of_time(self, now: float, failure: KafkaException | None) -> TimeoutException:
-        """The error of a wait whose time is over."""
+        """The TimeoutException that names the obstacles."""
         self._close(now)
         found = None if self._last is None else self._last[0]
         given, took = self._call.deadline.at - self._call.began, now - self._call.began

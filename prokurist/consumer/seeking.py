@@ -25,7 +25,7 @@ LATEST: Final = OffsetReset("latest")
 
 
 class Seeking:
-    """See the module."""
+    """The part of `KafkaConsumer` that seeks, pauses and resumes."""
 
     _caller: CallRunner
     _auto: AutoCommitter
@@ -33,7 +33,7 @@ class Seeking:
     _buffer: FetchBuffer[PartitionReader]
 
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
-        """Read on from an offset.
+        """Set the position of a partition; the next poll reads from there.
 
         Args:
             partition: An assigned one.
@@ -85,7 +85,7 @@ class Seeking:
             self._drop_stale()
 
     def pause(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
-        """Want no records of these partitions for now.
+        """Pause partitions: no record of them is returned until `resume`.
 
         Args:
             partitions: Assigned ones.
@@ -98,7 +98,7 @@ class Seeking:
             self._subscription.pause(wanted, paused=True)
 
     def resume(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
-        """Want records of these partitions again.
+        """Resume paused partitions.
 
         Args:
             partitions: Assigned ones.
@@ -112,7 +112,7 @@ class Seeking:
             self._buffer.stir()
 
     def paused(self) -> frozenset[TopicPartition]:
-        """What is paused."""
+        """The partitions that are paused."""
         with self._caller.inside("paused"):
             return self._subscription.paused()
 
@@ -123,7 +123,7 @@ class Seeking:
         self._drop_stale()
 
     def _drop_stale(self) -> None:
-        """Have nobody look for what is not wanted any more, and keep none of it."""
+        """Drop buffered records and look-ups that are not wanted any more."""
         self._buffer.purge(lambda tp, ticket: self._subscription.use_of(tp, ticket) is Use.DROP)
         self._buffer.stir()
         if self._subscription.take_stale():

@@ -2,10 +2,10 @@
 
 Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
 
-`subscribe` asks nobody anything: the next poll does, because a member has to poll.
-`unsubscribe` needs nobody either. What has to be told the listener is told on this
-thread, by what the network thread has said of our place last; and if nobody can be
-told that we leave, we leave all the same.
+`subscribe` sends nothing: the next poll does, because a member has to poll.
+`unsubscribe` waits for no broker either. The listener is called on this
+thread, by the last state of the membership that the network thread has published; and if
+the coordinator cannot be told, the member leaves all the same.
 """
 
 import re
@@ -38,7 +38,7 @@ from prokurist.types import (
 
 
 class Subscribing(Seeking):
-    """See the module."""
+    """The part of `KafkaConsumer` that subscribes, unsubscribes and asks for rebalances."""
 
     _config: ConsumerConfig
     _background: BackgroundEvents
@@ -53,7 +53,7 @@ class Subscribing(Seeking):
         topics: str | Iterable[str] | re.Pattern[str] | SubscriptionPattern,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
-        """Join the group, and read what it gives this member of some topics.
+        """Subscribe to topics or a pattern, as a member of the group.
 
         It takes the place of what was subscribed to before. Nothing is asked of anybody
         here: the next `poll` joins.
@@ -94,7 +94,7 @@ class Subscribing(Seeking):
             self._poll_activity.ask()
 
     def assign(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
-        """Read these partitions and no others; those that stay keep their place.
+        """Assign these partitions and no others; those that stay keep their positions.
 
         With `enable.auto.commit` the places until now are committed, without a wait.
 
@@ -113,18 +113,18 @@ class Subscribing(Seeking):
                 self._unsubscribe(None)
 
     def assignment(self) -> frozenset[TopicPartition]:
-        """What is assigned."""
+        """The partitions that are assigned to this consumer now."""
         with self._caller.inside("assignment"):
             return self._subscription.assigned()
 
     def subscription(self) -> frozenset[str]:
-        """The topics that are subscribed to; of a `re.Pattern`, those that it matches yet."""
+        """The topics subscribed to; of a `re.Pattern`, those that match so far."""
         with self._caller.inside("subscription"):
             subscribed = self._subscription.subscribed
             return frozenset() if subscribed is None else subscribed.topics
 
     def unsubscribe(self, timeout: float | timedelta | None = None) -> None:
-        """Read nothing any more, and leave the group.
+        """Give up all partitions, and leave the group.
 
         With `enable.auto.commit` the places until now are committed, without a wait. The
         listener hears which partitions go: `on_partitions_revoked`, or
@@ -147,7 +147,7 @@ class Subscribing(Seeking):
             self._unsubscribe(timeout)
 
     def enforce_rebalance(self, reason: str | None = None) -> None:
-        """Have the group share its partitions out anew; it begins at the next `poll`.
+        """Have the group rebalance; it begins at the next `poll`.
 
         With `group.protocol=consumer` the broker alone decides when: this does nothing
         then, and says so in the log.
@@ -168,7 +168,7 @@ class Subscribing(Seeking):
             self._caller.post(Rejoin(call, reason or "enforce_rebalance was called"))
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """This member's place in its group, for a transactional producer.
+        """The member's group metadata, for a transactional producer.
 
         Raises:
             InvalidGroupIdException: There is no `group.id`.
@@ -192,7 +192,7 @@ class Subscribing(Seeking):
         if self._subscription.subscribed is not None:
             self._auto.let_go()
             failed = self._part()
-            # Before it is left: what is about the subscription is nobody's after that.
+            # Before it is left: errors about the subscription can be raised by no call later.
             self._tell_unraised()
             self._leave(call)
         self._tell_unraised()
@@ -201,12 +201,12 @@ class Subscribing(Seeking):
             raise failed
 
     def _tell_unraised(self) -> None:
-        """Tell of the errors that the next poll would have raised."""
+        """Log the errors that the next poll would have raised."""
         while error := self._background.take_pending(self._subscription.still_wanted):
             self._caller.trace.emit(BACKGROUND_ERROR_DISCARDED, error=error)
 
     def _part(self) -> Exception | None:
-        """Tell the listener what goes: what it raised. From here on no record is returned."""
+        """Tell the listener of all partitions, and return its error."""
         partitions = self._subscription.let_go()
         self._background.call_off()
         counted = self._member_identity.identity.is_counted

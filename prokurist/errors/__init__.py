@@ -351,8 +351,8 @@ __all__ = [
     "error_for",
 ]
 
-# Tracebacks and pickles name each class by the door that users import it
-# through, so that moving one between the files breaks nobody's stored pickles.
+# Tracebacks and pickles name each class by the package that users import it
+# from, so that moving one between the files breaks no stored pickle.
 for _name in __all__:
     globals()[_name].__module__ = __name__
 del _name

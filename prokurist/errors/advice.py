@@ -1,7 +1,7 @@
 """What to do about an error: a row for a class, which holds for its subclasses too.
 
-Whoever can meet an error in this version finds a row of its own here; the rest of the code
-table, which other clients' requests are answered with, goes by its branch.
+An error that this version can raise has a row of its own here; the other error codes, which
+answer other clients' requests, are covered by the row of their branch.
 
 Thread: any; a table.
 """
@@ -129,7 +129,7 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         TopicAuthorizationException: "Have the right on the topics granted that it names, and "
         "go on polling.",
         GroupAuthorizationException: "Have the right to read in the group granted. A member "
-        "then subscribes anew: `poll` raises it until `unsubscribe`, `assign` or `close`.",
+        "then subscribes again: `poll` raises it until `unsubscribe`, `assign` or `close`.",
         InvalidGroupIdException: "Set `group.id`.",
         IllegalGenerationException: _BY_ITSELF
         + " A commit ends as CommitFailedException, with this as its cause.",
@@ -145,7 +145,7 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         InvalidRequestException: "Report it with its message: it is a bug, of ours or of the "
         "broker's.",
         GroupIdNotFoundException: "See that `group.id` and `group.protocol` are of one kind, "
-        "and that nobody deletes the group.",
+        "and that the group is not being deleted.",
         GroupMaxSizeReachedException: "Run fewer members, or raise the brokers' "
         "`group.max.size` or `group.consumer.max.size`.",
         FencedInstanceIdException: "Close. Two members run under one `group.instance.id`: give "

@@ -36,7 +36,7 @@ def error_for(code: int, message: str | None = None) -> KafkaException | None:
         message: The broker's own words, where it sent some.
 
     Returns:
-        None for success. A code that nobody knows yet becomes an
+        None for success. An unknown code becomes an
         `UnknownServerException` that keeps the number.
     """
     if code == NONE:

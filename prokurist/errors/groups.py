@@ -84,7 +84,7 @@ class MemberIdRequiredException(ApiException):
 
 
 class GroupMaxSizeReachedException(ApiException):
-    """The group is full."""
+    """The group has as many members as it may."""
 
     error_code: int | None = 81
 

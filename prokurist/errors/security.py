@@ -94,7 +94,7 @@ class DelegationTokenNotFoundException(ApiException):
 
 
 class DelegationTokenOwnerMismatchException(ApiException):
-    """The delegation token belongs to somebody else."""
+    """The delegation token belongs to another principal."""
 
     error_code: int | None = 63
 

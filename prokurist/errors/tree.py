@@ -41,7 +41,7 @@ class KafkaException(Exception):
         fatal: The client that raised this will not work again: close it and
             build another.
         refreshes_metadata: What the client knew of the cluster was stale; it
-            fetches it anew before it tries again.
+            fetches it again before the next attempt.
     """
 
     error_code: int | None = None
@@ -61,8 +61,8 @@ class KafkaException(Exception):
 def portable(error: BaseException) -> BaseException:
     """The error itself if it can be pickled, else one that tells of it.
 
-    A cause out of somebody else's library may hold a socket or a lock; losing
-    the whole report in a process pool for its sake would be the worse end.
+    A cause raised by another library may hold a socket or a lock; losing
+    the whole report in a process pool because of it would be worse.
     """
     import pickle  # noqa: PLC0415 - only a process pool pays for it
 

@@ -1,7 +1,7 @@
-"""What the application thread asks of the network thread: one small class a wish.
+"""The events that the application thread posts to the network thread, one class for each.
 
-Thread: made by one, read by the other; frozen. A wish that somebody waits for
-carries his Call, and so its deadline.
+Thread: made by one, read by the other; frozen. An event whose result a caller waits for
+carries its Call, and so its deadline.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from prokurist.events.background_events import Step
 from prokurist.events.call import Call
-from prokurist.events.member_identity import NOBODY, Identity
+from prokurist.events.member_identity import NO_MEMBER, Identity
 from prokurist.types import GroupMembershipOperation, OffsetAndMetadata, TopicPartition
 
 BY_NAME: Final[Mapping[str, UUID]] = MappingProxyType({})
@@ -27,28 +27,28 @@ class Commit:
     Attributes:
         identity: Who we were when they were to be committed.
         topics: The ids of the topics that were read so far, where that is known; of
-            offsets that the user has named, nobody knows it.
+            offsets that the user has named, it is not known.
     """
 
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
-    identity: Identity = NOBODY
+    identity: Identity = NO_MEMBER
     topics: Mapping[str, UUID] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CommitOnce:
-    """Commit these offsets in one attempt, as soon as the coordinator is known."""
+    """Commit these offsets in one attempt, once the coordinator is known."""
 
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
-    identity: Identity = NOBODY
+    identity: Identity = NO_MEMBER
     topics: Mapping[str, UUID] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class AutoCommit:
-    """Commit this snapshot of positions, but nothing of it that is overtaken.
+    """Commit this snapshot of positions, without what newer commits have replaced.
 
     A partition is overtaken by each later commit of it, of whatever kind: it is not
     tried again then. The answer is `{partition: OffsetAndMetadata}`: what was committed.
@@ -56,20 +56,20 @@ class AutoCommit:
 
     call: Call
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
-    identity: Identity = NOBODY
+    identity: Identity = NO_MEMBER
     topics: Mapping[str, UUID] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class LookUpCommitted:
-    """What has the group committed? The answer is `{partition: OffsetAndMetadata | None}`."""
+    """Look up committed offsets; the answer is `{partition: OffsetAndMetadata | None}`."""
 
     call: Call
     partitions: tuple[TopicPartition, ...]
 
 
 class Edge(Enum):
-    """The two moments of a log that are not times."""
+    """The beginning and the end of a log, in place of a time."""
 
     BEGINNING = "beginning"
     """The first offset that is still there."""
@@ -80,7 +80,7 @@ class Edge(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LookUpOffsets:
-    """Where do logs have their edges, and their first record at or after a time?
+    """Look up the beginning or the end of logs, or the first record from a time on.
 
     The answer has a value for each partition: for an `Edge` its offset, an int; for
     a time `OffsetAndTimestamp`, or None where no record is that young.
@@ -98,7 +98,7 @@ class LookUpOffsets:
 
 @dataclass(frozen=True, slots=True)
 class LookUpTopic:
-    """Which partitions has a topic? A list of `PartitionInfo`; empty for no such topic."""
+    """Look up a topic's partitions: a list of `PartitionInfo`, empty for no such topic."""
 
     call: Call
     topic: str
@@ -106,14 +106,14 @@ class LookUpTopic:
 
 @dataclass(frozen=True, slots=True)
 class ListTopics:
-    """Which topics may the user see? The answer is `{topic: [PartitionInfo]}`."""
+    """Look up all topics that the user may see: `{topic: [PartitionInfo]}`."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True)
 class LookUpPosition:
-    """Where does reading go on in this partition? The answer is an offset."""
+    """Look up the position of a partition; the answer is an offset."""
 
     call: Call
     partition: TopicPartition
@@ -132,7 +132,7 @@ class LookUpPositions:
 
 @dataclass(frozen=True, slots=True)
 class LookUpEnd:
-    """Look up where a log ends, for its lag; nobody waits for it.
+    """Look up a log's end offset, for its lag; no caller waits for the result.
 
     Attributes:
         born: The ticket of the assignment that the answer is for.
@@ -145,14 +145,14 @@ class LookUpEnd:
 
 @dataclass(frozen=True, slots=True)
 class DropStale:
-    """Some positions that are being looked up are not wanted any more."""
+    """Stop looking up positions that are not wanted any more."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True)
 class Prefetch:
-    """Somebody polls, and something of what he wants is not being fetched.
+    """A poll has begun, and some of the partitions that it reads are not being fetched.
 
     The call is ended only if the thread ends first. That holds for `Polled`, `StepDone` and
     `Rejoin` as well.
@@ -163,7 +163,7 @@ class Prefetch:
 
 @dataclass(frozen=True, slots=True)
 class Attend:
-    """Somebody waits for records of a partition: his ledger is to tell what is done for it.
+    """A call waits for records of a partition: add the fetches of it to the call's ledger.
 
     The call goes on until it is withdrawn or its time is over.
     """
@@ -174,14 +174,14 @@ class Attend:
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """A poll has come that the membership has asked for: what waits for one may begin."""
+    """Tell the membership, which has asked for it, that a poll has come."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True)
 class StepDone:
-    """A step of the membership has been made.
+    """Tell the membership that `poll` has made one of its steps.
 
     Attributes:
         error: What the user's code raised in it.
@@ -196,7 +196,7 @@ class StepDone:
 
 @dataclass(frozen=True, slots=True)
 class Rejoin:
-    """Have the group share its partitions out anew.
+    """Have the group rebalance.
 
     Attributes:
         reason: For the broker's log.
@@ -208,7 +208,7 @@ class Rejoin:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Leave the group; the call ends when it has heard so, or need not.
+    """Leave the group; the call ends when the coordinator knows, or need not.
 
     Attributes:
         how: Whether it is told at all, and as what.
@@ -222,7 +222,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class CloseBegins:
-    """The consumer closes: commits that are under way end by the call's deadline."""
+    """End the commits that are under way by the call's deadline: the consumer closes."""
 
     call: Call
 
@@ -257,7 +257,7 @@ class GiveUp:
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """The caller has left before his deadline: stop working for him."""
+    """The caller has left before its deadline: stop working on the call."""
 
     call: Call
 

@@ -1,4 +1,4 @@
-"""What is assigned, under one lock: what all parts of the `Subscription` stand on.
+"""The assigned partitions and the lock that guards them: the base of the `Subscription`.
 
 Thread: both. `_lock` is held for a few assignments and never while anything is
 called; the methods with an underscore want it held.
@@ -57,7 +57,7 @@ class SubscribedTopic:
 
 
 class Assignment:
-    """See the module.
+    """The assigned partitions under one lock; each part of the `Subscription` extends it.
 
     Args:
         policy: `auto.offset.reset`.
@@ -77,7 +77,7 @@ class Assignment:
         return self._tickets
 
     def _renew(self, state: PartitionState) -> None:
-        """What was asked about its position is worthless from now on."""
+        """Give out another ticket: what was asked about the position is worthless."""
         self._stale = self._stale or (state.missing and state.asked)
         state.ticket = self._ticket()
         state.asked = state.stuck = False
@@ -88,13 +88,13 @@ class Assignment:
         return self._settled
 
     def policy_of(self, tp: TopicPartition) -> OffsetReset:
-        """What says where reading goes on when a position is not in its log."""
+        """The reset policy of a partition."""
         with self._lock:
             state = self._partitions.get(tp)
             return self.policy if state is None else self._policy_of(state)
 
     def _policy_of(self, state: PartitionState) -> OffsetReset:
-        """The same; of a range nothing but what it says may be read."""
+        """The same with the lock held; a range has no policy."""
         return self.policy if state.stop is None else NO_POLICY
 
     def _assigned(self, tp: TopicPartition, what: str) -> PartitionState:

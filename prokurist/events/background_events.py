@@ -8,8 +8,8 @@ call. Whatever comes later ends it, so nothing that is posted in between is miss
 says when it has nothing to do but to wait, and the network thread may wait for its end.
 
 A step is something that the membership needs the application thread for: a listener
-to be called, say. Only `poll` takes one; whoever takes it says when it is made, with a
-`StepDone`. What has not been taken can be called off.
+to be called, say. Only `poll` takes one, and posts a `StepDone` when it is done. A step that
+has not been taken can be cancelled.
 
 Invariants: of one cause there is one error, however often it was met; a fatal one stays
 and is raised before all others, until it is forgiven; once closed, every look raises
@@ -28,7 +28,7 @@ from prokurist.types import TopicPartition
 
 
 class StepKind(Enum):
-    """What the application thread is needed for."""
+    """The kinds of steps that the application thread makes."""
 
     POSITIONS = "say how far partitions have come that will be revoked"
     COMMIT = "commit how far partitions have come that stay"
@@ -41,7 +41,7 @@ class StepKind(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One step; it is itself, and equal to no other.
+    """A step for `poll` to make; compared by identity.
 
     Attributes:
         partitions: What it is about.
@@ -72,7 +72,7 @@ class BackgroundError:
 
 
 class BackgroundEvents:
-    """See the module."""
+    """The queue of errors and steps that the next `poll` takes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -96,7 +96,7 @@ class BackgroundEvents:
     def post_about(
         self, error: KafkaException, held: frozenset[AssignedPartition | SubscribedTopic]
     ) -> None:
-        """The same for an error about what is assigned; if nothing is, nobody hears of it."""
+        """The same for an error about assigned partitions; dropped if none is assigned."""
         if held:
             self.post(BackgroundError(error, frozenset(held)))
 
@@ -134,7 +134,7 @@ class BackgroundEvents:
         return len(self._errors) + len(self._steps)
 
     def close(self, why: KafkaException) -> None:
-        """The network thread has ended; a poll that waits hears so at once."""
+        """Fail the poll that waits, and later ones: the network thread has ended."""
         with self._lock:
             if self._closed is None:
                 self._closed = why
@@ -145,19 +145,19 @@ class BackgroundEvents:
     # --- either ----------------------------------------------------------------------
 
     def call_off(self) -> None:
-        """Make none of the steps that nobody has taken yet."""
+        """Cancel the steps that no poll has taken yet."""
         with self._lock:
             self._steps.clear()
 
     # --- the application thread ------------------------------------------------------
 
     def watch(self, call: Call | None) -> None:
-        """End this call as soon as something comes; of None, none any more."""
+        """End this call as soon as an error or a step comes; None ends the watch."""
         with self._lock:
             self._waiting = call
 
     def check_open(self) -> None:
-        """See that the network thread lives.
+        """Raise if the network thread has ended.
 
         Raises:
             KafkaException: What it ended with.
@@ -177,7 +177,7 @@ class BackgroundEvents:
         self,
         still_wanted: Callable[[PositionRequest | AssignedPartition | SubscribedTopic], bool],
     ) -> KafkaException | None:
-        """The next error, if there is one; a fatal one comes again and again."""
+        """Take the next error, if there is one; a fatal one is never used up."""
         with self._lock:
             fatal = self._fatal
         return self.take_pending(still_wanted) if fatal is None else fatal.with_traceback(None)
@@ -186,7 +186,7 @@ class BackgroundEvents:
         self,
         still_wanted: Callable[[PositionRequest | AssignedPartition | SubscribedTopic], bool],
     ) -> KafkaException | None:
-        """The next that is not fatal; those that are no longer wanted are dropped.
+        """Take the next error that is not fatal, dropping those that are out of date.
 
         One about several positions, of which some are not wanted any more, is narrowed to
         the others: seeking what an error names then undoes no earlier seek.
@@ -207,7 +207,7 @@ class BackgroundEvents:
                 return event.error
 
     def forgive(self) -> KafkaException | None:
-        """What was fatal counts no more: the membership that it ended has been left.
+        """Drop the fatal error, since the membership that it ended has been left.
 
         Returns:
             What it was.

@@ -14,7 +14,7 @@ JITTER = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """The rule: `base` doubled with each failure, spread, and never above `most`.
+    """Exponential back-off: `base` doubled with each failure, with jitter, up to `most`.
 
     Attributes:
         base: The first pause, in seconds; zero means none at all.

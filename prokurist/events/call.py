@@ -6,10 +6,10 @@ each of them once:
 
 - `claim`: may this attempt be written? The network thread asks in the moment in
   which it writes, and hears no when the caller has left. So no request goes out
-  for somebody who is gone, and `may_have_happened` never lies.
+  for a caller that has left, and `may_have_happened` is always right.
 - `finish` and `fail`: the network thread ends the call, with an answer or an error.
-- `leave`: the caller ends it himself, at his deadline or because of a wake-up or
-  an interrupt. He never waits for the network thread to tell him the time.
+- `leave`: the caller ends the call, at its deadline or because of a wake-up or
+  an interrupt. It never waits for the network thread to notice the time.
 
 Whichever end comes first counts; the others hear False and change nothing.
 
@@ -42,7 +42,7 @@ DEFAULT_KEY: Final = "default.api.timeout.ms"
 
 
 class Stand(Enum):
-    """Where a call stands. Both ends are final."""
+    """The states of a call. Both ends are final."""
 
     OPEN = "open"
     FINISHED = "finished"
@@ -72,7 +72,7 @@ class Try:
 
 
 class Call:
-    """A public call from its first line to its end.
+    """A public call, from its first line to its end.
 
     Args:
         operation: The public name, as the user called it.
@@ -81,7 +81,7 @@ class Call:
         partitions: What it is about, for the text of its TimeoutException.
         topic: The same.
         config_key: The key that bounds it where the user gave no timeout.
-        trace: Where it is told what is done for it; None where nobody reads that.
+        trace: Receives the log events of the call; None where they are not read.
 
     Attributes:
         timed_out: Whether it ended because its time was over.
@@ -142,7 +142,7 @@ class Call:
             self._tell(trace, CALL_BEGAN, timeout=deadline.at - began)
 
     def again(self, deadline: Deadline | None = None) -> "Call":
-        """The same call, to be waited for once more: with an answer of its own.
+        """The same call, to be waited for once more, with an answer of its own.
 
         Args:
             deadline: Until when it is waited for; None for as long as there is time.
@@ -201,15 +201,15 @@ class Call:
             self._tell_of(self.trace, ATTEMPT_ENDED, attempt, outcome=outcome)
 
     def met(self, error: BaseException) -> None:
-        """Keep the last error, where no attempt met it."""
+        """Keep an error that no attempt met as the last one."""
         with self._lock:
             self._last_error = error
 
     def wait_begins(self, reason: str, now: float) -> None:
-        """Nothing of this call's own is on the wire; the ledger says what it waits for.
+        """Note what the call waits for, while nothing of it is on the wire.
 
         It lasts until the next claim, the next wait, `wait_ends`, or the end of the
-        call: whoever ends the call, the report tells of the wait it was in.
+        call: whichever thread ends the call, the report names the wait it was in.
         """
         with self._lock:
             if self._stand is Stand.OPEN:
@@ -219,13 +219,13 @@ class Call:
             self._tell(self.trace, CALL_WAITING, reason=reason)
 
     def wait_ends(self, now: float) -> None:
-        """What the call waited for has come."""
+        """Note that the wait of `wait_begins` is over."""
         with self._lock:
             if self._stand is Stand.OPEN:
                 self._close_wait(now)
 
     def _close_wait(self, now: float) -> None:
-        """The lock is held."""
+        """End the wait that is open; the lock must be held."""
         if self._wait is not None:
             reason, since = self._wait
             self._wait = None
@@ -270,7 +270,7 @@ class Call:
         with self._lock:
             self.waiter = Waiter()
             if self._stand is not Stand.OPEN:
-                # It ended before we came; whoever ended it opened another waiter.
+                # It ended before we came; the thread that ended it opened another waiter.
                 self.waiter.open()
             return self.waiter
 
@@ -289,14 +289,14 @@ class Call:
                 return False
             self._stand = Stand.LEFT
             self._error = why if why is not None else self._out_of_time(now)
-        # Nobody waits by now, and whoever looks at the waiter later shall not.
+        # No thread waits by now, and one that looks at the waiter later shall not.
         self._end(
             CALL_ABANDONED, TimeoutException.__name__ if why is None else type(why).__name__
         )
         return True
 
     def result(self) -> Any:
-        """What the call has come to; an error is raised once and then not kept.
+        """Return the answer or raise the error, which is not kept.
 
         Its traceback holds the frames of the caller, who holds this call: keeping
         it would make of every timeout a cycle for the garbage collector.
@@ -321,12 +321,12 @@ class Call:
 
     @property
     def stand(self) -> Stand:
-        """Where it stands, at this moment."""
+        """The call's present state."""
         return self._stand
 
     @property
     def is_open(self) -> bool:
-        """Whether it has yet to end."""
+        """Whether the call has not ended."""
         return self._stand is Stand.OPEN
 
     @property
@@ -346,7 +346,7 @@ class Call:
         return self.deadline.at <= self.began
 
     def _end(self, kind: EventKind, outcome: str) -> None:
-        """It has ended, and the lock is free. No reader keeps its caller."""
+        """Open the waiter and emit the end; the lock must be free."""
         self.waiter.open()
         if self.trace is not None:
             self._tell(self.trace, kind, outcome=outcome)
@@ -366,7 +366,7 @@ class Call:
         )
 
     def _out_of_time(self, now: float) -> TimeoutException:
-        """The ledger as it is now; the lock is held."""
+        """The TimeoutException with the ledger as it is now; the lock must be held."""
         self.timed_out = True
         self._close_wait(now)
         return TimeoutException(

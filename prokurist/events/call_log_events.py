@@ -1,6 +1,6 @@
-"""What the core tells of single calls, and of each turn of the loop.
+"""The log events of single calls and of each turn of the loop.
 
-Told only while somebody reads it (`Trace.fine`): a recording, or a log that was at DEBUG
+Emitted only while `Trace.fine` is set: by a recording, or by a log that was at DEBUG
 when the client was built.
 
 Thread: any; nothing here changes.

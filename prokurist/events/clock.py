@@ -18,7 +18,7 @@ from prokurist.events.waiter import Waiter
 
 
 class Clock(Protocol):
-    """What the time is, and how to let some of it pass."""
+    """Tells the time, and sleeps."""
 
     def now(self) -> float:
         """Seconds on a clock that never goes back."""

@@ -5,9 +5,9 @@ without a lock, because it never changes.
 
 A newer answer is merged into it by three rules. An older leader epoch changes
 nothing about that partition: answers of several brokers overtake each other, and
-only the epoch says which is the later truth. A new topic id begins anew: the
-topic was deleted and made again, and its epochs count from nothing. Brokers before
-2.8 tell no ids; what they repeat often enough is believed, older epochs included.
+only the epoch says which is newer. A new topic id starts from nothing: the topic was
+deleted and created again, and its epochs count from 0. Brokers before
+2.8 send no ids; what they repeat often enough is believed, older epochs included.
 So is what metadata repeat against a leader that only an error answer named (KIP-951).
 """
 
@@ -53,7 +53,7 @@ class PartitionView:
     is_hint: bool = False
 
     def is_older_than(self, other: "PartitionView | None") -> bool:
-        """Whether another view is of a later epoch; without both epochs nobody knows."""
+        """Whether another view has a later epoch; False unless both epochs are known."""
         return (
             other is not None
             and self.leader_epoch is not None
@@ -99,7 +99,7 @@ class TopicView:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A snapshot.
+    """An immutable snapshot of the cluster's metadata.
 
     Attributes:
         id: The cluster's id, where the broker told it.
@@ -124,7 +124,7 @@ class Cluster:
         topics: Iterable[TopicView],
         keep: Iterable[str],
     ) -> "Cluster":
-        """The next snapshot, out of an answer.
+        """The next snapshot, with a Metadata answer merged in.
 
         Args:
             cluster_id: As answered.
@@ -144,7 +144,7 @@ class Cluster:
         )
 
     def ids_of(self, topics: Iterable[str]) -> dict[str, UUID]:
-        """The ids of some topics, of those whose id is known."""
+        """The ids of some topics, as far as they are known."""
         return {
             topic: view.id
             for topic in topics
@@ -152,23 +152,23 @@ class Cluster:
         }
 
     def partition(self, tp: TopicPartition) -> PartitionView | None:
-        """What is known of a partition."""
+        """The view of a partition; None if it is not known."""
         topic = self.topics.get(tp.topic)
         return None if topic is None else topic.partitions.get(tp.partition)
 
     def leader_epoch(self, tp: TopicPartition) -> int | None:
-        """The epoch of a partition's leader, where it is known."""
+        """A partition's leader epoch; None if it is not known."""
         view = self.partition(tp)
         return None if view is None else view.leader_epoch
 
     def says_the_same_as(self, older: "Cluster") -> bool:
-        """Whether nothing in it is new."""
+        """Whether another snapshot has nothing new."""
         return replace(self, version=older.version) == older
 
     def moved_since(
         self, older: "Cluster", topics: Iterable[str]
     ) -> tuple[TopicPartition, ...]:
-        """What of some topics had a leader and has another."""
+        """The partitions of some topics whose leader has changed since another snapshot."""
         return tuple(
             TopicPartition(topic, number)
             for topic in topics
@@ -189,7 +189,7 @@ class Cluster:
     def led_by(
         self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node]
     ) -> "Cluster":
-        """The next snapshot, out of what brokers said of leaders that are new (KIP-951).
+        """The next snapshot, with leaders that brokers have named (KIP-951).
 
         Args:
             leaders: The leader's id and epoch; taken for what is known already, and

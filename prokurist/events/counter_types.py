@@ -2,7 +2,7 @@
 
 Thread: each object has one owner, the thread that writes it; readers come from
 anywhere, at any time.
-Invariants: nothing here locks, waits, or reads a clock, so a reader delays nobody. A
+Invariants: nothing here locks, waits, or reads a clock, so a reader delays no writer. A
 number that is read is one that it once was; two of them that are read one after the
 other may be of two moments. What a reader walks through is never changed under it: a
 new label puts a new table in the place of the old one.
@@ -26,13 +26,13 @@ OTHERS: Final = "(others)"
 
 
 class Histogram(Tally):
-    """How many values fell below which bound, and what they come to; see `tally`."""
+    """Counts values by their bounds, and sums them; see `tally`."""
 
     __slots__ = ()
 
     @property
     def count(self) -> int:
-        """How many values there were."""
+        """The number of values."""
         return sum(self.counts)
 
     def __repr__(self) -> str:
@@ -40,7 +40,7 @@ class Histogram(Tally):
 
 
 class Family(Generic[Child]):
-    """One of a kind for each label, bounded: the last one is for all others.
+    """Counters by label, bounded: the last one is for all further labels.
 
     Args:
         make: Makes one.
@@ -58,7 +58,7 @@ class Family(Generic[Child]):
         self.children: Mapping[str, Child] = {}
 
     def of(self, label: str) -> Child:
-        """The one for a label; only the owner asks."""
+        """The counter of a label; only the owner may call it."""
         child = self.children.get(label)
         return self._new(label) if child is None else child
 
@@ -76,7 +76,7 @@ class Family(Generic[Child]):
 
 
 class Stretch:
-    """How long something has been so, all stretches together, the present one included."""
+    """Seconds for which a condition has held in all, the present time included."""
 
     __slots__ = ("_state",)
 
@@ -85,17 +85,17 @@ class Stretch:
         self._state: tuple[float, float | None] = (0.0, None)
 
     def begin(self, now: float) -> None:
-        """It is so; nothing happens where it was."""
+        """Note that the condition holds; no effect if it did."""
         total, since = self._state
         if since is None:
             self._state = total, now
 
     def end(self, now: float) -> None:
-        """It is so no longer; nothing happens where it was not."""
+        """Note that it holds no longer; no effect if it did not."""
         self._state = self.seconds(now), None
 
     def seconds(self, now: float) -> float:
-        """How long by now."""
+        """Seconds so far, the present stretch included."""
         total, since = self._state
         return total if since is None else total + max(0.0, now - since)
 

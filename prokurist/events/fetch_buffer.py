@@ -1,4 +1,4 @@
-"""What has been fetched and not been returned yet: shared by both threads.
+"""The buffer of fetched records that were not returned yet: shared by both threads.
 
 Thread: both, under `_lock`, which is held for a few assignments and never while
 anything is called. The network thread puts in whole answers; the application
@@ -10,9 +10,9 @@ thread takes out what it returns.
 - What is held is counted: of each answer all its bytes until the last of its
   chunks is gone, since a chunk is a view of the whole frame, and what decoding
   adds. The network thread compares that with `fetch.buffer.max.bytes`.
-- A poll on what is buffered wakes nobody. Where the network thread has stopped
-  fetching it has said here what it waits for: that there is room again, that nothing is
-  held of one more partition, or that anybody polls at all. The first poll for which that
+- A poll that is served from the buffer does not wake the network thread. When that has
+  stopped fetching it has noted here what it waits for: that there is room again, that
+  nothing is held of one more partition, or any poll at all. The first poll for which that
   holds is told to ask, once.
 """
 
@@ -29,7 +29,7 @@ Reader = TypeVar("Reader")
 
 
 class ResponseBytes:
-    """The bytes of one answer, until nobody needs them.
+    """The bytes of one answer, counted until the last view of them is gone.
 
     Attributes:
         size: How many.
@@ -52,7 +52,7 @@ class Chunk(Generic[Reader]):
         offset: Which offset was asked for.
         records: The batches.
         aborted: The aborted transactions among them: producer id and first offset;
-            None for whoever reads uncommitted records.
+            None with isolation.level=read_uncommitted.
         held: The bytes of the whole answer.
         stop: The offset before which its range ends; None where it has no end.
         reader: What decodes it: the application thread's, once it has begun.
@@ -96,7 +96,7 @@ class Chunk(Generic[Reader]):
 
 
 class Failure:
-    """What a partition was answered in place of records.
+    """An error that a partition's fetch had in place of records.
 
     Attributes:
         partition: Which partition.
@@ -129,7 +129,7 @@ Entry: TypeAlias = Chunk[Reader] | Failure
 
 
 class FetchBuffer(Generic[Reader]):
-    """See the module."""
+    """Fetched chunks and errors, partition by partition in turn, with their size in bytes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -144,7 +144,7 @@ class FetchBuffer(Generic[Reader]):
     # --- the network thread ----------------------------------------------------------
 
     def put(self, entries: Iterable[Entry[Reader]]) -> None:
-        """Add what one answer held."""
+        """Add the chunks and errors of one answer."""
         with self._lock:
             for entry in entries:
                 self._lines.setdefault(entry.partition, deque()).append(entry)
@@ -154,12 +154,12 @@ class FetchBuffer(Generic[Reader]):
                     entry.held.users += 1
 
     def rest(self, *, below: int | None, idle: bool, emptied: int = 0) -> None:
-        """Nothing more is fetched until somebody asks.
+        """Note that nothing more is fetched until a poll asks for it.
 
         Args:
             below: Ask when no more than this is held, or when all of one more partition
                 has been returned; None for never.
-            idle: Ask at the next poll: nobody has polled for a while.
+            idle: Ask at the next poll: the last one was a while ago.
             emptied: How many partitions had been emptied when it was looked at last.
         """
         with self._lock:
@@ -167,18 +167,18 @@ class FetchBuffer(Generic[Reader]):
             self._ask = self._ask or idle
 
     def partitions(self) -> frozenset[TopicPartition]:
-        """Of which partitions there is something."""
+        """The partitions with something in the buffer."""
         with self._lock:
             return frozenset(self._lines)
 
     @property
     def held(self) -> int:
-        """Bytes that are held."""
+        """The bytes that are buffered now."""
         return self._held
 
     @property
     def polled_at(self) -> float:
-        """When there was a poll last."""
+        """When the last poll began or ended."""
         return self._polled_at
 
     @property
@@ -189,16 +189,16 @@ class FetchBuffer(Generic[Reader]):
     # --- the application thread ------------------------------------------------------
 
     def polled(self, now: float) -> None:
-        """A poll begins, or ends."""
-        self._polled_at = now  # nobody else writes it
+        """Note that a poll begins, or ends."""
+        self._polled_at = now  # the application thread alone writes it
 
     def stir(self) -> None:
-        """What is wanted has changed: the next poll has to say so."""
+        """Have the next poll ask for records, since what is wanted has changed."""
         with self._lock:
             self._ask = True
 
     def take_ask(self) -> bool:
-        """Whether this poll has to ask for more; it is told so once."""
+        """Whether this poll has to ask for more records; true once."""
         with self._lock:
             due = self._ask or (
                 self._ask_below is not None
@@ -214,14 +214,14 @@ class FetchBuffer(Generic[Reader]):
             return [line[0] for line in self._lines.values()]
 
     def drop(self, entry: Entry[Reader]) -> Entry[Reader] | None:
-        """A partition's first entry is done with; its next one, if it has one.
+        """Remove a partition's first entry, and return the next one, if there is one.
 
         The partition's turn is over: the others come first.
         """
         with self._lock:
             line = self._lines.get(entry.partition)
             if line is None or line[0] is not entry:
-                return None  # Somebody else has dropped it.
+                return None  # It was dropped meanwhile.
             del self._lines[entry.partition]
             self._leave(line.popleft())
             if not line:
@@ -231,14 +231,14 @@ class FetchBuffer(Generic[Reader]):
             return line[0]
 
     def defer(self, tp: TopicPartition) -> None:
-        """Let the other partitions come first."""
+        """Move a partition behind the others."""
         with self._lock:
             line = self._lines.pop(tp, None)
             if line is not None:
                 self._lines[tp] = line
 
     def grown(self, chunk: Chunk[Reader], decoded: int) -> None:
-        """Take note of how many bytes decoding has added to a chunk by now."""
+        """Count the bytes that decoding has added to a chunk."""
         if decoded == chunk.decoded:
             return
         with self._lock:
@@ -249,7 +249,7 @@ class FetchBuffer(Generic[Reader]):
     # --- either ----------------------------------------------------------------------
 
     def purge(self, worthless: Callable[[TopicPartition, int], bool]) -> None:
-        """Drop what was fetched under tickets that count no more."""
+        """Drop what was fetched under tickets that are no longer current."""
         with self._lock:
             held = {(tp, entry.ticket) for tp, line in self._lines.items() for entry in line}
         # Asked without the lock. A ticket that counts no more never will again.

@@ -20,7 +20,7 @@ from prokurist.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Records that may be fetched.
+    """A partition that may be fetched, from which offset on, under which ticket.
 
     Attributes:
         ticket: What is answered counts only under this one.
@@ -35,7 +35,7 @@ class Wish:
 
 
 class Use(Enum):
-    """What data that was fetched is good for."""
+    """What fetched data may be used for."""
 
     RETURN = "to be returned"
     KEEP = "kept: its partition is paused, or its position is being validated"
@@ -43,7 +43,7 @@ class Use(Enum):
 
 
 class Fetching(Assignment):
-    """See the module.
+    """The part of `Subscription` that says what may be fetched, and what was returned.
 
     Args:
         policy: `auto.offset.reset`.
@@ -56,7 +56,7 @@ class Fetching(Assignment):
     # --- the network thread ----------------------------------------------------------
 
     def fetchable(self) -> list[Wish]:
-        """What may be fetched, in the order of the assignment.
+        """The partitions that may be fetched, in the order of the assignment.
 
         A wish that is the same as before is the same object.
         """
@@ -80,7 +80,7 @@ class Fetching(Assignment):
         start: int | None = None,
         leader_epoch: int | None = None,
     ) -> bool:
-        """An answer has come.
+        """Move the position to where an answer ends, and note its log's offsets.
 
         Args:
             wish: What was asked for.
@@ -91,7 +91,7 @@ class Fetching(Assignment):
                 confirmed in it.
 
         Returns:
-            False when nobody wants it any more.
+            False when its ticket is no longer current.
         """
         with self._lock:
             state = self._awaited(wish)
@@ -107,7 +107,7 @@ class Fetching(Assignment):
             return True
 
     def stick(self, wish: Wish) -> bool:
-        """Fetch no more of it until a poll has seen why; False when nobody wants it."""
+        """Fetch no more of it until a poll has raised the error; False if its ticket is old."""
         with self._lock:
             state = self._awaited(wish)
             if state is None:
@@ -116,7 +116,7 @@ class Fetching(Assignment):
             return True
 
     def in_hand(self) -> tuple[TopicPartition, int] | None:
-        """Which record the user of an iteration works on: its offset, if there is one."""
+        """The offset of the record that an iteration has in hand; None if there is none."""
         with self._lock:
             for tp, state in self._partitions.items():
                 if state.in_hand and state.last is not None:
@@ -126,7 +126,7 @@ class Fetching(Assignment):
     # --- the application thread ------------------------------------------------------
 
     def use_of(self, tp: TopicPartition, ticket: int) -> Use:
-        """What data fetched under a ticket is good for."""
+        """What data fetched under a ticket may be used for."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is None or state.ticket != ticket or state.giving_up:
@@ -138,13 +138,13 @@ class Fetching(Assignment):
     def advance(
         self, tp: TopicPartition, ticket: int, returned: Position, *, has_it: bool = False
     ) -> bool:
-        """Take note of what the user is given; False when he must not be given it.
+        """Note what is returned to the user; False when it must not be returned.
 
         Args:
             tp: Of which partition.
             ticket: Under which it was fetched.
             returned: How far it goes.
-            has_it: Whether he has it already, and is done with it.
+            has_it: Whether it was returned already, and has been processed.
         """
         with self._lock:
             state = self._partitions.get(tp)
@@ -156,7 +156,7 @@ class Fetching(Assignment):
             return True
 
     def take_back(self, tp: TopicPartition, ticket: int, to: Position) -> None:
-        """The user was not given it after all: it is fetched again from there."""
+        """Move the returned position back, since the records were not returned after all."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is not None and state.ticket == ticket:
@@ -164,9 +164,9 @@ class Fetching(Assignment):
                 state.settle(to)
 
     def hand_out(self, tp: TopicPartition, ticket: int, record: Handed) -> bool:
-        """Give the user one record, and count the one before; False when he must not have it.
+        """Return one record, and count the one before; False when it must not be returned.
 
-        It is his from this moment: a new leader of the partition does not bring it again.
+        From this moment it counts as returned: a new leader does not bring it again.
         """
         with self._lock:
             state = self._partitions.get(tp)
@@ -184,21 +184,21 @@ class Fetching(Assignment):
             return True
 
     def done_with(self, tp: TopicPartition) -> None:
-        """The user asks for more: he has done with what he has in hand."""
+        """Count the record in hand as processed: the user has asked for the next."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is not None:
                 state.in_hand = False
 
     def unstick(self, tp: TopicPartition, ticket: int) -> None:
-        """A poll has seen what there was to see; it may be fetched again."""
+        """Allow a partition to be fetched again, after a poll has raised its error."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is not None and state.ticket == ticket:
                 state.stuck = False
 
     def reset(self, tp: TopicPartition, ticket: int) -> None:
-        """The position is not in the log: the policy has to say where reading goes on."""
+        """Have the policy place a position that is not in the log."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is not None and state.ticket == ticket:
@@ -219,7 +219,7 @@ class Fetching(Assignment):
         return wish
 
     def _awaited(self, wish: Wish) -> PartitionState | None:
-        """The state that a wish was made in, if it is the same yet."""
+        """The state of a wish's partition, if its ticket is current."""
         state = self._partitions.get(wish.partition)
         if state is None or state.ticket != wish.ticket or state.position != wish.position:
             return None

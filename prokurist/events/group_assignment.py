@@ -1,4 +1,4 @@
-"""What the group has given us to read, and what we have asked it for.
+"""What the member subscribes to, and the partitions that its group has assigned to it.
 
 Thread: both, under the subscription's lock, like all of it.
 
@@ -34,7 +34,7 @@ NO_IDS: Final[Mapping[TopicPartition, UUID]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """What is subscribed to.
+    """The topics or the pattern that is subscribed to.
 
     Attributes:
         term: Grows with each `unsubscribe`.
@@ -54,7 +54,7 @@ class Subscribed:
 
 
 class GroupAssignment(Assignment):
-    """See the module."""
+    """The part of `Subscription` with the topics subscribed to and the group's assignment."""
 
     def __init__(self, policy: OffsetReset) -> None:
         super().__init__(policy)
@@ -66,7 +66,7 @@ class GroupAssignment(Assignment):
     # --- the application thread ------------------------------------------------------
 
     def subscribe(self, wanted: Collection[str] | Pattern, *, listens: bool) -> None:
-        """Read what the group gives us of some topics.
+        """Subscribe to topics or to a pattern.
 
         Raises:
             IllegalStateException: Partitions were assigned by hand.
@@ -91,7 +91,7 @@ class GroupAssignment(Assignment):
 
     @property
     def subscribed(self) -> Subscribed | None:
-        """What is subscribed to; None while nothing is."""
+        """What is subscribed to; None if nothing is."""
         with self._lock:
             return self._subscribed
 
@@ -107,10 +107,10 @@ class GroupAssignment(Assignment):
             return self._subscribed is not None or bool(self._partitions)
 
     def let_go(self) -> frozenset[TopicPartition]:
-        """The user wants nothing of the group any more: no record is returned from now on.
+        """Return no more records: `unsubscribe` or `close` has begun.
 
         Returns:
-            What he was told that he has.
+            The partitions that the listener was told of as assigned.
         """
         with self._lock:
             if self._subscribed is None:
@@ -121,12 +121,12 @@ class GroupAssignment(Assignment):
 
     @property
     def is_leaving(self) -> bool:
-        """Whether the user wants nothing of the group any more, and has not left it yet."""
+        """Whether `unsubscribe` or `close` has begun and not ended."""
         with self._lock:
             return self._leaving
 
     def hears(self, partitions: Iterable[TopicPartition]) -> None:
-        """The user is about to hear that these are his."""
+        """Note that the listener is about to be told of these as assigned."""
         with self._lock:
             for tp in partitions:
                 state = self._partitions.get(tp)
@@ -134,7 +134,7 @@ class GroupAssignment(Assignment):
                     state.told = True
 
     def heard(self, partitions: Collection[TopicPartition]) -> None:
-        """The user has heard that these go: those of them that are given up are gone."""
+        """Remove revoked partitions of which the listener has been told."""
         with self._lock:
             self._keep(
                 [
@@ -145,7 +145,7 @@ class GroupAssignment(Assignment):
             )
 
     def unsubscribe(self) -> None:
-        """It is over: nothing is subscribed to, and nothing assigned."""
+        """End the subscription and the assignment."""
         with self._lock:
             self._subscribed, self._leaving = None, False
             self._term += 1
@@ -154,17 +154,17 @@ class GroupAssignment(Assignment):
     # --- the network thread ----------------------------------------------------------
 
     def owned(self) -> frozenset[TopicPartition]:
-        """What the group has given us and has not got back."""
+        """The partitions that the group has assigned, until they are revoked."""
         with self._lock:
             return frozenset() if self._subscribed is None else frozenset(self._partitions)
 
     def told(self) -> frozenset[TopicPartition]:
-        """The same, without what the user was not told of yet."""
+        """The same, without those of which the listener was not told yet."""
         with self._lock:
             return frozenset() if self._subscribed is None else self._told()
 
     def give_up(self, term: int, partitions: Iterable[TopicPartition]) -> bool:
-        """Return no record of these any more; False when the term is over."""
+        """Begin to revoke partitions: no record of them is returned; False for an old term."""
         with self._lock:
             if not self._goes_on(term):
                 return False
@@ -172,10 +172,10 @@ class GroupAssignment(Assignment):
             return True
 
     def lose(self, term: int) -> frozenset[TopicPartition]:
-        """All of it may be others' by now: return nothing of it any more.
+        """Return no record any more: all partitions may be other members' by now.
 
         Returns:
-            What the user was told that he has.
+            The partitions that the listener was told of as assigned.
         """
         with self._lock:
             if not self._goes_on(term):
@@ -184,7 +184,7 @@ class GroupAssignment(Assignment):
             return self._told()
 
     def drop(self, term: int, partitions: Collection[TopicPartition]) -> bool:
-        """These are not ours any more; False when the term is over."""
+        """Remove partitions; False when the term is over."""
         with self._lock:
             if not self._goes_on(term):
                 return False
@@ -199,7 +199,7 @@ class GroupAssignment(Assignment):
         awaiting: bool,
         ids: Mapping[TopicPartition, UUID] = NO_IDS,
     ) -> bool:
-        """These are ours from now on; False when the term is over.
+        """Add assigned partitions; False when the term is over.
 
         Args:
             term: In which that was decided.
@@ -220,7 +220,7 @@ class GroupAssignment(Assignment):
             return True
 
     def begin(self, term: int, partitions: Iterable[TopicPartition]) -> bool:
-        """Their callback has returned: they are read; False when the term is over."""
+        """Read added partitions, whose callback has returned; False when the term is over."""
         with self._lock:
             if not self._goes_on(term):
                 return False
@@ -231,7 +231,7 @@ class GroupAssignment(Assignment):
             return True
 
     def matched(self, version: int, topics: Collection[str]) -> bool:
-        """These topics match the pattern: whether that is new.
+        """Set the topics that match the pattern; returns whether they have changed.
 
         Args:
             version: Of what was subscribed to when they were matched.

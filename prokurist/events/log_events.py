@@ -1,9 +1,9 @@
-"""What the core tells of its states: a row for each, and what an operator learns from it.
+"""The log events of the client's states: a row for each, and what an operator learns from it.
 
-Calls, which are told of only while somebody reads that, have a table of their own
-(`events/call_log_events.py`). docs/logging.md is written from both, and the names and keys
-are part of the public interface. A name says what has happened, in the past tense where
-that makes sense; the sentence is for people, the keys are for machines.
+Those of single calls, which are emitted only while a reader asks for them, have a table of
+their own (`events/call_log_events.py`). docs/logging.md is written from both, and the names
+and keys are part of the public interface. A name says what has happened, in the past tense
+where that makes sense; the sentence is for people, the keys are for machines.
 
 Thread: any; nothing here changes.
 """
@@ -17,7 +17,7 @@ from prokurist.events.security_log_events import SECURITY
 from prokurist.events.trace import EventKind, Level, Side
 
 EVERY: Final = 60.0
-"""A trouble that lasts is told of once in so many seconds."""
+"""Minimum seconds between repeated warnings about one continuing problem."""
 
 _client = partial(EventKind, area="client", side=Side.APPLICATION)
 _thread = partial(EventKind, area="client", side=Side.NETWORK)
@@ -65,7 +65,7 @@ CLOSE_INTERRUPTED: Final = _client(
 CLOSE_AT_EXIT_FAILED: Final = _client(
     "close_at_exit_failed",
     Level.WARNING,
-    "at the end of the interpreter: {error}",
+    "closing at the exit of the interpreter failed: {error}",
     "A client that was still open when the program ended could not be closed in order.",
 )
 INTERCEPTOR_RAISED: Final = _client(
@@ -85,7 +85,7 @@ THREAD_DIED: Final = _thread(
 THREAD_CLEANUP_FAILED: Final = _thread(
     "thread_cleanup_failed",
     Level.CRITICAL,
-    "and another bug while it was shut down: {error}",
+    "another bug in prokurist, while the network thread was shut down: {error}",
     "The same, while the thread was cleaning up.",
     traceback=True,
 )
@@ -241,21 +241,21 @@ POLL_INTERVAL_EXCEEDED: Final = _group(
 PARTITIONS_ASSIGNED: Final = _group(
     "partitions_assigned",
     Level.INFO,
-    "taken: {partitions}",
+    "partitions assigned: {partitions}",
     "What the group has given to this member.",
     also=("count",),
 )
 PARTITIONS_REVOKED: Final = _group(
     "partitions_revoked",
     Level.INFO,
-    "given back: {partitions}",
+    "partitions revoked: {partitions}",
     "Partitions that the group has revoked, or that `unsubscribe` or `close` has given up.",
     also=("count",),
 )
 PARTITIONS_LOST: Final = _group(
     "partitions_lost",
     Level.WARNING,
-    "lost: {partitions}",
+    "partitions lost: {partitions}",
     "Partitions that were taken from this member and may be assigned to others already; no "
     "offset of them was committed.",
     also=("count",),
@@ -414,4 +414,4 @@ STATES: Final = (
     *SECURITY,
     *PRODUCER,
 )
-"""All of them, in the order of the table."""
+"""All log events of states, in the order of the table."""

@@ -3,8 +3,8 @@
 Thread: any posts, one drains. One lock guards the queue, the closed flag and the
 wake flag together, which is what makes three things true:
 
-- "closed" and "enqueued" exclude each other. Whoever closes gets everything that
-  was ever accepted, and a post that comes later raises; nothing is lost between.
+- "closed" and "enqueued" exclude each other. `close` returns every event that
+  was accepted, and a later post raises; nothing is lost between.
 - A wake is sent for the first event after a drain and for no other. The poster
   appends and finds the flag down, raises it and wakes; a second poster finds it
   up and does not. The drainer lowers it in the same breath in which it takes
@@ -21,7 +21,7 @@ Event = TypeVar("Event")
 
 
 class Mailbox(Generic[Event]):
-    """Events in the order of their posting.
+    """A queue of events in the order of their posting.
 
     Args:
         wake: Called, outside the lock, when the reader has something new.
@@ -54,7 +54,7 @@ class Mailbox(Generic[Event]):
         self.drained: float | None = None
 
     def post(self, event: Event, now: float | None = None) -> None:
-        """Hand over an event.
+        """Add an event, and wake the reader if it is the first since a drain.
 
         Args:
             event: The event.
@@ -67,7 +67,7 @@ class Mailbox(Generic[Event]):
             self._post(event, now)
         except BaseException:
             # An interrupt may have come between the flag and the wake that goes with it,
-            # and as long as the flag is up nobody sends another.
+            # and as long as the flag is up no other wake is sent.
             if self._woken and self._closed is None:
                 self._wake()
             raise
@@ -93,7 +93,7 @@ class Mailbox(Generic[Event]):
         return taken
 
     def close(self, why: Callable[[], BaseException]) -> list[Event]:
-        """Accept nothing more; every later post raises what `why` makes.
+        """Accept no more events: every later post raises what `why` makes.
 
         Returns:
             What was accepted and not drained yet; the caller answers it.

@@ -4,10 +4,10 @@ Thread: both. Each object has one lock, held for a few assignments.
 
 - The network thread says who we are (`MemberIdentity`). Whatever is asked of the group in
   the name of a membership carries the `Identity` of the moment in which it was asked:
-  a commit that was made before the member was put out is never stamped with what it
-  became later.
-- The application thread says when it polls (`PollActivity`). Nobody is woken for that:
-  whoever keeps the time of `max.poll.interval.ms` looks when his time has come, and a
+  a commit that was made before the member was fenced is never sent with a later
+  identity.
+- The application thread says when it polls (`PollActivity`). The network thread is not woken
+  for that: what watches `max.poll.interval.ms` looks when the interval is over, and a
   membership that waits for a poll asks for it beforehand.
 """
 
@@ -20,7 +20,7 @@ from prokurist.events.rebalances import Rebalances
 
 
 class Role(Enum):
-    """What the group takes us for."""
+    """The member's role in its group."""
 
     ALONE = "alone"
     """No member, and none to be: what is read was assigned by hand."""
@@ -34,16 +34,16 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who speaks.
+    """The identity under which requests are sent to the group's coordinator.
 
     Attributes:
-        role: What the group takes him for.
-        member_id: His id; empty where he has none.
+        role: Its role in the group.
+        member_id: Its id; empty where it has none.
         epoch: The classic generation, or the member epoch; −1 where there is none.
         instance_id: The static member's name, where there is one.
         by_epoch: Whether `epoch` is a member epoch (KIP-848).
-        incarnation: Ours, and told nobody: it grows whenever what was owned may be
-            another's, so two identities with the same one own what they owned before.
+        incarnation: Never sent: it grows whenever what was owned may have been assigned to
+            another member, so two identities with the same one own the same partitions.
         departing: Whether it is about to leave: what it commits now it cannot commit after
             the next poll, since there is none.
     """
@@ -58,12 +58,12 @@ class Identity:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the group counts him among its members."""
+        """Whether the group counts it among its members."""
         return self.role in (Role.MEMBER, Role.REBALANCING)
 
     @property
     def at_departure(self) -> "Identity":
-        """The same for what is committed last, in the generation before a round under way.
+        """The same for the last commit, in the generation before a round under way.
 
         Until every member has joined, the coordinator takes commits of that generation.
         """
@@ -71,56 +71,56 @@ class Identity:
         return replace(self, role=role, departing=True)
 
 
-NOBODY: Final = Identity()
-"""Who asks without being, or wanting to be, in the group."""
+NO_MEMBER: Final = Identity()
+"""The identity of a client that is in no group, and does not want to be."""
 
 
 class MemberIdentity:
-    """Who we are at the moment: the network thread's word, but for the wish to be in.
+    """The member's present identity, which the network thread sets.
 
     Attributes:
-        rebalances: How often what we own was shared out anew.
+        rebalances: How often the partitions were assigned again, and how long that took.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._identity = NOBODY
+        self._identity = NO_MEMBER
         self.rebalances: Rebalances = Rebalances()
 
     @property
     def identity(self) -> Identity:
-        """The present one."""
+        """The present identity."""
         with self._lock:
             return self._identity
 
-    def counted(self, identity: Identity, *, anew: bool = False) -> None:
-        """The group counts us as this.
+    def counted(self, identity: Identity, *, reassigned: bool = False) -> None:
+        """Set the identity under which the group counts this member.
 
         Args:
             identity: Whatever the incarnation it has, it gets the present one.
-            anew: Whether what was owned before may be another's.
+            reassigned: Whether what was owned before may be another member's.
         """
         with self._lock:
-            number = self._identity.incarnation + anew
+            number = self._identity.incarnation + reassigned
             self._identity = replace(identity, incarnation=number)
 
     def wants_in(self) -> None:
-        """What is read is no longer assigned by hand: whoever has not joined is outside."""
+        """Note that partitions are no longer assigned by hand: outside until it joins."""
         if self.identity.role is Role.ALONE:
             self._end(Role.OUTSIDE)
 
     def rebalancing(self) -> None:
-        """The generation is over, and the next has not begun."""
+        """Note that the generation is over, and the next has not begun."""
         with self._lock:
             self._identity = replace(self._identity, role=Role.REBALANCING)
 
     def put_out(self) -> None:
-        """The group does not count us, or not yet; whoever does not want in stays alone."""
+        """Note that the group does not count this client, unless it is not to join at all."""
         if self.identity.role is not Role.ALONE:
             self._end(Role.OUTSIDE)
 
     def alone(self) -> None:
-        """We have left, and do not mean to come back."""
+        """Note that the client has left the group for good."""
         self._end(Role.ALONE)
 
     def _end(self, role: Role) -> None:
@@ -133,10 +133,10 @@ class MemberIdentity:
 
 
 class PollActivity:
-    """When the application was in `poll` last, and whether somebody waits for the next.
+    """When the application was in `poll` last, and whether the membership waits for the next.
 
     Attributes:
-        wanted: Whether somebody waits. Written under the lock; an iteration reads it
+        wanted: Whether the membership waits. Written under the lock; an iteration reads it
             between any two records without, and at the worst sees it one record later.
     """
 
@@ -150,14 +150,14 @@ class PollActivity:
     # --- the application thread ------------------------------------------------------
 
     def enter(self) -> bool:
-        """A poll begins, or looks again: whether somebody waits for it."""
+        """Note that a poll begins, or looks again, and return whether it is waited for."""
         with self._lock:
             self._inside, self.wanted = True, False
             asked, self._asked = self._asked, False
             return asked
 
     def leave(self, now: float) -> None:
-        """It has ended."""
+        """Note that a poll has ended."""
         with self._lock:
             self._inside = False
             self._left_at = now
@@ -165,12 +165,12 @@ class PollActivity:
     # --- either ----------------------------------------------------------------------
 
     def ask(self) -> None:
-        """Have the next poll, or the next look of one that waits, tell that it has come."""
+        """Have the next poll, or one that waits, post `Polled`."""
         with self._lock:
             self._asked = self.wanted = True
 
     def summon(self) -> None:
-        """Have an iteration make its next step a poll: there is something for one to do."""
+        """Have an iteration's next step be a poll, since there is a step for it."""
         with self._lock:
             self.wanted = True
 

@@ -4,8 +4,8 @@
      │ (committed, or sought)   ▲  │         │
      └──────────────────────────┘  └► RESETTING ◄┘
 
-Thread: whoever holds the lock of the `Subscription` that owns it. A move that the
-table does not hold raises and changes nothing.
+Thread: either, holding the lock of the `Subscription` that owns it. A transition that the
+table does not have raises and changes nothing.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from prokurist.config import OffsetReset
 
 
 class FetchState(Enum):
-    """What is known of a partition's position."""
+    """The states of a partition's position."""
 
     NEW = "new"
     """Nothing: the group's committed offset is to be looked up."""
@@ -63,26 +63,26 @@ class Position:
 
 
 class Handed(Protocol):
-    """What a record says of its place."""
+    """What is noted of a record that an iteration has returned."""
 
     @property
     def offset(self) -> int:
-        """Its offset."""
+        """The record's offset."""
         ...
 
     @property
     def leader_epoch(self) -> int | None:
-        """The leader epoch it was written in, where that is known."""
+        """The leader epoch in which it was written, if known."""
         ...
 
 
 def after(record: Handed) -> Position:
-    """Where reading goes on after a record."""
+    """The position after a record."""
     return Position(record.offset + 1, record.leader_epoch)
 
 
 class PartitionState:
-    """One assigned partition.
+    """The state of one assigned partition.
 
     Attributes:
         ticket: Grows with everything that makes an answer under way worthless: a
@@ -98,7 +98,7 @@ class PartitionState:
         confirmed_in: The leader epoch in which the position is known to be good; None
             where no leader has told one.
         asked: Whether `poll` has asked for what is missing, under this ticket, and
-            nobody has given up looking for it.
+            the search has not given up.
         giving_up: Whether the group gets it back: no record of it is returned or
             fetched any more.
         replaced: Whether it is given up only because metadata name another topic, which brokers
@@ -110,7 +110,7 @@ class PartitionState:
         end: Where the log ends, as far as we have heard; for the lag.
         end_asked: Whether that is being looked up.
         start: Where the log begins, as far as we have heard.
-        topic: The id of the topic that it is of; None where nobody has told one yet.
+        topic: The id of its topic; None while that is not known.
         by_id: Whether the group has given it by that id, and not by its name.
         stop: The offset before which reading ends, of a range; None for no such end.
     """
@@ -166,24 +166,24 @@ class PartitionState:
         self.topic: UUID | None = None
         self.by_id: bool = False
 
-    def made_anew(self, topic: UUID) -> "PartitionState":
-        """The same of another topic by the same name: of what was read, nothing stays.
+    def recreated(self, topic: UUID) -> "PartitionState":
+        """The state for another topic of the same name, from the beginning.
 
         Args:
             topic: The other topic's id.
         """
-        anew = PartitionState(self.ticket)
-        anew.topic = topic
-        anew.giving_up, anew.awaiting = self.giving_up, self.awaiting
-        anew.told, anew.paused = self.told, self.paused
+        fresh = PartitionState(self.ticket)
+        fresh.topic = topic
+        fresh.giving_up, fresh.awaiting = self.giving_up, self.awaiting
+        fresh.told, fresh.paused = self.told, self.paused
         if self.stop is not None:
-            # Nothing more comes of a range; who reads it is told so, and has to find it.
-            anew.stop, anew.born = self.stop, self.born
-        return anew
+            # Nothing more comes of a range; its reader is told so, and has to find it.
+            fresh.stop, fresh.born = self.stop, self.born
+        return fresh
 
     @property
     def returned(self) -> Position | None:
-        """The next offset after what the user was given."""
+        """The offset after the last record that was returned."""
         return self._returned if self.last is None else after(self.last)
 
     @returned.setter
@@ -193,25 +193,25 @@ class PartitionState:
         self.in_hand = False
 
     def hand_out(self, record: Handed) -> None:
-        """The user is given one more record."""
+        """Note the record that an iteration returns."""
         self._before, self.last = self.last, record
         self.in_hand = True
 
     @property
     def missing(self) -> bool:
-        """Whether a broker has to be asked before it can be read from."""
+        """Whether a broker has to be asked before the partition can be read."""
         return self.standing is not FetchState.VALID
 
     @property
     def done(self) -> Position | None:
-        """The next offset after what the user has done with: what a commit commits."""
+        """The offset after the last processed record: what a commit commits."""
         if not self.in_hand:
             return self.returned
         return self._returned if self._before is None else after(self._before)
 
     @property
     def is_held_back(self) -> bool:
-        """Whether the group has it between two hands: nothing of it is fetched."""
+        """Whether it is being revoked, or awaits its callback: nothing of it is fetched."""
         return self.giving_up or self.awaiting
 
     @property
@@ -233,24 +233,24 @@ class PartitionState:
 
     @property
     def unconfirmed(self) -> Position | None:
-        """The position that a leader has to confirm, if there is one."""
+        """The position that a leader has to validate; None if there is none."""
         return self.position if self.standing is FetchState.VALIDATING else None
 
     def settle(self, position: Position, confirmed_in: int | None = None) -> None:
-        """The position is known."""
+        """Set the position, which is valid from now on."""
         self._move(FetchState.VALID)
         self.position = self.returned = position
         self.confirmed_in = confirmed_in
         self.reset = None
 
     def need_reset(self, reset: OffsetReset) -> None:
-        """The position is to be looked up by a policy; the old one counts no more."""
+        """Drop the position, and have it looked up by a policy."""
         self._move(FetchState.RESETTING)
         self.position = self.returned = None
         self.reset = reset
 
     def need_validation(self) -> None:
-        """A leader has to confirm the position.
+        """Have a leader validate the position.
 
         Reading goes on after what the user was given, and not after what was fetched:
         that may be of a log that has been cut back since.
@@ -259,13 +259,13 @@ class PartitionState:
         self.position = self.returned
 
     def fall_back(self, confirmed_in: int | None) -> None:
-        """Go on after what the user was given, which there is nothing to compare by."""
+        """Go on after what was returned, without validation: it has no epoch to compare."""
         self._move(FetchState.VALID)
         self.position = self.returned
         self.confirmed_in = confirmed_in
 
     def validated(self, confirmed_in: int | None) -> None:
-        """It has."""
+        """Mark the position as validated in a leader epoch."""
         self._move(FetchState.VALID)
         self.confirmed_in = confirmed_in
 

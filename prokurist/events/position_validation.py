@@ -18,12 +18,12 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class PositionValidation(Assignment):
-    """See the module."""
+    """The part of `Subscription` that validates positions against leader epochs."""
 
     def settle_committed(
         self, wanted: PositionRequest, position: Position
     ) -> PositionRequest | None:
-        """The group has said where reading goes on.
+        """Set the position to the committed offset.
 
         Returns:
             What the leader has to confirm before; None where it has not.
@@ -40,7 +40,7 @@ class PositionValidation(Assignment):
             return replace(wanted, confirm=position)
 
     def leaders_are(self, epochs: Mapping[TopicPartition, int]) -> bool:
-        """Take note of the leader epochs that metadata tells.
+        """Compare positions with the leader epochs of new metadata.
 
         Returns:
             Whether a position has to be confirmed by that.
@@ -67,7 +67,7 @@ class PositionValidation(Assignment):
         return doubted
 
     def confirmed(self, wanted: PositionRequest, leader_epoch: int | None) -> None:
-        """The leader has the record before a position, or cannot be asked.
+        """Mark a position as validated: the leader has confirmed it, or is too old to ask.
 
         Args:
             wanted: What was asked for.
@@ -87,7 +87,7 @@ class PositionValidation(Assignment):
         end_offset: int | None,
         leader_epoch: int | None = None,
     ) -> LogTruncationException | None:
-        """The leader's log is not the one that was read: it was cut back before the position.
+        """Handle a log that was truncated before the position.
 
         With a policy reading goes on where the two part; where the leader cannot tell
         that, where the policy says. Without one the position stays as it is, not to be
@@ -127,7 +127,7 @@ def truncated(
     *,
     where: str = "the leader does not know where it diverges",
 ) -> LogTruncationException:
-    """What to say of a log that was cut back, to a user without a policy."""
+    """The error for a truncated log, where there is no reset policy."""
     divergent: dict[TopicPartition, OffsetAndMetadata] = {}
     if epoch is not None and end_offset is not None:
         where = f"it diverges from what was read at offset {end_offset}"

@@ -8,7 +8,7 @@ from prokurist.errors import KafkaException
 
 
 class Reachability:
-    """What one client knows of its way to the brokers; instants on the client's clock.
+    """When brokers could be reached; instants on the client's clock.
 
     Attributes:
         answered_at: When a broker answered last; None before the first answer.
@@ -25,15 +25,15 @@ class Reachability:
         self.last_failure: tuple[KafkaException, float] | None = None
 
     def connected(self) -> None:
-        """A broker has answered the first request of a connection."""
+        """Note that a broker has answered the first request of a connection."""
         self.unreachable_since = None
 
     def failed(self, error: KafkaException, now: float) -> None:
-        """A connection ended with an error, or none came about."""
+        """Note that a connection ended with an error, or could not be made."""
         self.last_failure = (error, now)
 
     def none_left(self, since: float) -> None:
-        """No connection to any broker is left; of several such moments the first counts."""
+        """Note that no connection is left; of several such moments the first counts."""
         if self.unreachable_since is None:
             self.unreachable_since = since
 

@@ -7,7 +7,7 @@ from prokurist.events.counter_types import Histogram
 
 
 class Rebalances:
-    """How often partitions were shared out anew, and how long that took.
+    """Counts rebalances, and how long they took.
 
     Attributes:
         seconds: Of those that were finished.
@@ -24,18 +24,18 @@ class Rebalances:
         self._began: float | None = None
 
     def begin(self, now: float) -> None:
-        """One begins; one that is under way goes on."""
+        """Count a rebalance that begins; no effect if one is under way."""
         if self._began is None:
             self._began = now
 
     def end(self, now: float) -> None:
-        """It is finished; nothing happens where none is under way."""
+        """Count a rebalance that has succeeded; no effect if none is under way."""
         if self._began is not None:
             self.seconds.observe(now - self._began)
             self._began, self.ended_at = None, now
 
     def fail(self) -> None:
-        """It has come to nothing; the same."""
+        """Count a rebalance that has failed; no effect if none is under way."""
         if self._began is not None:
             self.failed += 1
             self._began = None

@@ -5,8 +5,8 @@ anything is called. Every method is one such step; what it returns is a copy.
 
 The application thread assigns, seeks, pauses and takes note of what it returned;
 the network thread asks what is missing and settles it. A settled answer is bound
-to the ticket under which it was asked: if the user has sought elsewhere or
-assigned anew in the meantime, it is dropped, and `settle` says so.
+to the ticket under which it was asked: after a seek or another assignment
+in the meantime it is dropped, and `settle` returns False.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -25,7 +25,7 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class Place(NamedTuple):
-    """Where an assigned partition stands; None is what is not known.
+    """The offsets of an assigned partition; None for what is not known.
 
     Attributes:
         partition: Which.
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What is read, and what is known of its positions.
+    """The assigned partitions, by what is known of their positions.
 
     Attributes:
         subscribed: Whether topics are subscribed to.
@@ -63,7 +63,7 @@ class Survey(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """How far the user has done with what is assigned.
+    """The offsets to commit, with the ids of their topics.
 
     Attributes:
         offsets: One past that.
@@ -75,7 +75,7 @@ class Returned(NamedTuple):
 
 
 class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
-    """See the module.
+    """The assigned partitions, their positions and what is subscribed to, under one lock.
 
     Args:
         policy: `auto.offset.reset`.
@@ -84,7 +84,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     # --- the application thread ------------------------------------------------------
 
     def assign(self, partitions: Collection[TopicPartition]) -> bool:
-        """Read these and no others; those that stay keep their place.
+        """Assign these partitions and no others; those that stay keep their positions.
 
         Returns:
             Whether that changes anything.
@@ -136,7 +136,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return state.born
 
     def end_range(self, tp: TopicPartition, born: int) -> None:
-        """Read it no more, if it is read yet."""
+        """Unassign a range, if it is still assigned."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is not None and state.born == born:
@@ -144,7 +144,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
                 self._generation += 1
 
     def place_in_range(self, tp: TopicPartition, born: int) -> int | None:
-        """Up to where a range was returned; None when it is not read any more."""
+        """The offset up to which a range was returned; None if it is not read any more."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is None or state.born != born or state.returned is None:
@@ -152,12 +152,12 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return state.returned.offset
 
     def assigned(self) -> frozenset[TopicPartition]:
-        """What is read."""
+        """The partitions that are assigned now."""
         with self._lock:
             return frozenset(self._partitions)
 
     def seek(self, tp: TopicPartition, position: Position) -> None:
-        """Read on from here.
+        """Set the position of a partition.
 
         Raises:
             IllegalStateException: The partition is not assigned.
@@ -170,7 +170,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
                 state.need_validation()
 
     def seek_by(self, partitions: Iterable[TopicPartition], reset: OffsetReset) -> None:
-        """Read on from where a policy says; it is looked up when it is needed.
+        """Have a policy place the position, looked up when it is needed.
 
         Raises:
             IllegalStateException: A partition is not assigned; none has moved then.
@@ -182,7 +182,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
                 state.need_reset(reset)
 
     def pause(self, partitions: Iterable[TopicPartition], *, paused: bool) -> None:
-        """Want no records of these for now, or want them again.
+        """Pause partitions, or resume them.
 
         Raises:
             IllegalStateException: A partition is not assigned; nothing has changed then.
@@ -193,12 +193,12 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
                 state.paused = paused
 
     def paused(self) -> frozenset[TopicPartition]:
-        """What is paused."""
+        """The partitions that are paused."""
         with self._lock:
             return frozenset(tp for tp, state in self._partitions.items() if state.paused)
 
     def position(self, tp: TopicPartition) -> int | None:
-        """The next offset after what the user has done with; None while it is not known.
+        """The offset after the last processed record; None while it is not known.
 
         Raises:
             IllegalStateException: The partition is not assigned.
@@ -210,14 +210,14 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return state.done.offset
 
     def returned(self, *, unasked: bool = False) -> Returned:
-        """What a commit without offsets commits: one past what the user has done with.
+        """The offsets that a commit without offsets commits.
 
         Nothing of a topic that was deleted, and whose name stands for another one; and
-        nothing of a range, which is nobody's progress.
+        nothing of a range, whose position is never committed.
 
         Args:
-            unasked: Leave out as well what is of a topic that is not there just now:
-                nobody waits for that to come back, and it will be another one.
+            unasked: Leave out as well what is of a topic that does not exist just now:
+                no call waits for that to come back, and it will be another topic.
         """
         with self._lock:
             absent = self._absent if unasked else frozenset[str]()
@@ -235,11 +235,11 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
         )
 
     def ask_missing(self) -> bool:
-        """Take note that `poll` asks for all positions that are missing or unconfirmed.
+        """Note that `poll` asks for all positions that are missing or not validated.
 
         Returns:
             Whether it has to: False while each of them has been asked for, and
-            nobody has given up.
+            no search has given up.
         """
         with self._lock:
             unasked = [
@@ -252,7 +252,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return bool(unasked)
 
     def ask_again(self) -> None:
-        """Perhaps nobody has asked for what is noted as asked for: whoever is next does."""
+        """Forget what is noted as asked for, so that the next poll asks again."""
         with self._lock:
             for state in self._partitions.values():
                 # What was asked for all the same is dropped with the assignment.
@@ -260,15 +260,15 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
                 state.asked = state.end_asked = False
 
     def take_stale(self) -> bool:
-        """Whether something that `poll` asked for has become worthless; asked once."""
+        """Whether something that `poll` asked for has become worthless; true once."""
         with self._lock:
             stale, self._stale = self._stale, False
             return stale
 
     def lag(self, tp: TopicPartition) -> tuple[int | None, int | None]:
-        """How many offsets lie before the log's end; and if it has to be asked for, a ticket.
+        """The offsets up to the log's end; and a ticket if the end has to be looked up.
 
-        Whoever gets the ticket asks: nobody gets another until there is an answer.
+        The caller that gets the ticket asks; there is no other until the answer has come.
 
         Raises:
             IllegalStateException: The partition is not assigned.
@@ -286,7 +286,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     # --- the network thread ----------------------------------------------------------
 
     def wanted(self) -> list[PositionRequest]:
-        """Which positions have to be looked up, or confirmed."""
+        """The positions that have to be looked up or validated."""
         with self._lock:
             return [
                 PositionRequest(tp, state.ticket, state.reset, state.unconfirmed)
@@ -297,7 +297,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     def still_wanted(
         self, wanted: PositionRequest | AssignedPartition | SubscribedTopic
     ) -> bool:
-        """Whether an answer would be of use; or whether what is held is held yet."""
+        """Whether a ticket or an assignment is still current."""
         with self._lock:
             if isinstance(wanted, SubscribedTopic):
                 asked = self._subscribed
@@ -313,14 +313,14 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return state is not None and state.missing
 
     def topics(self) -> frozenset[str]:
-        """The topics of what is assigned, and those that are subscribed to."""
+        """The topics of assigned partitions, and those subscribed to."""
         with self._lock:
             asked = self._subscribed
             topics = frozenset(tp.topic for tp in self._partitions)
             return topics if asked is None else topics | asked.topics
 
     def held(self, topics: Collection[str]) -> frozenset[AssignedPartition | SubscribedTopic]:
-        """What is assigned of some topics, and which of them are subscribed to."""
+        """The assigned partitions of some topics, and which topics are subscribed to."""
         with self._lock:
             asked = self._subscribed
             held: set[AssignedPartition | SubscribedTopic] = {
@@ -335,7 +335,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return frozenset(held)
 
     def given_up(self, wanted: Iterable[PositionRequest]) -> bool:
-        """Nobody looks for these any more: the next `poll` may ask again.
+        """Note that the search for these has ended: the next `poll` may ask again.
 
         Returns:
             Whether one of them is still missing.
@@ -348,13 +348,13 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return bool(left)
 
     def end_wanted(self, tp: TopicPartition, born: int) -> bool:
-        """Whether an answer for this assignment would be of use."""
+        """Whether a looked-up log end would still be used."""
         with self._lock:
             state = self._partitions.get(tp)
             return state is not None and state.born == born
 
     def end_found(self, tp: TopicPartition, born: int, end: int | None) -> None:
-        """Where a log ends; None when that could not be found out."""
+        """Set a log's end; None when it could not be looked up."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is not None and state.born == born:
@@ -365,7 +365,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     def settle(
         self, wanted: PositionRequest, position: Position, confirmed_in: int | None = None
     ) -> bool:
-        """The leader has said where reading goes on; False when nobody wants it any more.
+        """Set the position that the leader has confirmed; False if its ticket is old.
 
         Args:
             wanted: What was asked for.
@@ -381,7 +381,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             return True
 
     def need_reset(self, wanted: PositionRequest, reset: OffsetReset) -> bool:
-        """Nothing was found; the policy has to say. False when nobody wants it any more."""
+        """Have the reset policy decide, since nothing was found. False if its ticket is old."""
         with self._lock:
             state = self._current(wanted.partition, wanted.ticket)
             if state is None:
@@ -392,7 +392,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
     # --- readers on any thread ---------------------------------------------------------
 
     def survey(self) -> Survey:
-        """What is read, and what is known of its positions."""
+        """The assigned partitions, by what is known of their positions."""
         with self._lock:
             asked = self._subscribed
             states = self._partitions
@@ -418,9 +418,9 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             )
 
     def places(self, partitions: Iterable[TopicPartition]) -> list[Place]:
-        """Where some partitions stand; those that are assigned no more are left out.
+        """The offsets of some partitions; those no longer assigned are left out.
 
-        The lock is held for all of them: whoever asks for many asks for some at a time.
+        The lock is held for all of them: ask for many in portions.
         """
         with self._lock:
             return [

@@ -15,7 +15,7 @@ SECONDS: Final = (
 
 
 class Tally:
-    """Values by bounds.
+    """Counts of values by upper bound, and their sum.
 
     Attributes:
         bounds: The upper bounds, each inclusive, in order.
@@ -35,12 +35,12 @@ class Tally:
         self.total += value
 
     def add(self, other: "Tally") -> None:
-        """Count all that another one has counted; its bounds are the same."""
+        """Add the counts of another tally with the same bounds."""
         for place, count in enumerate(other.counts):
             self._counts[place] += count
         self.total += other.total
 
     @property
     def counts(self) -> list[int]:
-        """One for each bound, and one for what lies above all of them."""
+        """The count for each bound, and for what lies above all of them."""
         return list(self._counts)

@@ -1,4 +1,4 @@
-"""Which topics the assigned partitions are of: by their ids, for names are used again.
+"""Topic ids of the assigned partitions: detects topics that were deleted and created again.
 
 Thread: the network thread's part of the `Subscription`, under its lock.
 
@@ -6,7 +6,7 @@ A topic that was deleted and created again under its name is another one: how fa
 was read says nothing about it. When the cluster's metadata tell that a name stands for
 another id, the former one has ended:
 
-- What is held by its name (assigned by hand, or by a classic group) begins anew under the
+- What is held by its name (assigned by hand, or by a classic group) starts again under the
   new id, as if nothing of it had been read, by the reset policy.
 - What is held by its id (KIP-848) is given up: the group assigns the new one when its
   coordinator knows of it, perhaps to another member. Brokers that lag behind the coordinator
@@ -29,7 +29,7 @@ from prokurist.types import TopicPartition
 
 
 class Name(NamedTuple):
-    """What a name stands for.
+    """The topic id that a name stands for.
 
     Attributes:
         id: The topic's id.
@@ -40,8 +40,8 @@ class Name(NamedTuple):
     former: UUID | None = None
 
 
-class Anew(NamedTuple):
-    """Of which partitions the topic was created again.
+class Recreated(NamedTuple):
+    """The partitions whose topic was deleted and created again.
 
     Attributes:
         begun: Those that are read from where the policy says.
@@ -58,7 +58,7 @@ class Anew(NamedTuple):
 
 
 class TopicIds(Assignment):
-    """See the module."""
+    """The part of `Subscription` that compares topic ids with what is assigned."""
 
     def __init__(self, policy: OffsetReset) -> None:
         super().__init__(policy)
@@ -67,8 +67,8 @@ class TopicIds(Assignment):
 
     # --- the network thread ----------------------------------------------------------
 
-    def topics_are(self, ids: Mapping[str, UUID], absent: Collection[str]) -> Anew:
-        """Take note of what names stand for.
+    def topics_are(self, ids: Mapping[str, UUID], absent: Collection[str]) -> Recreated:
+        """Compare the topic ids of new metadata with those of assigned partitions.
 
         Args:
             ids: The ids of topics, by name.
@@ -102,12 +102,12 @@ class TopicIds(Assignment):
                         given_up.append(tp)
                 else:
                     begun.append(tp)
-                    unplaced += self._begin_anew(tp, state)
+                    unplaced += self._restart(tp, state)
             gone = tuple(tp for tp in self._partitions if tp.topic in self._absent)
-            return Anew(tuple(begun), tuple(unplaced), tuple(given_up), gone)
+            return Recreated(tuple(begun), tuple(unplaced), tuple(given_up), gone)
 
     def fetched_as(self, ids: Mapping[str, UUID]) -> None:
-        """Take note of the ids that are about to be fetched by.
+        """Note the topic ids under which a fetch is about to be sent.
 
         A place that the user has sought is of no known topic before that.
         """
@@ -127,36 +127,36 @@ class TopicIds(Assignment):
             self._names[name] = Name(topic, known.id)
 
     def _has_ended(self, tp: TopicPartition, state: PartitionState) -> bool:
-        """Whether the topic that a partition is of was deleted, and its name used again."""
+        """Whether a partition's topic was deleted and its name used again."""
         name = self._names.get(tp.topic)
         return name is not None and state.topic is not None and state.topic == name.former
 
     def _read_on(self, state: PartitionState) -> None:
-        """Take back that a topic was replaced; what was fetched of it has been dropped."""
+        """Undo that a topic counts as recreated; what was fetched of it has been dropped."""
         state.giving_up = state.replaced = False
         self._renew(state)
         self._settled += 1
         if state.standing is FetchState.VALID and state.returned is not None:
             state.settle(state.returned, state.confirmed_in)
 
-    def _begin_anew(
+    def _restart(
         self, tp: TopicPartition, state: PartitionState
     ) -> list[tuple[PositionRequest, int]]:
-        """Put a partition of the new topic in the place of one of the old.
+        """Replace a partition's state by one for the new topic.
 
         Returns:
             What the user has to hear of, where there is no policy.
         """
         self._renew(state)
         self._settled += 1
-        anew = state.made_anew(self._names[tp.topic].id)
-        self._partitions[tp] = anew
+        fresh = state.recreated(self._names[tp.topic].id)
+        self._partitions[tp] = fresh
         place = state.returned or state.position
         policy = self._policy_of(state)
         if state.reset is not None:
-            anew.need_reset(state.reset)
+            fresh.need_reset(state.reset)
         elif place is not None:
             if policy.kind == "none":
-                return [(PositionRequest(tp, anew.ticket, None), place.offset)]
-            anew.need_reset(policy)
+                return [(PositionRequest(tp, fresh.ticket, None), place.offset)]
+            fresh.need_reset(policy)
         return []

@@ -1,15 +1,15 @@
-"""The one trace point: where both threads say what has happened, and whoever wants reads it.
+"""The trace point of a client: both threads emit log events here, and readers receive them.
 
-The core tells; it formats nothing, knows no reader, and asks nobody for leave. The log
-is one reader (`logs`), a recording another (`timeline`). What there is to tell is a
-table (`events/log_events.py` and `call_log_events.py`); nothing is told for a record.
+The core emits; it formats nothing and knows no reader. The log
+is one reader (`logs`), a recording another (`timeline`). The events are two
+tables (`events/log_events.py` and `call_log_events.py`); none is emitted for a record.
 
-Thread: either tells, outside of every lock. Readers are called on the thread that tells,
+Thread: either emits, outside of every lock. Readers are called on the thread that emits,
 so what they share they guard themselves; the tuple of them is replaced, never changed.
 
 Invariants: a client has one `Trace`, which `assembly` makes. What happens many times in
-a call is told only while it is `fine`: whoever might tell it asks that first, which is
-all that it costs when nobody reads.
+a call is emitted only while it is `fine`: the code asks that first, which is
+all that it costs when there is no reader.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ from prokurist.events.clock import Clock
 
 
 class Level(IntEnum):
-    """How loud it is; the numbers are those of Python's logging."""
+    """The level of a log event; the numbers are those of Python's logging."""
 
     RECORDED = 0
     """Of use on a time line only; never in a log."""
@@ -33,13 +33,13 @@ class Level(IntEnum):
     WARNING = 30
     """Something that an operator should know of; the client goes on by itself."""
     ERROR = 40
-    """Something that somebody has to mend."""
+    """Something that an operator has to mend."""
     CRITICAL = 50
     """A bug of ours: the client is of no use any more."""
 
 
 class Side(Enum):
-    """The thread that tells."""
+    """The thread that emits a log event."""
 
     APPLICATION = "application"
     NETWORK = "network"
@@ -47,7 +47,7 @@ class Side(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventKind:
-    """A row of the table: something that can be told.
+    """A kind of log event: a row of the table.
 
     Attributes:
         name: Its name, which stays.
@@ -80,22 +80,22 @@ class EventKind:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that are told with it, those of the sentence first."""
+        """The keys of the event, those of its sentence first."""
         told = [key for _, key, _, _ in Formatter().parse(self.text) if key]
         return (*dict.fromkeys(told), *self.also)
 
 
 class Reader(Protocol):
-    """Somebody who reads."""
+    """A reader of log events: the log, or a recording."""
 
     def __call__(
         self, trace: "Trace", kind: EventKind, values: Mapping[str, object], /
     ) -> None:
-        """Something has happened; it must neither raise nor wait."""
+        """Take an event; it must neither raise nor wait."""
 
 
 class Trace:
-    """See the module.
+    """Emits a client's log events to its readers.
 
     Args:
         client_id: Whose it is.
@@ -103,7 +103,7 @@ class Trace:
         now: The clock's reading.
 
     Attributes:
-        fine: Whether somebody reads what happens many times in a call.
+        fine: Whether a reader wants what happens many times in a call.
     """
 
     __slots__ = ("_fine_readers", "_numbers", "_readers", "client_id", "fine", "group", "now")
@@ -121,27 +121,27 @@ class Trace:
 
     @classmethod
     def of(cls, client_id: str, group: str | None, clock: Clock) -> "Trace":
-        """The one of a client."""
+        """The trace of a client."""
         return cls(client_id, group, clock.now)
 
     def number(self) -> int:
-        """The number of the next call that is told of."""
+        """The number of the next call that is traced."""
         return next(self._numbers)
 
     def emit(self, kind: EventKind, /, **values: object) -> None:
-        """Say what has happened; of what is fine, those hear who read all there is."""
+        """Emit an event; one of single calls goes only to readers that want those."""
         for read in self._fine_readers if kind.fine else self._readers:
             read(self, kind, values)
 
     def read_by(self, reader: Reader, *, fine: bool) -> None:
-        """Have somebody read from now on; with `fine`, all there is to tell."""
+        """Add a reader; with `fine`, also of what happens many times in a call."""
         self._readers = (*self._readers, reader)
         if fine:
             self._fine_readers = (*self._fine_readers, reader)
         self.fine = bool(self._fine_readers)
 
     def left_by(self, reader: Reader) -> None:
-        """It reads no more."""
+        """Remove a reader."""
         self._readers = tuple(each for each in self._readers if each != reader)
         self._fine_readers = tuple(each for each in self._fine_readers if each != reader)
         self.fine = bool(self._fine_readers)
@@ -151,4 +151,4 @@ class Trace:
 
 
 UNREAD: Final = Trace()
-"""Where nobody reads: of what is built by itself, in a test."""
+"""A trace without readers, for parts that a test builds by themselves."""

@@ -14,7 +14,7 @@ LONGEST_WAIT = threading.TIMEOUT_MAX
 
 
 class Waiter:
-    """Closed until somebody opens it."""
+    """A latch: closed until it is opened, then open for good."""
 
     __slots__ = ("_bolt",)
 
@@ -25,7 +25,7 @@ class Waiter:
         self._bolt.acquire()
 
     def open(self) -> None:
-        """Let through whoever waits, now and from now on."""
+        """Let every thread through that waits, now and from now on."""
         try:
             self._bolt.release()
         except RuntimeError:
@@ -40,7 +40,7 @@ class Waiter:
             Whether it is open.
         """
         if self._bolt.acquire(timeout=min(max(seconds, 0.0), LONGEST_WAIT)):
-            # Whoever passes leaves it open behind him; by `open`, because a second
+            # A thread that passes leaves it open behind it; by `open`, because a second
             # opener may have freed the bolt while it was ours.
             self.open()
             return True

@@ -33,7 +33,7 @@ _LOGGERS: Final[dict[str, logging.Logger]] = {}
 
 
 class Log:
-    """See the module; one for each client."""
+    """Writes a client's log events to structlog or logging; one for each client."""
 
     __slots__ = ("_storms",)
 
@@ -41,7 +41,7 @@ class Log:
         self._storms = Storms()
 
     def __call__(self, trace: Trace, kind: EventKind, values: Mapping[str, object], /) -> None:
-        """Write a line, if it is worth one and somebody wants it."""
+        """Write a line, if its level is enabled and it is not held back."""
         if kind.story is not None:
             seconds = self._storms.lasted(kind, values, trace.now())
             if seconds is None:
@@ -66,7 +66,7 @@ def wants_calls() -> bool:
 
 
 def logger_of(kind: EventKind) -> logging.Logger:
-    """Where a kind goes, in an application that uses logging."""
+    """The logger of an event kind, for applications that use logging."""
     logger = _LOGGERS.get(kind.area)
     if logger is None:
         logger = _LOGGERS[kind.area] = ROOT.getChild(kind.area)

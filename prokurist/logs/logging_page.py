@@ -64,7 +64,7 @@ _RECORDED = "only in a recording (`prokurist.timeline`)"
 
 
 def document() -> str:
-    """Write the documentation of all that is logged.
+    """Write the page of all log events.
 
     Returns:
         The text of `docs/logging.md`.

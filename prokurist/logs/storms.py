@@ -1,7 +1,7 @@
-"""Troubles that last: a line when one has lasted long enough, then one a minute, and its end.
+"""Limits repeated warnings: a line when a problem has lasted, then one a minute, and its end.
 
-The only place that holds lines back. Whoever meets a trouble tells of it each time; here
-it is one story for as long as it goes on.
+The only place that holds lines back. The core emits an event each time it meets the problem;
+here all of them are one story for as long as it goes on.
 
 Thread: both; `_lock` guards the stories, and nothing is called while it is held.
 """
@@ -16,7 +16,7 @@ from prokurist.events.trace import EventKind
 
 @dataclass(slots=True)
 class Story:
-    """A trouble while it lasts; instants on the client's clock."""
+    """A continuing problem; instants on the client's clock."""
 
     since: float
     last: float
@@ -24,7 +24,7 @@ class Story:
 
 
 class Storms:
-    """The stories of one client."""
+    """The continuing problems of one client."""
 
     __slots__ = ("_lock", "_stories")
 
@@ -33,7 +33,7 @@ class Storms:
         self._stories: dict[tuple[EventKind, str], Story] = {}
 
     def lasted(self, kind: EventKind, values: Mapping[str, object], now: float) -> float | None:
-        """Whether a telling is worth a line.
+        """How long a problem has lasted if a line is due; None to hold the line back.
 
         Returns:
             For how many seconds its trouble has lasted; None for no line.
@@ -45,7 +45,7 @@ class Storms:
                 return None if over is None or over.said_at is None else now - over.since
             story = self._stories.get((kind, about))
             if story is None or now - story.last > EVERY:
-                # After a time in which nobody met it: another story.
+                # After a time without it: another story.
                 story = self._stories[kind, about] = Story(now, now)
             story.last = now
             due = (

@@ -23,6 +23,6 @@ OF_QUERIES: Final[tuple[Metric[QueryReading], ...]] = of_spark.ROWS
 
 
 def every_metric() -> Iterator[Metric[Any]]:
-    """All of them, whatever they are read off."""
+    """All metrics, of clients and of queries."""
     yield from CATALOGUE
     yield from OF_QUERIES

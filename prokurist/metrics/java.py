@@ -30,7 +30,7 @@ def ours(*names: str, note: str = "") -> Answer:
 
 
 def none(reason: str) -> Answer:
-    """No metric of ours."""
+    """A Java metric that has no counterpart, and why."""
     return Answer((), reason)
 
 

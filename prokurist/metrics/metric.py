@@ -24,7 +24,7 @@ Sample: TypeAlias = tuple[str, tuple[tuple[str, str], ...], float]
 
 
 class MetricKind(Enum):
-    """How a metric's numbers are to be read."""
+    """The Prometheus type of a metric."""
 
     COUNTER = "counter"
     """It only grows; its rate tells."""
@@ -58,7 +58,7 @@ def counter(
     read: Callable[[Read], Iterable[Value]],
     *labels: str,
 ) -> Metric[Read]:
-    """A row for something that only grows."""
+    """Make a row of a counter."""
     return Metric(name, MetricKind.COUNTER, text, read, labels)
 
 
@@ -68,7 +68,7 @@ def gauge(
     read: Callable[[Read], Iterable[Value]],
     *labels: str,
 ) -> Metric[Read]:
-    """A row for something that is what it is."""
+    """Make a row of a gauge."""
     return Metric(name, MetricKind.GAUGE, text, read, labels)
 
 
@@ -78,7 +78,7 @@ def histogram(
     read: Callable[[Read], Iterable[Value]],
     *labels: str,
 ) -> Metric[Read]:
-    """A row for spans or sizes."""
+    """Make a row of a histogram."""
     return Metric(name, MetricKind.HISTOGRAM, text, read, labels)
 
 
@@ -91,7 +91,7 @@ def one(value: float | Histogram | None) -> Iterator[Value]:
 def samples(
     metric: Metric[Read], labels: tuple[tuple[str, str], ...], value: float | Histogram
 ) -> Iterator[Sample]:
-    """The lines that a value makes."""
+    """The samples of a value, with the suffixes of their names."""
     if not isinstance(value, Histogram):
         yield metric.name, labels, float(value)
         return

@@ -29,7 +29,7 @@ _INTRO = """\
 Every client counts, always; that costs about twenty nanoseconds for a number as for a
 histogram (a tenth of a microsecond for the latter where no C compiler was at hand), per call,
 request, turn or answer and never per record.
-Whoever wants to see it has two ways.
+There are two ways to see it.
 
 **Prometheus.** With the extra `prokurist[prometheus]`, once in a process, at any time:
 
@@ -97,7 +97,7 @@ def post_fork(server, worker):
     raise RuntimeError(f"none of the ports {PORTS} is free")
 ```
 
-A worker takes the first port that is free, so one that is begun anew has the port of the
+A worker takes the first port that is free, so a restarted one has the port of the
 one that it replaces. Have more ports than workers: during a reload there are both.
 Consumers have to be made after the fork as well: a copy of one says so with
 `ForkedClientError`.
@@ -144,19 +144,19 @@ def group_of(metric: Metric[Any]) -> str:
 
 
 def row(metric: Metric[Any]) -> str:
-    """One metric's line."""
+    """The page's line of a metric."""
     labels = ", ".join(f"`{each}`" for each in metric.labels)
     return f"| `{metric.name}` | {metric.kind.value} | {labels} | {metric.help} |"
 
 
 def java_row(name: str, answer: Answer) -> str:
-    """One Java metric's line."""
+    """The page's line of a Java metric."""
     names = ", ".join(f"`{each}`" for each in answer.ours) or "none"
     note = answer.note.replace("|", r"\|")
     return f"| `{name}` | {names} | {note} |"
 
 
 def ungrouped() -> Iterator[str]:
-    """What no group holds: nothing, as a test sees to."""
+    """The metrics that no group lists; a test sees that there are none."""
     known = {word for words in GROUPS.values() for word in words}
     return (each.name for each in every_metric() if group_of(each) not in known)

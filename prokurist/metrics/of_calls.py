@@ -10,49 +10,49 @@ from prokurist.metrics.reading import Reading
 
 
 def call_seconds(at: Reading) -> Iterator[Value]:
-    """By the call's name."""
+    """How long calls took, by the call's name."""
     for name, call in at.client.caller.counters.calls.children.items():
         yield (name,), call.seconds
 
 
 def timed_out(at: Reading) -> Iterator[Value]:
-    """By the call's name."""
+    """How many calls timed out, by the call's name."""
     for name, call in at.client.caller.counters.calls.children.items():
         yield (name,), call.timed_out
 
 
 def attempts(at: Reading) -> Iterator[Value]:
-    """By the call's name."""
+    """How many requests calls sent, by the call's name."""
     for name, call in at.client.caller.counters.calls.children.items():
         yield (name,), call.attempts
 
 
 def callbacks(at: Reading) -> Iterator[Value]:
-    """By the listener's method."""
+    """How long callbacks took, by the listener's method."""
     for name, seconds in at.client.caller.counters.callbacks.children.items():
         yield (name,), seconds
 
 
 def closing(at: Reading) -> Iterator[Value]:
-    """By the phase."""
+    """How long closing took, by the phase."""
     for name, seconds in at.client.caller.counters.closing.children.items():
         yield (name,), seconds
 
 
 def records(at: Reading) -> Iterator[Value]:
-    """By topic."""
+    """How many records were returned, by topic."""
     for topic, consumed in at.client.topics.children.items():
         yield (topic,), consumed.records
 
 
 def consumed_bytes(at: Reading) -> Iterator[Value]:
-    """By topic."""
+    """How many bytes of records were returned, by topic."""
     for topic, consumed in at.client.topics.children.items():
         yield (topic,), consumed.bytes
 
 
 def poll_limit(at: Reading) -> Iterator[Value]:
-    """Only of a member of a group."""
+    """`max.poll.interval.ms` in seconds; no value without a group."""
     config = at.client.config
     if config.group_id is not None:
         yield (), config.max_poll_interval_ms / 1000

@@ -29,14 +29,14 @@ def by_partition(of: Callable[[Place], int | None]) -> Callable[[Reading], Itera
 
 
 def coordinator_unknown(at: Reading) -> Iterator[Value]:
-    """Only of a client with a group."""
+    """Seconds without a known coordinator; no value without a group."""
     coordinator = at.client.machinery.coordinator
     if coordinator is not None:
         yield (), coordinator.unknown.seconds(at.now)
 
 
 def heartbeat_age(at: Reading) -> Iterator[Value]:
-    """Only of a member; whoever is none sends none."""
+    """Seconds since the last heartbeat was sent; no value without a membership."""
     machinery = at.client.machinery
     apis = machinery.client.counters.apis.children
     sent = [apis[name].sent_at for name in HEARTBEATS if name in apis]
@@ -46,13 +46,13 @@ def heartbeat_age(at: Reading) -> Iterator[Value]:
 
 
 def is_member(at: Reading) -> Iterator[Value]:
-    """Only of a client with a group."""
+    """Whether the client is a member of its group; no value without a group."""
     if at.client.config.group_id is not None:
         yield (), at.client.machinery.member_identity.identity.is_counted
 
 
 def started(at: Reading) -> Iterator[Value]:
-    """Of a client of the present time."""
+    """When the client was built, in seconds since 1970."""
     if at.client.started is not None:
         yield (), at.client.started / 1000
 
@@ -64,7 +64,7 @@ def info(_at: Reading) -> Iterator[Value]:
 
 @cache
 def versions() -> tuple[str, str]:
-    """Read once."""
+    """The versions of the package and of Python, read once."""
     return VERSION, platform.python_version()
 
 

@@ -36,7 +36,7 @@ def by_node(
 
 
 def lateness(at: Reading) -> Iterator[Value]:
-    """Of a thread that runs."""
+    """How late the loop is; no value once its thread has ended."""
     machinery = at.client.machinery
     due = machinery.timer.next_at
     if machinery.thread.alive:
@@ -44,7 +44,7 @@ def lateness(at: Reading) -> Iterator[Value]:
 
 
 def connections(at: Reading) -> Iterator[Value]:
-    """Those that came up and have not gone."""
+    """The number of connections that are open."""
     counters = at.client.machinery.client.counters
     closed = counters.closed  # First: more may come up until the other is read.
     yield (), counters.opened - closed
@@ -136,7 +136,7 @@ ROWS: tuple[Metric[Reading], ...] = (
     ),
     counter(
         "prokurist_attempts_abandoned_total",
-        "Requests on the wire that nobody waited for any more.",
+        "Requests on the wire whose call had ended.",
         lambda at: one(at.client.machinery.client.counters.abandoned),
     ),
     counter(

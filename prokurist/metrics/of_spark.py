@@ -28,7 +28,7 @@ def by_partition(
 
 
 def commits(at: QueryReading) -> Iterator[Value]:
-    """By how they ended."""
+    """How many commits were made, by how they ended."""
     for result, count in at.commits.items():
         yield (result,), count
 

@@ -2,7 +2,7 @@
 
 Thread: whichever scrapes. A scrape reads plain numbers; it takes no lock that a call
 holds for more than a few assignments, and waits for nothing.
-Invariants: `prometheus_client` is loaded when somebody registers, and not before; a
+Invariants: `prometheus_client` is loaded by `register`, and not before; a
 client's series are there from its making to its `close`, a watched query's for as long as
 it runs.
 """
@@ -39,7 +39,7 @@ def register(
 
     Once for a process is enough: it covers clients that are made later, and those that
     are closed have no series any more. A second time does nothing but set
-    `most_partitions` anew. Nothing is served by this: see `start_http_server` of
+    `most_partitions`. Nothing is served by this: see `start_http_server` of
     `prometheus_client`.
 
     Args:
@@ -65,19 +65,19 @@ def register(
     except ValueError as error:
         raise ValueError(
             f"the registry holds names that begin with prokurist_ already ({error}): "
-            f"unregister whoever holds them, or pass a registry of its own"
+            f"unregister the collector that has them, or pass another registry"
         ) from error
     REGISTERED[registry] = collector
 
 
 def default_registry() -> "CollectorRegistry":
-    """The one that `prometheus_client` serves by itself.
+    """The default registry of `prometheus_client`.
 
     Raises:
         ImportError: It is not installed.
     """
     try:
-        from prometheus_client import REGISTRY  # noqa: PLC0415 - see the module
+        from prometheus_client import REGISTRY  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise ImportError(
             "prokurist.metrics.register needs prometheus_client: install "
@@ -87,7 +87,7 @@ def default_registry() -> "CollectorRegistry":
 
 
 class ClientsCollector:
-    """What a registry asks; see the module.
+    """The collector that a registry asks: the series of all open clients and queries.
 
     Args:
         most_partitions: See `register`.
@@ -107,11 +107,11 @@ class ClientsCollector:
         self._warned: set[str] = set()
 
     def describe(self) -> Iterator["Family"]:
-        """The names, without which a registry would collect to learn them."""
+        """The names of all metrics, so that a registry need not collect to learn them."""
         return map(empty, every_metric())
 
     def collect(self) -> Iterator["Family"]:
-        """All samples of this moment."""
+        """Read all clients and queries, and return the samples."""
         yield from self._of_clients()
         yield from self._of_queries()
 
@@ -145,7 +145,7 @@ class ClientsCollector:
             yield family
 
     def _tell_of_bounds(self, name: str, at: Reading) -> None:
-        """Say once for each client that not every partition has series of its own."""
+        """Warn once for each client whose partitions do not all have series."""
         left_out = at.partitions.count - len(at.partitions.listed)
         if left_out and self.most_partitions and name not in self._warned:
             self._warned.add(name)
@@ -162,8 +162,8 @@ class ClientsCollector:
 
 
 def empty(metric: Metric[Any]) -> "Family":
-    """A row without values, as `prometheus_client` has it."""
-    from prometheus_client import Metric as Family  # noqa: PLC0415 - see the module
+    """A metric family of `prometheus_client` without samples."""
+    from prometheus_client import Metric as Family  # noqa: PLC0415 - an extra
 
     # A counter's family goes by the name without its suffix.
     name = (
@@ -175,8 +175,8 @@ def empty(metric: Metric[Any]) -> "Family":
 def fill(
     family: "Family", metric: Metric[Any], labels: tuple[str, ...], values: Iterable[Value]
 ) -> None:
-    """Add the samples that some values make."""
-    from prometheus_client.samples import Sample  # noqa: PLC0415 - see the module
+    """Add the samples of some values to a family."""
+    from prometheus_client.samples import Sample  # noqa: PLC0415 - an extra
 
     for of_labels, value in values:
         pairs = tuple(zip(labels, of_labels, strict=True))

@@ -1,7 +1,7 @@
-"""One Spark query at one moment, as a reader sees it; and which queries there are.
+"""Readings of Spark queries for the catalogue of metrics, and the queries that are read.
 
 The seam between `prokurist.spark`, which knows the queries, and the catalogue, which knows
-nothing of Spark: whoever watches a query adds what makes a reading of it, for as long as
+nothing of Spark: `watch` adds a callable that makes readings of a query, for as long as
 the query runs.
 
 Thread: any; `_lock` is held for a few assignments, and a reading is made outside of it.
@@ -42,7 +42,7 @@ class PartitionReading:
 
 @dataclass(frozen=True, slots=True)
 class QueryReading:
-    """See the module.
+    """One Spark query at one moment.
 
     Attributes:
         query: Its name, or else its id.
@@ -79,7 +79,7 @@ class Readable(Protocol):
     """What makes readings of one query."""
 
     def reading(self, most_partitions: int) -> QueryReading:
-        """It as it is now.
+        """Read the query's present state.
 
         Args:
             most_partitions: How many partitions are listed at most.
@@ -88,7 +88,7 @@ class Readable(Protocol):
 
 
 class OpenQueries:
-    """See the module.
+    """The watched queries of this process that run.
 
     Args:
         most: How many are read.
@@ -101,7 +101,7 @@ class OpenQueries:
         self._warned = False
 
     def add(self, query: Readable) -> None:
-        """Another one runs."""
+        """Add a query that has started."""
         with self._lock:
             self._queries = (*self._queries, query)
             warn = len(self._queries) > self._most and not self._warned
@@ -114,12 +114,12 @@ class OpenQueries:
             )
 
     def remove(self, query: Readable) -> None:
-        """It runs no longer."""
+        """Remove a query that has ended."""
         with self._lock:
             self._queries = tuple(each for each in self._queries if each is not query)
 
     def read(self, most_partitions: int) -> list[QueryReading]:
-        """Those that run, as they are now; one for a name, the one that came last."""
+        """Read every running query; of several with one name the latest."""
         readings = (each.reading(most_partitions) for each in self._queries[: self._most])
         return list({(each.query, each.group): each for each in readings}.values())
 

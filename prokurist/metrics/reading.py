@@ -18,12 +18,12 @@ AT_A_TIME = 250
 """Partitions that are looked at under the lock at once: about a tenth of a millisecond."""
 
 MOST_PARTITIONS = 1000
-"""Partitions of a client that have series of their own, where nobody says otherwise."""
+"""The default number of a client's partitions that have series of their own."""
 
 
 @dataclass(slots=True)
 class Spread:
-    """What some numbers come to, without keeping them.
+    """The sum, the minimum and the maximum of some numbers.
 
     Attributes:
         total: Their sum.
@@ -36,7 +36,7 @@ class Spread:
     most: int | None = None
 
     def add(self, number: int) -> None:
-        """Count one in."""
+        """Add a number."""
         self.total += number
         if self.least is None or number < self.least:
             self.least = number
@@ -46,7 +46,7 @@ class Spread:
 
 @dataclass(slots=True)
 class Partitions:
-    """What was found of the assigned partitions.
+    """The sums and single values of the assigned partitions.
 
     Attributes:
         listed: Those that have series of their own.
@@ -64,7 +64,7 @@ class Partitions:
 
 
 class Reading:
-    """See the module.
+    """One client at one moment, as the rows of the catalogue read it.
 
     Args:
         client: The client.
@@ -83,7 +83,7 @@ class Reading:
         self.partitions: Partitions = looked_at(client, most)
 
     def since(self, moment: float | None) -> float | None:
-        """How long ago a moment was; None for one that has not been."""
+        """Seconds since a moment; None if there was none."""
         return None if moment is None else max(0.0, self.now - moment)
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class Reading:
 
 
 def looked_at(client: Counted, most: int) -> Partitions:
-    """Look at all partitions, some at a time."""
+    """Read all partitions, some of them at a time."""
     subscription = client.machinery.subscription
     found = Partitions()
     assigned = iter(tuple(subscription.assigned()))

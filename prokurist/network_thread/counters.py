@@ -7,7 +7,7 @@ from prokurist.events.counter_types import BYTES, Family, Histogram
 
 
 class LoopCounters:
-    """The turns of the loop.
+    """Counters of the loop's turns.
 
     Attributes:
         busy: How long each turn worked, from the end of one wait to the next.
@@ -28,7 +28,7 @@ class LoopCounters:
         self._since: float | None = None
 
     def took(self, posted: float | None, drained: float, now: float) -> None:
-        """Events were taken up.
+        """Count events that were taken from the mailbox.
 
         Args:
             posted: When the oldest was posted, where that is known.
@@ -40,7 +40,7 @@ class LoopCounters:
         self.taking.observe(now - drained)
 
     def turned(self, began: float, ended: float, *, empty: bool) -> None:
-        """A turn has waited for the network.
+        """Count a turn, which has waited for the network.
 
         Args:
             began: When that wait began.
@@ -55,7 +55,7 @@ class LoopCounters:
 
 
 class ApiCounters:
-    """The requests of one kind.
+    """Counters of the requests of one API.
 
     Attributes:
         sent: How many were written.
@@ -74,7 +74,7 @@ class ApiCounters:
 
 
 class NodeCounters:
-    """What was said to one broker, on all connections to it.
+    """Counters of the requests to one broker, on all connections.
 
     Attributes:
         sent: Requests that were written.
@@ -94,7 +94,7 @@ class NodeCounters:
 
 
 class TrafficCounters:
-    """Requests and connections.
+    """Counters of requests and connections.
 
     Attributes:
         apis: By the names of Kafka's protocol.
@@ -138,7 +138,7 @@ class TrafficCounters:
         self.reauthenticated: int = 0
 
     def wrote(self, node: int, api: str, size: int, now: float) -> None:
-        """A request was written."""
+        """Count a request that was written."""
         by_api, by_node = self.apis.of(api), self.nodes.of(str(node))
         by_api.sent += 1
         by_api.sent_at = now
@@ -146,7 +146,7 @@ class TrafficCounters:
         by_node.bytes_sent += size
 
     def answered(self, node: int, api: str, size: int, took: float, throttle: float) -> None:
-        """A request was answered."""
+        """Count a request that was answered."""
         by_api, by_node = self.apis.of(api), self.nodes.of(str(node))
         by_api.seconds.observe(took)
         by_api.throttled += throttle
@@ -155,7 +155,7 @@ class TrafficCounters:
 
 
 class FetchCounters:
-    """The answers to fetches.
+    """Counters of fetch responses.
 
     Attributes:
         sizes: Bytes of records in each, as they came.

@@ -47,7 +47,7 @@ def dispatch(
     fetches: FetchManager,
     take_group: Callable[[GroupEvent], None],
 ) -> Callable[[ApplicationEvent], None]:
-    """For the network thread; what needs a group goes to `take_group`."""
+    """Make the function that passes each event to its manager, or to `take_group`."""
 
     def take(event: ApplicationEvent) -> None:
         match event:
@@ -87,7 +87,7 @@ def dispatch(
 
 
 def without_group(event: GroupEvent) -> None:
-    """The same in a client that has none: it says so (B51)."""
+    """Refuse an event that needs a group, in a client without one (B51)."""
     event.call.fail(
         InvalidGroupIdException(
             f"{event.call.operation} needs a group: set group.id in the configuration"

@@ -19,7 +19,7 @@ from prokurist.errors.codes import NONE, by_code
 
 
 class Action(Enum):
-    """What to do next."""
+    """What the client does about an error code."""
 
     DONE = "done"
     RETRY = "try again after the backoff"
@@ -50,7 +50,7 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """One row."""
+    """One row of a table of error codes."""
 
     action: Action
     reason: str
@@ -58,13 +58,13 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """The table of one API."""
+    """The table of error codes of one API."""
 
     api: str
     rows: Mapping[int, ErrorRow]
 
     def of(self, code: int) -> Action:
-        """What a code means here."""
+        """The action for an error code."""
         if code == NONE:
             return Action.DONE
         row = self.rows.get(code)
@@ -76,7 +76,7 @@ class ErrorTable:
         return Action.REFRESH if cls.refreshes_metadata else Action.RETRY
 
     def error(self, code: int, message: str | None = None) -> KafkaException:
-        """The exception for a code that is no success."""
+        """The exception for an error code other than 0."""
         error = error_for(code, message)
         if error is None:
             raise AssertionError("success has no exception")
@@ -86,7 +86,7 @@ class ErrorTable:
 
 
 def commit_failed(error: KafkaException) -> CommitFailedException:
-    """What a commit ends with that the group refuses because of who has made it."""
+    """The error for a commit that the group rejects because of its identity."""
     failed = CommitFailedException(
         f"Commit rejected: the group no longer knows this consumer as the member that made "
         f"the commit ({type(error).__name__}: {error}); its partitions may be assigned to "
@@ -97,7 +97,7 @@ def commit_failed(error: KafkaException) -> CommitFailedException:
 
 
 def table(api: str, rows: Mapping[int, tuple[Action, str]]) -> ErrorTable:
-    """A table out of plain rows."""
+    """Make a table from plain rows."""
     return ErrorTable(
         api, MappingProxyType({code: ErrorRow(*row) for code, row in rows.items()})
     )
@@ -151,7 +151,7 @@ UNASKED_COMMIT: Final = table(
         100: _GONE,
     },
 )
-"""The same for a commit that nobody has asked for, and for whose end others may wait."""
+"""The same for an automatic commit, for whose end other commits may wait."""
 
 OFFSET_FETCH: Final = table(
     "OffsetFetch",

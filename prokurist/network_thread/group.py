@@ -1,4 +1,4 @@
-"""All that only a client with a group has, wired: commits, and its place in the group.
+"""Wires what only a client with a group has: coordinator, commits and membership.
 
 Thread: the network thread alone, but for its making.
 """
@@ -42,7 +42,7 @@ from prokurist.types import Node
 
 
 class Group:
-    """See the module.
+    """The managers of a client with a group, and the events that they take.
 
     Args:
         config: The configuration.
@@ -52,7 +52,7 @@ class Group:
     Attributes:
         coordinator: Who coordinates the group.
         commits: Commits, and looks up what was committed.
-        auto: Commits what nobody has asked for.
+        auto: Sends automatic commits.
         membership: Our place in it.
     """
 
@@ -117,7 +117,7 @@ class Group:
         )
 
     def take(self, event: GroupEvent) -> None:
-        """Begin what an event asks for."""
+        """Start the work for an event."""
         match event:
             case Commit(call, offsets, identity, topics):
                 self.auto.overtake(offsets)
@@ -145,14 +145,14 @@ class Group:
                 self.coordinator.end_by(call.deadline)
 
     def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
-        """A connection went down: perhaps the coordinator has moved."""
+        """Tell the coordinator's manager of a lost connection."""
         self.coordinator.on_disconnect(node, lane, error)
 
     def poll(self) -> None:
-        """Nothing is begun here: what a membership does by itself has its Timer entries."""
+        """Nothing: what a membership does by itself has its Timer entries."""
 
     def close(self) -> None:
-        """Stop what is under way unasked."""
+        """Stop background work."""
         self.membership.close()
 
     def __repr__(self) -> str:
@@ -160,7 +160,7 @@ class Group:
 
 
 def membership_of(config: ConsumerConfig, context: MembershipContext) -> Membership:
-    """A member of the group by the protocol that is configured."""
+    """Make the membership for the configured group protocol."""
     internal = not config.exclude_internal_topics
     if config.group_protocol == "consumer":
         return ConsumerMember(context, assignor=config.group_remote_assignor, internal=internal)

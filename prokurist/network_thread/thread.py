@@ -1,9 +1,9 @@
-"""The network thread: its lives, and the loop.
+"""The network thread: its states, and its loop.
 
 Thread: `turn` and everything below it run on the network thread; `start`, `join`
 and the mailbox are the application's side.
 
-An exception that nobody foresaw ends the thread, loudly: every call that waits
+An unexpected exception ends the thread, loudly: every call that waits
 fails with its cause, every later post raises it, and nothing is left to hang. It
 is never logged and passed over: a loop that goes on after a bug of ours would
 keep promises it can no longer keep.
@@ -32,7 +32,7 @@ from prokurist.network_thread.operations.timer import Due, Timer
 
 
 class Life(Enum):
-    """Where the thread stands."""
+    """The states of the network thread."""
 
     NEW = "new"
     RUNNING = "running"
@@ -51,19 +51,19 @@ MOVES: Final = {
 
 
 class RequestManager(Protocol):
-    """Owns one kind of protocol work; does no I/O, reads no clock, never blocks."""
+    """The interface of a manager: does no I/O, reads no clock, never blocks."""
 
     def poll(self) -> None:
-        """Begin what has become due since the last turn."""
+        """Start what has become due since the last turn."""
         ...
 
     def close(self) -> None:
-        """Stop what is under way unasked."""
+        """Stop background work."""
         ...
 
 
 class NetworkThread:
-    """See the module.
+    """The network thread of a client: drains the mailbox, fires timers, waits on the network.
 
     Args:
         name: The thread's name, for those who look at a process from outside.
@@ -104,13 +104,13 @@ class NetworkThread:
         self._background = background
         self._taken: deque[ApplicationEvent] = deque()
         self._closing: list[Close] = []
-        # A daemon, so that a client that nobody closed cannot keep a process alive.
+        # A daemon, so that a client that was not closed cannot keep a process alive.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     # --- the application's side --------------------------------------------------------
 
     def start(self) -> None:
-        """Begin; raises what the system says if it can have no more threads."""
+        """Start the thread; raises if the system allows no more threads."""
         self._move(Life.RUNNING)
         try:
             self._thread.start()
@@ -121,7 +121,7 @@ class NetworkThread:
             raise
 
     def abandon(self) -> None:
-        """Have everything closed, and wait for nothing: of a client that nobody closed.
+        """Have everything closed, and wait for nothing: for a client that was not closed.
 
         Also of one whose thread could not be started, on the caller's own thread.
         """
@@ -137,9 +137,9 @@ class NetworkThread:
             return  # It has ended by itself.
 
     def join(self, seconds: float) -> bool:
-        """Wait for the end; False when it has not come in time."""
+        """Wait for the thread's end; False when it has not come in time."""
         if self._thread.ident is None:
-            return True  # Its turns are run by somebody else: a simulation.
+            return True  # A simulation runs its turns.
         self._thread.join(min(seconds, threading.TIMEOUT_MAX))
         return not self._thread.is_alive()
 
@@ -150,12 +150,12 @@ class NetworkThread:
 
     @property
     def wakes(self) -> int:
-        """How many turns an event of the application has woken."""
+        """The number of turns that an event of the application has woken."""
         return self._network.wakes
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the network thread runs."""
         return self.life is Life.RUNNING
 
     # --- the loop ----------------------------------------------------------------------
@@ -165,21 +165,21 @@ class NetworkThread:
             self.guarded_turn()
 
     def guarded_turn(self) -> None:
-        """A turn whose exceptions end the thread."""
+        """Run a turn; an exception ends the thread."""
         self._guarded(self.turn)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
-        except Exception as error:  # noqa: BLE001 - whatever it is, nobody may hang for it
+        except Exception as error:  # noqa: BLE001 - whatever it is, no call may hang
             self._die(error)
         except BaseException as error:
-            # Somebody wants this very thread to end: he gets it, after the others.
+            # This very thread is to end: raised after the calls have failed.
             self._die(error)
             raise
 
     def turn(self) -> None:
-        """Drain, fire what is due, let the managers begin, write, and wait for the network."""
+        """Drain the mailbox, fire timers, poll managers, write, and wait for the network."""
         self._timer.now = self._clock.now()
         self.turns += 1
         mark = self._timer.mark()
@@ -187,7 +187,7 @@ class NetworkThread:
         self._taken.extend(events)
         while self._taken:
             # It leaves the line when it has been taken up, and not before: should
-            # that meet a bug of ours, its caller and those behind him still hear.
+            # that meet a bug of ours, its caller and those behind it still hear.
             event = self._taken[0]
             if isinstance(event, Close):
                 self._closing.append(event)
@@ -262,7 +262,7 @@ class NetworkThread:
     def _shut_down(
         self, error: KafkaException, later: Callable[[], KafkaException]
     ) -> Exception | None:
-        """Everything that waits fails, everything that comes is refused, all is closed.
+        """Fail all that waits, refuse all that comes, and close everything.
 
         Returns:
             The first bug of ours that one of the steps met, if any: it ended that
@@ -288,7 +288,7 @@ class NetworkThread:
         ):
             try:
                 step()
-            except Exception as bug:  # noqa: BLE001 - nobody may hang for it
+            except Exception as bug:  # noqa: BLE001 - no call may hang
                 first = first or bug
         return first
 

@@ -83,7 +83,7 @@ def timestamps(columns: Sequence[memoryview]) -> Any:
 
 
 def byte_strings(columns: Sequence[Spans]) -> Any:
-    """Byte strings, brought together."""
+    """A column of byte strings, copied together."""
     ends, data, valid = CODEC.gathered(columns)
     buffers = [
         valid if valid is None else pa.py_buffer(valid),

@@ -2,7 +2,7 @@
 
 A fetch answers with a run of batches; the broker cuts the last one off where the
 answer is full. The network thread has to know where that run ends, to fetch on from
-there, and nothing else: `extent` tells it. Whoever decodes asks for the `headers`.
+there, and nothing else: `extent` returns it. Decoding reads the `headers`.
 
 Two layouts share the first seventeen bytes, offset, length and, at the same place,
 the magic number. Magic 2 is the batch with a header of its own. Magic 0 and 1 are

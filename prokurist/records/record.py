@@ -102,17 +102,17 @@ class ConsumerRecord:
 
     @property
     def topic(self) -> str:
-        """Its topic."""
+        """The topic that the record was read from."""
         return self._columns.topic
 
     @property
     def partition(self) -> int:
-        """Its partition."""
+        """The number of the record's partition."""
         return self._columns.partition
 
     @property
     def offset(self) -> int:
-        """Its offset."""
+        """The record's offset in its partition."""
         return self._columns.offsets[self._index]
 
     @property
@@ -122,7 +122,7 @@ class ConsumerRecord:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Who stamped it."""
+        """Whether the producer or the broker set the timestamp."""
         return self._columns.timestamp_type
 
     @property

@@ -33,7 +33,7 @@ Stamp: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 
 def no_listener(_error: KafkaException | None) -> None:
-    """Renewals are not told."""
+    """Ignore a renewal: no listener was set."""
 
 
 class TlsContexts:

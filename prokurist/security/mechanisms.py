@@ -35,7 +35,7 @@ class ConfiguredMechanisms:
         endpoint: Makes the connection to a token endpoint.
         sleep: Waits, on the helper.
         now: The time of day, in seconds since 1970.
-        lots: Draws from [0, 1).
+        draw: Draws from [0, 1).
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ConfiguredMechanisms:
         endpoint: Callable[[str], Endpoint],
         sleep: Callable[[float], None],
         now: Callable[[], float],
-        lots: Callable[[], float],
+        draw: Callable[[], float],
     ) -> None:
         self._keys = keys
         self._endpoint = endpoint
@@ -57,7 +57,7 @@ class ConfiguredMechanisms:
             self._tokens = TokenKeeper(
                 self._source(),
                 now=now,
-                lots=lots,
+                draw=draw,
                 window=keys.sasl_login_refresh_window_factor,
                 jitter=keys.sasl_login_refresh_window_jitter,
                 least=keys.sasl_login_refresh_min_period_seconds,

@@ -117,7 +117,7 @@ class MskIam:
         self._now = now
 
     def first(self) -> bytes:
-        """The signed payload."""
+        """The signed payload, as the first message."""
         credentials = self._credentials()
         region = credentials.region or region_of(self._host)
         if region is None:

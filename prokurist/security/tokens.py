@@ -38,7 +38,7 @@ class Token:
 
 
 class TokenSource(Protocol):
-    """Where tokens come from."""
+    """A source of OAUTHBEARER tokens."""
 
     def fetch(self) -> Token:
         """Get a new token; it may wait.
@@ -138,7 +138,7 @@ class TokenKeeper:
     Args:
         source: Where tokens come from.
         now: The time of day, in seconds since 1970.
-        lots: Draws from [0, 1).
+        draw: Draws from [0, 1).
         window: `sasl.login.refresh.window.factor`.
         jitter: `sasl.login.refresh.window.jitter`.
         least: `sasl.login.refresh.min.period.seconds`.
@@ -150,7 +150,7 @@ class TokenKeeper:
         source: TokenSource,
         *,
         now: Callable[[], float],
-        lots: Callable[[], float],
+        draw: Callable[[], float],
         window: float,
         jitter: float,
         least: float,
@@ -158,7 +158,7 @@ class TokenKeeper:
     ) -> None:
         self._source = source
         self._now = now
-        self._lots = lots
+        self._draw = draw
         self._window = window
         self._jitter = jitter
         self._least = least
@@ -193,7 +193,7 @@ class TokenKeeper:
         if token.expires is None:
             return token
         life = token.expires - now
-        share = self._window + self._jitter * self._lots()
+        share = self._window + self._jitter * self._draw()
         at = now + life * share
         if self._least + self._buffer < life:
             # As in Java, both only count where the token lives long enough for both.

@@ -2,11 +2,11 @@
 
 Thread: any. Files are read, nothing is written.
 Invariants: a batch counts when Spark has noted its end (`commits/<n>`). One that was only
-planned (`offsets/<n>`) is given to nobody who has not named it.
+planned (`offsets/<n>`) is used only where it is named.
 
 A file of `offsets` has a version, a line about the batch, and a line for each source:
 its offset (v1, by its place among the sources) or its name and its offset (v2). Which of
-them are Kafka's can be seen: an object of objects is nobody else's.
+them are Kafka's can be seen: no other source writes an object of objects.
 """
 
 import json
@@ -24,7 +24,7 @@ from prokurist.types import TopicPartition, named
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where a query was at the end of a batch.
+    """The offsets of a query at the end of a batch.
 
     Attributes:
         path: The checkpoint's folder.
@@ -40,14 +40,14 @@ class Checkpoint:
 
 
 class Files(Protocol):
-    """The files of a checkpoint, wherever they lie."""
+    """The files of a checkpoint, on whatever file system."""
 
     def numbers(self, folder: str) -> list[int]:
-        """The names of the files of a folder that are numbers; none if it is not there."""
+        """The names in a folder that are numbers; empty if the folder does not exist."""
         ...
 
     def text(self, name: str) -> str:
-        """What is in a file.
+        """Read a file.
 
         Raises:
             CheckpointException: It cannot be read.
@@ -56,7 +56,7 @@ class Files(Protocol):
 
 
 class LocalFiles:
-    """The files of a checkpoint on this machine, or on what is mounted there."""
+    """The files of a checkpoint on a local or mounted file system."""
 
     def __init__(self, path: str) -> None:
         self._folder = Path(path)
@@ -86,13 +86,13 @@ def read_checkpoint(
     batch: int | None = None,
     spark: Any = None,
 ) -> Checkpoint:
-    """Read how far a query has come.
+    """Read the offsets of a streaming query from its checkpoint.
 
     Args:
         path: The checkpoint's folder.
         source: Which of the query's sources, by its place or name; None for all of Kafka's.
-        batch: A batch by its number, whether Spark has noted its end or not: for whoever
-            knows that it is done. None for the last one that is.
+        batch: A batch by its number, whether Spark has noted its end or not: for a caller
+            that knows that it is done. None for the last one that is.
         spark: A session, for folders that are not on this machine.
 
     Raises:
@@ -121,10 +121,10 @@ def read_checkpoint(
 
 
 def files_of(path: str, spark: Any) -> Files:
-    """Who can read the files of a folder.
+    """Choose how to read the files of a folder: locally, or by a session.
 
     Raises:
-        CheckpointException: Nobody can without a session.
+        CheckpointException: The folder is not on this machine, and there is no session.
     """
     if spark is not None:
         # Here, because it needs pyspark, and only who has a session has that for certain.
@@ -155,7 +155,7 @@ def _query(where: str, text: str) -> str:
 def _chosen(
     where: str, batch: int, text: str, source: int | str | None
 ) -> dict[str, SourceOffset]:
-    """The offsets of the sources that are wanted, by their names."""
+    """The offsets of the wanted sources, by their names."""
     name = f"{where}/offsets/{batch}"
     lines = dict(_sources(name, text))
     if source is not None:
@@ -213,7 +213,7 @@ def _offset(name: str, line: str) -> SourceOffset:
 def _merged(
     where: str, batch: int, found: Mapping[str, SourceOffset]
 ) -> dict[TopicPartition, int]:
-    """One table; a partition that two sources read has no one place."""
+    """Merge the offsets of all sources; raises if two read one partition."""
     ends: dict[TopicPartition, int] = {}
     for offset in found.values():
         if twice := ends.keys() & offset.ends.keys():

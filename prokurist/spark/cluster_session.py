@@ -39,7 +39,7 @@ Answer = TypeVar("Answer")
 def visiting(
     operation: str, keys: Mapping[str, object], timeout: float | timedelta, clock: Clock
 ) -> Iterator["ClusterSession"]:
-    """A visit from its beginning to its end.
+    """Open a `ClusterSession` for one call, and close it.
 
     Args:
         operation: What it is for, as an error is to name it.
@@ -63,7 +63,7 @@ def visiting(
 
 
 class ClusterSession:
-    """See the module; it answers as `resolving.Logs`."""
+    """Clients for one call, under one deadline; an `OffsetLookup`."""
 
     def __init__(self, keys: Mapping[str, object], deadline: Deadline, clock: Clock) -> None:
         self._keys = keys
@@ -74,13 +74,13 @@ class ClusterSession:
         self._ends: dict[TopicPartition, int] = {}
 
     def close(self) -> None:
-        """Close its clients, within what is left; none of them has anything to lose."""
+        """Close the clients within what is left of the time."""
         for client in self._clients.values():
             with suppress(KafkaException):
                 client.close(min(self.left(), CLOSE))
 
     def left(self) -> float:
-        """Seconds until the deadline."""
+        """The seconds until the deadline."""
         return self._deadline.remaining(self._clock.now())
 
     def partitions(self, topics: Topics) -> dict[TopicPartition, PartitionInfo]:
@@ -131,12 +131,12 @@ class ClusterSession:
         return dict(sorted(chosen.items()))
 
     def all_partitions(self) -> dict[TopicPartition, PartitionInfo]:
-        """Every partition that the user may see."""
+        """All partitions that the user may describe."""
         listed = self._client(None).list_topics(self.left())
         return _by_partition(info for infos in listed.values() for info in infos)
 
     def beginnings(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """See `Logs`; what was asked before is not asked again."""
+        """See `OffsetLookup`; what was asked before is not asked again."""
         return _remembered(
             self._beginnings,
             partitions,
@@ -144,7 +144,7 @@ class ClusterSession:
         )
 
     def ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """See `Logs`; what was asked before is not asked again."""
+        """See `OffsetLookup`; what was asked before is not asked again."""
         return _remembered(
             self._ends,
             partitions,
@@ -154,25 +154,25 @@ class ClusterSession:
     def at_times(
         self, moments: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int | None]:
-        """See `Logs`."""
+        """See `OffsetLookup`."""
         found = self._client(None).offsets_for_times(moments, self.left())
         return {tp: None if at is None else at.offset for tp, at in found.items()}
 
     def committed(
         self, group: str | None, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, int | None]:
-        """See `Logs`."""
+        """See `OffsetLookup`."""
         found = self.notes(group, partitions)
         return {tp: None if kept is None else kept.offset for tp, kept in found.items()}
 
     def notes(
         self, group: str | None, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """The same with the notes beside the offsets."""
+        """Committed offsets with their metadata."""
         return self._client(group).committed(partitions, self.left())
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Commit for a group, as none of its members.
+        """Commit for a group without being a member.
 
         Raises:
             GroupInUseException: It has members.
@@ -189,7 +189,7 @@ class ClusterSession:
             ) from error
 
     def _client(self, group: str | None) -> KafkaConsumer:
-        """The client of a group; without one, any that there is already."""
+        """The client of a group; without one, any client that is open."""
         own = self._keys.get("group.id")
         key = group if group is not None else None if own is None else str(own)
         if key not in self._clients:
@@ -203,7 +203,7 @@ class ClusterSession:
 def retold(
     error: TimeoutException, operation: str, timeout: float, elapsed: float
 ) -> TimeoutException:
-    """What a look-up says of itself, as the story of the call that it was a part of."""
+    """The error of a look-up as that of the whole call."""
     before = max(0.0, elapsed - (error.elapsed or 0.0))
     return TimeoutException(
         operation=f"{operation} (its {error.operation})",

@@ -2,7 +2,7 @@
 
 Thread: any; pure functions.
 Invariants: a note of ours is a JSON object with the first letters of a query's id and the
-number of its batch. Any other note is somebody else's, and says nothing.
+number of its batch. Any other note is of another program, and ignored.
 """
 
 import json
@@ -13,13 +13,13 @@ from prokurist.types import OffsetAndMetadata, TopicPartition, named, require_in
 
 
 def note_of(query: str, batch: int) -> str:
-    """What stands beside the offsets of a streaming query's batch."""
+    """The commit metadata of a streaming query's batch."""
     require_int("batch", batch)
     return json.dumps({"q": query[:8], "b": batch}, separators=(",", ":"))
 
 
 def is_later(before: OffsetAndMetadata | None, query: str | None, batch: int | None) -> bool:
-    """Whether what is committed is of a later batch of the same query."""
+    """Whether committed metadata are of a later batch of the same query."""
     if before is None or query is None or batch is None:
         return False
     try:
@@ -37,7 +37,7 @@ def refuse_backwards(
     before: Mapping[TopicPartition, OffsetAndMetadata | None],
     wanted: Mapping[TopicPartition, OffsetAndMetadata],
 ) -> None:
-    """See that no offset is before the one that is committed.
+    """Raise if an offset is before the committed one.
 
     Raises:
         CommitBackwardsException: One is.

@@ -12,7 +12,7 @@ from prokurist.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Offsets that were to be read, and are not in their log.
+    """Offsets that were to be read and are not in their log.
 
     Attributes:
         partition: Which log.
@@ -50,7 +50,7 @@ class DataLossException(KafkaException):
 
 
 class GroupInUseException(CommitFailedException):
-    """The group has live members: whoever is none of them may not commit for it.
+    """The group has live members, so that another client may not commit for it.
 
     Attributes:
         group: Its name.

@@ -35,7 +35,7 @@ EXAMPLE: Final = '{"orders": {"0": 23, "1": -1}, "payments": {"0": -2}}'
 
 @dataclass(frozen=True, slots=True)
 class SourceOffset:
-    """How far a stream has come, as Spark keeps it.
+    """The offset of a stream, as Spark stores it.
 
     Attributes:
         ends: For each partition the offset after the last record that is done.
@@ -50,7 +50,7 @@ class SourceOffset:
 
     @classmethod
     def of(cls, given: str | Mapping[str, Any], name: str) -> "SourceOffset":
-        """Read it: JSON, or what JSON has become already.
+        """Read an offset: JSON, or what JSON was parsed to.
 
         Args:
             given: It.
@@ -69,7 +69,7 @@ class SourceOffset:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """As a Python source hands it to Spark, which makes JSON of it."""
+        """The offset as a Python source returns it to Spark."""
         table: dict[str, Any] = as_dict(self.ends)
         if self.start is not None:
             table[INIT] = as_dict(self.start)
@@ -78,12 +78,12 @@ class SourceOffset:
         return table
 
     def to_json(self) -> str:
-        """As it stands in a checkpoint."""
+        """The offset as JSON, as in a checkpoint."""
         return json.dumps(self.as_dict())
 
 
 def offsets_in(given: str, name: str) -> dict[TopicPartition, int]:
-    """The offsets of an option, −1 and −2 among them.
+    """Read the offsets of an option, −1 and −2 among them.
 
     Args:
         given: The option's value.
@@ -96,7 +96,7 @@ def offsets_in(given: str, name: str) -> dict[TopicPartition, int]:
 
 
 def moments_in(given: str, name: str) -> dict[TopicPartition, int]:
-    """The times of an option, in milliseconds since the epoch.
+    """Read the times of an option, in milliseconds since the epoch.
 
     Raises:
         ConfigException: It is something else.
@@ -105,7 +105,7 @@ def moments_in(given: str, name: str) -> dict[TopicPartition, int]:
 
 
 def partitions_in(given: str, name: str) -> list[TopicPartition]:
-    """The partitions of the option `assign`: `{"orders": [0, 1]}`.
+    """Read the partitions of the option `assign`: `{"orders": [0, 1]}`.
 
     Raises:
         ConfigException: It is something else.
@@ -134,12 +134,12 @@ def partitions_in(given: str, name: str) -> list[TopicPartition]:
 
 
 def to_json(offsets: Mapping[TopicPartition, int]) -> str:
-    """Offsets as an option has them."""
+    """Offsets as the JSON of an option."""
     return json.dumps(as_dict(offsets))
 
 
 def as_dict(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """The tables that become that JSON, topics and partitions in order."""
+    """The nested tables of that JSON, topics and partitions in order."""
     table: dict[str, dict[str, int]] = {}
     for (topic, number), offset in sorted(offsets.items()):
         table.setdefault(topic, {})[str(number)] = offset
@@ -147,7 +147,7 @@ def as_dict(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:
-    """A JSON object in which no key stands twice.
+    """Parse a JSON object without repeated keys.
 
     Raises:
         ConfigException: The text is none.
@@ -189,7 +189,7 @@ def parsed(text: str, name: str) -> dict[str, Any]:
 def numbers(
     table: object, name: str, *, least: int, noun: str = "offset"
 ) -> dict[TopicPartition, int]:
-    """A number for each partition, out of tables by topic and by partition.
+    """Read a number for each partition from tables by topic and partition.
 
     Raises:
         ConfigException: A table is none, or what is in it is no partition or no number.
@@ -216,7 +216,7 @@ def numbers(
 
 
 def check_topic(topic: str, place: str) -> None:
-    """Refuse what no topic can be called."""
+    """Raise if a topic cannot have this name."""
     if not TOPIC.fullmatch(topic):
         raise ConfigException(
             f"{place}: a topic has up to 249 letters, digits, dots, dashes and underscores"
@@ -224,7 +224,7 @@ def check_topic(topic: str, place: str) -> None:
 
 
 def partition_of(key: str, place: str) -> int:
-    """The number that a key of JSON, which is always a string, stands for."""
+    """Read a partition's number from a key of JSON, which is always a string."""
     if not re.fullmatch(r"[0-9]{1,10}", key) or int(key) > INT_MAX:
         raise ConfigException(
             f'{place}: a partition is a number from 0 on, as a string ("0"), not '
@@ -234,7 +234,7 @@ def partition_of(key: str, place: str) -> int:
 
 
 def number_of(value: object, place: str, least: int, noun: str) -> int:
-    """An offset or a time."""
+    """Read an offset or a time."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigException(f"{place}: the {noun} is a whole number, not {shortly(value)}")
     if not least <= value <= LONG_MAX:
@@ -252,6 +252,6 @@ def number_of(value: object, place: str, least: int, noun: str) -> int:
 
 
 def shortly(value: object) -> str:
-    """A value in an error, cut off where it gets long."""
+    """A value for an error's text, cut off if it is long."""
     text = json.dumps(value, default=repr)
     return text if len(text) <= 60 else f"{text[:57]}..."

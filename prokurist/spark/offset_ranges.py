@@ -15,7 +15,7 @@ from prokurist.types import TopicPartition
 
 @dataclass(frozen=True, slots=True, order=True)
 class OffsetRange:
-    """Offsets of one partition.
+    """A range of offsets of one partition.
 
     Attributes:
         partition: It.
@@ -29,11 +29,11 @@ class OffsetRange:
 
     @property
     def size(self) -> int:
-        """How many offsets: at least as many as records, which may have gone from the log."""
+        """The number of offsets, at least that of records."""
         return self.end - self.start
 
     def cut(self, count: int) -> list["OffsetRange"]:
-        """The same in so many pieces, the longer ones last; some are empty if it is short."""
+        """Cut it into so many pieces, the longer ones last; some may be empty."""
         pieces: list[OffsetRange] = []
         start, left = self.start, self.size
         for following in range(count, 0, -1):
@@ -50,7 +50,7 @@ class OffsetRange:
 def ranges_between(
     starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
 ) -> list[OffsetRange]:
-    """A range for each partition that has both, in order of topics and partitions."""
+    """The ranges between starts and ends, in order of topics and partitions."""
     return [OffsetRange(tp, starts[tp], ends[tp]) for tp in sorted(ends) if tp in starts]
 
 
@@ -60,7 +60,7 @@ def split(
     min_partitions: int | None = None,
     max_records: int | None = None,
 ) -> list[OffsetRange]:
-    """Ranges as tasks will read them; those without an offset are left out.
+    """Cut ranges for tasks; empty ones are left out.
 
     First each range is cut into as many pieces as it takes for none to be longer than
     `max_records`. If there are then fewer than `min_partitions`, each is cut again, by its
@@ -99,5 +99,5 @@ def _in_proportion(ranges: Sequence[OffsetRange], wanted: int) -> list[OffsetRan
 
 
 def _parts(size: int, total: int, wanted: int) -> int:
-    """A range's share of so many pieces, at least one; halves are rounded up."""
+    """The number of pieces of a range, in proportion and at least one."""
     return max(math.floor(float(size) / float(total) * wanted + 0.5), 1)

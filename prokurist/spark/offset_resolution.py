@@ -25,7 +25,7 @@ from prokurist.types import TopicPartition, named
 
 
 class OffsetLookup(Protocol):
-    """Whoever can be asked about logs and groups, within a time of its own."""
+    """Looks up offsets of logs and groups, within a time of its own."""
 
     def beginnings(
         self, partitions: Collection[TopicPartition]
@@ -46,7 +46,7 @@ class OffsetLookup(Protocol):
     def committed(
         self, group: str | None, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int | None]:
-        """Where a group has come to; None where it has committed nothing."""
+        """The committed offsets of a group; None for a partition without one."""
         ...
 
 
@@ -56,7 +56,7 @@ def starts(
     logs: OffsetLookup,
     names: Names = OPTIONS,
 ) -> dict[TopicPartition, int]:
-    """The offsets at which reading begins.
+    """Resolve a place to the offsets at which reading begins.
 
     Args:
         beginning: Where that is.
@@ -79,7 +79,7 @@ def ends(
     logs: OffsetLookup,
     names: Names = OPTIONS,
 ) -> dict[TopicPartition, int]:
-    """The offsets at which a batch ends; where no record is as young as a time, the log's.
+    """Resolve a place to the offsets at which a batch ends.
 
     Raises:
         ConfigException: The JSON names other partitions than those that are read.
@@ -126,7 +126,7 @@ class _Resolving:
     def _matched(
         self, given: Mapping[TopicPartition, int], name: str, unnamed: Missing
     ) -> dict[TopicPartition, int]:
-        """What is given for the partitions that are read: just those, unless it says."""
+        """The given offsets for just the partitions that are read."""
         if strange := given.keys() - set(self.partitions):
             raise ConfigException(
                 f"{name} names {named(strange)}, which is not among the partitions that are "

@@ -33,7 +33,7 @@ on the executors. These cannot be given:
 
 
 def document() -> str:
-    """Write the page.
+    """Write the page of options.
 
     Returns:
         The text of `docs/spark_options.md`.
@@ -44,7 +44,7 @@ def document() -> str:
 
 
 def row(option: Option) -> str:
-    """One option's line."""
+    """The page's line of an option."""
     name = f"`{option.name}`{' (ours)' if option.ours else ''}"
     text = option.text.replace("|", r"\|")
     return f"| {name} | {option.mode.value} | {option.default} | {text} |\n"

@@ -1,6 +1,6 @@
 """How much one trigger takes: `maxOffsetsPerTrigger`, `minOffsetsPerTrigger` and the splits.
 
-Thread: any; frozen values and pure functions. What now is, whoever asks knows.
+Thread: any; frozen values and pure functions. The caller passes the present time.
 Invariants: the numbers are those of Spark's own source for Kafka, its reckoning in
 floating point included.
 """
@@ -29,7 +29,7 @@ UNITS: Final[dict[str, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """Into how many tasks a batch is cut; see `ranges.split`.
+    """The number of tasks that a batch is cut into; see `offset_ranges.split`.
 
     Attributes:
         min_partitions: `minPartitions`.
@@ -41,7 +41,7 @@ class Splits:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "Splits":
-        """Out of a reader's options, whose names are in lower case.
+        """Read them from a reader's options, whose names are in lower case.
 
         Raises:
             ConfigException: A value is no positive number.
@@ -54,7 +54,7 @@ class Splits:
 
 @dataclass(frozen=True, slots=True)
 class TriggerLimits:
-    """How much a trigger takes at most, and how little it waits for.
+    """The most and the least that a trigger reads.
 
     Attributes:
         max_offsets: `maxOffsetsPerTrigger`.
@@ -68,7 +68,7 @@ class TriggerLimits:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "TriggerLimits":
-        """Out of a reader's options, whose names are in lower case.
+        """Read them from a reader's options, whose names are in lower case.
 
         Raises:
             ConfigException: A value makes no sense, or two contradict each other.
@@ -93,7 +93,7 @@ class TriggerLimits:
         latest: Mapping[TopicPartition, int],
         waited_ms: float,
     ) -> bool:
-        """Whether a trigger is to take nothing yet, because there is too little.
+        """Whether a trigger reads nothing yet, because there is too little.
 
         A partition that is new counts from 0 on.
 
@@ -110,7 +110,7 @@ class TriggerLimits:
     def end(
         self, start: Mapping[TopicPartition, int], latest: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """How far a trigger goes: to the end, or as far as `max_offsets` reach."""
+        """The end of a trigger: that of the logs, or as far as `max_offsets` reach."""
         if self.max_offsets is None:
             return dict(latest)
         return rate_limited(self.max_offsets, start, latest)
@@ -119,11 +119,11 @@ class TriggerLimits:
 def rate_limited(
     limit: int, start: Mapping[TopicPartition, int], latest: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Ends that are so many offsets away, each partition given its part of what is behind.
+    """Ends that are so many offsets away, in proportion to each partition's backlog.
 
-    A part is rounded down; if it is less than one, up, so that nobody starves. The sum may
-    then be above the limit. Where `start` names no beginning, the end is left as it is:
-    whoever plans the reading will notice.
+    A part is rounded down; if it is less than one, up, so that no partition starves. The sum
+    may then be above the limit. Where `start` names no beginning, the end is left as it is:
+    planning the batch will notice.
 
     Args:
         limit: How many offsets, all in all.
@@ -144,7 +144,7 @@ def rate_limited(
 
 
 def positive(options: Mapping[str, str], name: str, most: int) -> int | None:
-    """A number from 1 on; None if the option is not there.
+    """Read a number from 1 on; None if the option is not there.
 
     Raises:
         ConfigException: It is something else.
@@ -158,7 +158,7 @@ def positive(options: Mapping[str, str], name: str, most: int) -> int | None:
 
 
 def duration_in(text: str, name: str) -> int:
-    """A duration as Spark writes it, in milliseconds: `15m`, `90s`, `500ms`; bare, ms.
+    """Read a duration in milliseconds, as Spark writes it: `15m`, `90s`, `500ms`; bare, ms.
 
     Raises:
         ConfigException: It is none.

@@ -1,4 +1,4 @@
-"""Troubles that last: a line when one begins, one a minute, and one when it is over.
+"""Limits repeated warnings: a line when a problem begins, one a minute, and one at its end.
 
 Thread: the committer's; pure but for the log, and handed each moment.
 """
@@ -15,20 +15,20 @@ LOG: Final = logging.getLogger("prokurist.spark")
 
 @dataclass(slots=True)
 class RepeatedWarning:
-    """A trouble while it lasts."""
+    """A continuing problem."""
 
     since: float
     said_at: float
 
 
 class RepeatedWarnings:
-    """See the module."""
+    """Logs continuing problems, at most once a minute each."""
 
     def __init__(self) -> None:
         self._lasting: dict[tuple[str, str], RepeatedWarning] = {}
 
     def met(self, about: str, kind: str, what: str, now: float) -> None:
-        """It is there, again or still.
+        """Log a problem that was met, unless it was logged in the last minute.
 
         Args:
             about: Of which query it is.
@@ -45,13 +45,13 @@ class RepeatedWarnings:
             LOG.warning("%s: for %.0f s now: %s", about, now - lasting.since, what)
 
     def over(self, about: str, kind: str, now: float) -> None:
-        """It is not there; nothing happens where it was not."""
+        """Log that a problem is over; no effect if there was none."""
         lasting = self._lasting.pop((about, kind), None)
         if lasting is not None:
             LOG.warning("%s: %s again after %.0f s", about, kind, now - lasting.since)
 
     def given_up(self, about: str, kind: str, now: float) -> None:
-        """It lasts, and nobody tries any longer."""
+        """Log that a problem lasts and is no longer retried."""
         lasting = self._lasting.pop((about, kind), None)
         if lasting is not None:
             LOG.warning(
@@ -59,7 +59,7 @@ class RepeatedWarnings:
             )
 
     def forget(self, about: str) -> None:
-        """That query is no more."""
+        """Forget the problems of a query that has ended."""
         self._lasting = {key: each for key, each in self._lasting.items() if key[0] != about}
 
     def __repr__(self) -> str:

@@ -39,6 +39,6 @@ class SessionFiles:
 
 
 def _unread(name: str, error: Exception) -> CheckpointException:
-    """Whatever a file system raised, through Spark, py4j or Connect: its first line will do."""
+    """The error for whatever a file system raised, through Spark, py4j or Connect."""
     said = str(error).strip().partition("\n")[0]
     return CheckpointException(f"{name} cannot be read: {type(error).__name__}: {said}")

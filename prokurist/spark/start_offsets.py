@@ -1,6 +1,6 @@
-"""Where reading begins and ends: `startingOffsets`, `endingOffsets` and their kin.
+"""Parses where reading begins and ends: `startingOffsets`, `endingOffsets` and related options.
 
-Thread: any; frozen values and pure functions. What now is, whoever asks knows.
+Thread: any; frozen values and pure functions. The caller passes the present time.
 
 What Spark's own source for Kafka takes means here what it means there, and the option that
 it prefers is preferred: one time for all partitions, then a time for each, then offsets.
@@ -30,14 +30,14 @@ NOW: Final = "date and time (2026-11-22T09:30), a duration back from now (-1h)"
 
 
 class Edge(enum.Enum):
-    """One of the two ends of a log."""
+    """The two ends of a log."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
 
 
 class Missing(enum.Enum):
-    """What becomes of a partition for which there is no answer."""
+    """What to do about a partition without an answer."""
 
     ERROR = "error"
     EARLIEST = "earliest"
@@ -53,21 +53,21 @@ class AtOffsets:
 
 @dataclass(frozen=True, slots=True)
 class AtTime:
-    """The first record at or after one moment, in milliseconds since the epoch."""
+    """The first record from one time on, in milliseconds since the epoch."""
 
     moment: int
 
 
 @dataclass(frozen=True, slots=True)
 class AtTimes:
-    """The same with a moment for each partition."""
+    """The same with a time for each partition."""
 
     moments: Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """Where a group has come to; None for the group of whoever asks."""
+    """The committed offsets of a group; None for the reader's own group."""
 
     group: str | None = None
 
@@ -77,7 +77,7 @@ Place = Edge | AtOffsets | AtTime | AtTimes | Committed
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a user calls these things: an error is to say his words.
+    """The user's names of the options, for the texts of errors.
 
     Attributes:
         start: Where reading begins.
@@ -102,7 +102,7 @@ OPTIONS: Final = Names()
 
 @dataclass(frozen=True, slots=True)
 class StartingOffsets:
-    """Where reading begins.
+    """The place at which reading begins.
 
     Attributes:
         place: There.
@@ -118,7 +118,7 @@ class StartingOffsets:
 
 
 def stream_start(options: Mapping[str, str], now_ms: int) -> StartingOffsets:
-    """Where a new stream begins; by default at the end of the logs.
+    """Read where a new stream begins; by default at the end of the logs.
 
     Args:
         options: A reader's options, whose names are in lower case.
@@ -137,7 +137,7 @@ def stream_start(options: Mapping[str, str], now_ms: int) -> StartingOffsets:
 
 
 def batch_start(options: Mapping[str, str], now_ms: int) -> StartingOffsets:
-    """Where a batch begins; by default at the beginning of the logs.
+    """Read where a batch begins; by default at the beginning of the logs.
 
     Raises:
         ConfigException: An option's value is none of its forms, or is none of a batch's.
@@ -148,7 +148,7 @@ def batch_start(options: Mapping[str, str], now_ms: int) -> StartingOffsets:
 
 
 def batch_end(options: Mapping[str, str], now_ms: int) -> Place:
-    """Where a batch ends; by default at the end of the logs.
+    """Read where a batch ends; by default at the end of the logs.
 
     Raises:
         ConfigException: An option's value is none of its forms, or is none of an end's.
@@ -163,7 +163,7 @@ def batch_end(options: Mapping[str, str], now_ms: int) -> Place:
 
 
 def check_start(place: Place, names: Names = OPTIONS) -> None:
-    """See that a batch does not begin where logs end.
+    """Raise if a batch begins at the end of the logs.
 
     Raises:
         ConfigException: It does.
@@ -177,7 +177,7 @@ def check_start(place: Place, names: Names = OPTIONS) -> None:
 
 
 def check_end(place: Place, names: Names = OPTIONS) -> None:
-    """See that a batch does not end where logs begin, or where a group has come to.
+    """Raise if a batch ends at the beginning of the logs, or at committed offsets.
 
     Raises:
         ConfigException: It does.
@@ -196,7 +196,7 @@ def check_end(place: Place, names: Names = OPTIONS) -> None:
 
 
 def check_order(start: Place, end: Place, names: Names = OPTIONS) -> None:
-    """See that a batch, as far as its options tell, does not end before it begins.
+    """Raise if a batch ends before it begins, as far as its options tell.
 
     Raises:
         ConfigException: It does, or the two name different partitions.
@@ -208,7 +208,7 @@ def check_order(start: Place, end: Place, names: Names = OPTIONS) -> None:
 
 
 def place_in(text: str, name: str, now_ms: int) -> Place:
-    """A place out of the words of `startingOffsets`.
+    """Read a place as `startingOffsets` names it.
 
     Args:
         text: What was written.
@@ -232,7 +232,7 @@ def place_in(text: str, name: str, now_ms: int) -> Place:
             raise ConfigException(f"{name}={text} names no group: write committed:billing")
         return Committed(group)
     if text.isdecimal():
-        # An offset, a time? Nobody can tell, and the wrong guess would read for hours.
+        # An offset or a time: ambiguous, and the wrong guess would read for hours.
         raise ConfigException(
             f"{name}={text} could be an offset or a time: write an offset as "
             f'{{"orders": {{"0": {text}}}}}, and a time in milliseconds in '
@@ -242,7 +242,7 @@ def place_in(text: str, name: str, now_ms: int) -> Place:
 
 
 def missing_in(text: str, name: str, *, earliest: bool) -> Missing:
-    """What becomes of partitions without an answer.
+    """Read what to do about partitions without an answer.
 
     Args:
         text: What was written.
@@ -278,7 +278,7 @@ def _missing(options: Mapping[str, str], name: str, *, earliest: bool) -> Missin
 def _place(
     options: Mapping[str, str], one_time: str, times: str, offsets: str, now_ms: int
 ) -> Place | None:
-    """The option that Spark's source prefers of those that are there."""
+    """Read the option that Spark's source prefers, of several for one place."""
     if (text := options.get(one_time.lower())) is not None:
         return AtTime(_moment(text.strip(), one_time, now_ms))
     if (text := options.get(times.lower())) is not None:

@@ -2,8 +2,8 @@
 
 It waits on all sockets and on the model's next due time, hands whole frames to the
 model, and sends what the model delivers. A change from another thread is made under
-the lock, wakes the server, and waits until a turn has begun and ended after it: so
-whoever froze or killed a broker finds it so.
+the lock, wakes the server, and waits until a turn has begun and ended after it, so
+that a broker is frozen or dead by the time the call returns.
 
 Threads: `run` and all sockets belong to the server's thread; `changing`, `stop` and
 `wake` may be called from any. The model is touched under `_lock` only, and nothing
@@ -42,7 +42,7 @@ class Door:
     """One broker's port, listened on or kept for the broker's return.
 
     A second socket stays bound to the port and never listens: while the broker is
-    down connections are refused, and yet nobody else can be given the port.
+    down connections are refused, and yet no other socket can be given the port.
     """
 
     __slots__ = ("_keeper", "listener", "port")
@@ -193,7 +193,7 @@ class Server:
         try:
             while self._turn():
                 pass
-        except BaseException as error:  # noqa: BLE001  # kept, and raised by whoever closes
+        except BaseException as error:  # noqa: BLE001  # kept, and raised by close
             self._failures.append(error)
         finally:
             self._close()

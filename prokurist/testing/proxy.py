@@ -55,7 +55,7 @@ class FaultProxy:
         """Listen on a free port of loopback, and begin to serve.
 
         Args:
-            upstream: Host and port of the broker; nobody need listen there yet.
+            upstream: Host and port of the broker, which need not listen there yet.
             clock: What delays and throttles are measured with.
             name: What the thread is called after.
         """
@@ -209,11 +209,11 @@ class FaultProxy:
         return self._end_links(FaultKind.RESET, direction, new_only=new_only)
 
     def refuse(self) -> Fault:
-        """Refuse new connections, as a port where nobody listens does."""
+        """Refuse new connections, as a port without a listener does."""
         return self._refuse(kept=False)
 
     def heal(self) -> None:
-        """End every fault; does nothing, and wakes nobody, if there is none."""
+        """End every fault; no effect if there is none."""
         if not self.is_healthy():
             self._do(lambda: self._remove([f for f in self._faults if not f.kept]))
 
@@ -347,13 +347,13 @@ class FaultProxy:
                     self._end_now(fault, [link])
 
     def _put(self, fault: Fault, *, new_only: bool = False) -> None:
-        # What was accepted so far is there already; whoever waits in the backlog is new.
+        # What was accepted so far is there already; connections in the backlog are new.
         fault.since = self.accepted if new_only else 0
         self._faults.append(fault)
         if fault.kind is FaultKind.REFUSE and self._listener is not None:
             self._selector.unregister(self._listener)
             self._listener.close()
-            # Bound without listening: the kernel refuses, and nobody else gets the port.
+            # Bound without listening: the kernel refuses, and no other socket gets the port.
             self._listener, self._bound = None, bound(self._port)
         for link in self._links:
             self._apply(link)

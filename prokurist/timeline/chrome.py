@@ -17,7 +17,7 @@ THREADS: Final = {"application": 1, "network": 2}
 
 
 def document(entries: Sequence["Entry"]) -> str:
-    """The JSON."""
+    """The JSON of Chrome's trace event format."""
     events = [*_threads(), *_calls(entries), *map(_instant, entries)]
     return json.dumps({"displayTimeUnit": "ms", "traceEvents": events}, indent=1)
 

@@ -53,13 +53,13 @@ STYLE: Final = """\
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From seconds to places."""
+    """Maps seconds to horizontal places in the picture."""
 
     start: float
     seconds: float
 
     def x(self, at: float) -> float:
-        """Where an instant lies."""
+        """The place of an instant."""
         share = (at - self.start) / self.seconds
         return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
 

@@ -1,11 +1,11 @@
 """The recorder: a reader of the trace point that keeps what is told, the newest of it.
 
 Thread: both tell it; any reads it. A deque that is full drops its oldest entry in the
-moment in which it takes another, and neither takes a lock of ours. Whoever reads copies
+moment in which it takes another, and neither takes a lock of ours. A reader copies
 it first.
 
 To keep an entry takes half a microsecond: it is kept as it is told, and made readable when
-somebody looks.
+it is read.
 """
 
 from collections import deque

@@ -90,7 +90,7 @@ def story_of(entries: Sequence["Entry"], call: int | None) -> Story:
 
 def _story(call: int, own: Sequence["Entry"]) -> Story:
     first = own[0]
-    # What comes late for it, such as an answer that nobody waits for, is not its end.
+    # What comes late for it, such as an answer to a call that has ended, is not its end.
     end = max(each.at for each in own if each.event != "late_answer_dropped")
     timeout = first.keys["timeout"]
     assert isinstance(timeout, float)  # noqa: S101 - the table says so

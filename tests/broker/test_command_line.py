@@ -80,7 +80,7 @@ def test_a_taken_port_is_one_line_and_exit_code_1() -> None:
             _, err = kafka.communicate(timeout=60)
     assert kafka.returncode == 1
     assert err.count("\n") == 1
-    assert f"port {port} is taken; end whoever listens there" in err
+    assert f"port {port} is taken; end the program that listens there" in err
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def test_a_broken_pipe_is_one_line_and_its_records_come_again(kafka: EmbeddedBro
             err = process.stderr.read()
         finally:
             process.kill()
-    assert err == b"prokurist: nobody reads the output any more: stopped\n"
+    assert err == b"prokurist: standard output was closed by its reader: stopped\n"
     assert not any(committed(kafka, "billing").values())
 
 

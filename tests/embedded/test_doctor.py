@@ -65,7 +65,7 @@ def test_the_doctor_walks_to_a_broker_that_is_only_advertised(
         (lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n", "ApiVersions", "web server"),
         (lambda _: b"<!DOCTYPE HTML>\n<html>", "ApiVersions", "web server"),
         (lambda _: b"220 mail.example.org ESMTP\r\n", "ApiVersions", "no Kafka broker"),
-        (lambda _: b"", "ApiVersions", "accepts and says nothing"),
+        (lambda _: b"", "ApiVersions", "accepted and not answered"),
     ],
     ids=["tls", "hang-up", "http", "html", "smtp", "silence"],
 )

@@ -73,9 +73,9 @@ def test_at_info_there_is_a_line_for_each_change_of_state(broker: EmbeddedBroker
         "prokurist ",
         "broker ",  # is the group's coordinator
         "member ",
-        "taken: orders-0",
+        "partitions assigned: orders-0",
         "reset by auto.offset.reset to orders-0 at 0",
-        "given back: orders-0",
+        "partitions revoked: orders-0",
         "closed, in ",
     ]
     assert [any(line.startswith(each) for line in told) for each in beginnings] == [True] * 7

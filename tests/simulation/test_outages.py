@@ -46,7 +46,7 @@ def test_a_failed_bootstrap_is_one_warning_at_once(
         assert seen(caplog) == ["bootstrap_failed"]
         line = caplog.records[0].getMessage()
         assert servers in line
-        assert ("refuses" if servers[0] == "1" else "nobody knows nowhere") in line
+        assert ("refuses" if servers[0] == "1" else "nowhere is not a known name") in line
         assert f"prokurist doctor -b {servers}" in line
         assert cause(records) is EmptyCause.UNREACHABLE
         for _ in range(10):

@@ -105,8 +105,8 @@ def test_to_register_twice_is_to_register_once() -> None:
 def test_a_registry_that_holds_our_names_is_refused() -> None:
     """The text says which, and what to do; nothing is registered by halves."""
     registry = CollectorRegistry()
-    theirs = Counter("prokurist_late_answers", "Somebody else's.", registry=registry)
-    with pytest.raises(ValueError, match=r"prokurist_late_answers.*a registry of its own"):
+    theirs = Counter("prokurist_late_answers", "Of another program.", registry=registry)
+    with pytest.raises(ValueError, match=r"prokurist_late_answers.*another registry"):
         prokurist.metrics.register(registry)
     registry.unregister(theirs)
     prokurist.metrics.register(registry)

@@ -1,9 +1,9 @@
-"""Which broker coordinates the group.
+"""Finds the group's coordinator.
 
-Thread: the network thread alone. One look-up at a time serves everybody who
-waits; a caller's deadline takes him out of the waiting and leaves the look-up to
-the others. It goes on for as long as somebody waits, and no longer: an idle
-client asks nobody anything.
+Thread: the network thread alone. One look-up at a time serves all calls that
+wait; a call's deadline ends its own wait and leaves the look-up to
+the others. It goes on for as long as a call waits, and no longer: an idle
+client sends no FindCoordinator.
 
 What is asked last, before the client closes, waits for a look-up only where that can come to
 something in time: not when every broker refuses connections, and not when the next attempt
@@ -49,7 +49,7 @@ ITS_LANES: Final = frozenset({Lane.COORDINATOR, Lane.JOIN})
 
 
 class CoordinatorWaiter:
-    """One that waits for the coordinator.
+    """A call's wait for the coordinator.
 
     Attributes:
         call: Whose ledger tells of it.
@@ -66,7 +66,7 @@ class CoordinatorWaiter:
 
 
 def hand_on(shared: Promise[Node], found: Promise[Node]) -> None:
-    """Give one that waits what the search has come to."""
+    """End a wait with the outcome of the search."""
     if shared.error is not None:
         found.break_(shared.error)
     else:
@@ -74,10 +74,10 @@ def hand_on(shared: Promise[Node], found: Promise[Node]) -> None:
 
 
 class CoordinatorManager:
-    """See the module.
+    """Finds the group's coordinator, by one look-up for all calls that wait.
 
     Attributes:
-        unknown: How long somebody has had to wait for it.
+        unknown: How long calls have had to wait for it.
     """
 
     def __init__(
@@ -105,16 +105,17 @@ class CoordinatorManager:
 
     @property
     def name(self) -> str | None:
-        """The coordinator by name, if it is known: for anybody who looks from outside."""
+        """The coordinator's name, if it is known; for other threads."""
         node = self._node
         return None if node is None else str(node)
 
     async def known(self, call: Call, *, last: bool = False) -> Node:
-        """The coordinator, as soon as there is one.
+        """The coordinator; looks it up first if it is not known.
 
         Args:
             call: Who waits.
-            last: Whether it is asked before the client leaves; see the module.
+            last: Whether the client is closing, so that a look-up is only worth waiting for
+                if it can end in time.
 
         Raises:
             KafkaException: The search met an error that no patience mends, such
@@ -142,12 +143,12 @@ class CoordinatorManager:
             call.wait_ends(self._timer.now)
 
     def end_by(self, deadline: Deadline) -> None:
-        """The client closes: whatever is asked, and is not the leave, has ended by then."""
+        """End all look-ups but that of leaving by a deadline: the client closes."""
         self._ends_at = deadline.at
         self._give_up_late()
 
     def _give_up_late(self, *, out_of_reach: bool = False) -> None:
-        """End the waits of what is asked last that this search comes too late for.
+        """End last waits that this search cannot serve before their deadlines.
 
         Args:
             out_of_reach: Whether no broker can be reached at all.
@@ -177,7 +178,7 @@ class CoordinatorManager:
         return self._found
 
     def _stop(self) -> None:
-        """Nobody waits any more."""
+        """End the search: no call waits any more."""
         if self._search is not None:
             self._search.throw(Withdrawn("no caller waits for the coordinator"))
 
@@ -197,7 +198,7 @@ class CoordinatorManager:
         failures = 0
         while True:
             self._next_attempt = -math.inf
-            asked = await self._metadata.somebody()
+            asked = await self._metadata.any_broker()
             try:
                 answer = await self._client.send(
                     asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP), anybody=True
@@ -223,7 +224,7 @@ class CoordinatorManager:
             await self._timer.sleep(pause, "coordinator look-up backoff")
 
     def _met(self, error: KafkaException) -> None:
-        """The search goes on; whoever gives up waiting for it can say what it met."""
+        """Note an error: the search goes on, and a call that gives up waiting names it."""
         self._last_error = error
         self._trouble(error)
         for waiter in self._waiting:
@@ -249,7 +250,7 @@ class CoordinatorManager:
         return error
 
     def forget(self, node: Node, why: KafkaException) -> None:
-        """This one coordinates no more; word of an older one changes nothing."""
+        """Forget a coordinator that is none any more, unless there is another by now."""
         if self._node == node:
             self._node = None
             self._last_error = why
@@ -257,7 +258,7 @@ class CoordinatorManager:
             self._trouble(why)
 
     def served(self, node: Node) -> None:
-        """The coordinator has answered as such: whatever kept it out of reach is over."""
+        """Note that the coordinator has answered: it is in reach."""
         if self._is_troubled:
             self._is_troubled = False
             self._client.trace.emit(COORDINATOR_REACHABLE, node=node, group=self._group_id)
@@ -267,7 +268,7 @@ class CoordinatorManager:
         self._client.trace.emit(COORDINATOR_UNREACHABLE, group=self._group_id, error=error)
 
     def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
-        """One of the coordinator's own connections went down: perhaps it has moved."""
+        """Forget the coordinator if one of its connections was lost: it may have moved."""
         if lane in ITS_LANES:
             self.forget(node, error)
 

@@ -1,21 +1,21 @@
-"""What the client knows of the cluster, and how it learns it.
+"""Fetches and publishes the cluster's metadata.
 
 Thread: the network thread alone; the snapshot that it publishes is immutable.
 
-One request at a time, to whoever is least loaded. Who needs fresh metadata asks
-for `fresh()` and waits for the next answer that was asked for after that; who
-needs any broker asks for `somebody()`.
+One request at a time, to the least loaded broker. Code that needs fresh metadata awaits
+`fresh()`, which returns the next answer to a request made after that; code that
+needs any broker awaits `any_broker()`.
 
-- A broker that did not answer such a question is suspect until somebody does: it
+- A broker that did not answer such a request is suspect until another one does: it
   is asked again only when all others have failed too. Otherwise one that is gone
   would be tried for ever, since its backoff is over before our own is.
 - When all brokers that are known are suspect, the bootstrap addresses are asked
   again (KIP-899), unless `metadata.recovery.strategy` is `none`. They are asked
-  alone, and everything is forgotten, when a broker demands it or nobody has
+  alone, and everything is forgotten, when a broker demands it or no broker has
   answered for too long (KIP-1102).
-- An error that no patience mends goes to all who wait, at once; whoever asks
-  later has the question asked anew.
-- Topics are asked for while somebody is interested in them, and no longer. What is
+- An error that cannot be retried goes to all who wait, at once; a later
+  caller has another request sent.
+- Topics are asked for while the client reads them or a call asks about them. What is
   wrong with a topic that is read is told to the next poll, unless a call asks about
   it: then that hears of it.
 - Answers that say the same again are asked for more and more seldom, unless another
@@ -50,7 +50,7 @@ AUTHENTICATED_AGAIN: Final = 1.0
 
 
 class MetadataManager:
-    """See the module.
+    """Keeps the snapshot of the cluster up to date.
 
     Args:
         client: To ask with.
@@ -118,12 +118,12 @@ class MetadataManager:
     # --- what others ask for ---------------------------------------------------------
 
     def fresh(self) -> Promise[Cluster]:
-        """The next snapshot that is asked for from now on."""
+        """Await the answer to a request that is sent from now on."""
         self._wanted = True
         return self._next
 
     async def refreshed(self, call: Call, reason: str) -> Cluster:
-        """The same for a call, whose ledger tells of the wait and of what it met.
+        """The same for a call, whose ledger notes the wait and the errors.
 
         Args:
             call: Who waits.
@@ -144,15 +144,15 @@ class MetadataManager:
 
     @property
     def interest(self) -> TopicInterest:
-        """Which topics are asked for."""
+        """The topics that requests ask for."""
         return self._interest
 
     def request_update(self) -> None:
-        """Something that is known may be stale; nobody waits for it."""
+        """Have metadata fetched soon, since it may be stale; no caller waits for it."""
         self._wanted = True
 
-    async def somebody(self) -> Node:
-        """Any broker that can be asked now; waits while all of them have to be left alone."""
+    async def any_broker(self) -> Node:
+        """Any broker that can be asked now; waits while all of them are backing off."""
         while True:
             await self._bootstrap.expand()
             nodes = self._candidates()
@@ -163,7 +163,7 @@ class MetadataManager:
             await self._timer.sleep(max(pause, 0.0), "no broker may be asked yet")
 
     def suspect(self, node: Node, error: KafkaException) -> KafkaException:
-        """Asking this one came to nothing: the next to be asked is another.
+        """Ask other brokers first from now on: this one has failed.
 
         Returns:
             What to tell those who wait: the error, or one that tells of all bootstrap
@@ -176,7 +176,7 @@ class MetadataManager:
         return told
 
     def doubt(self, node: Node) -> None:
-        """A broker owes another answer: ask others before it, also what it is being asked.
+        """Ask other brokers before one whose answer is overdue, also this very question.
 
         Once for each broker and question: where all of them are slow, one has to be
         waited for.
@@ -194,11 +194,11 @@ class MetadataManager:
             )
 
     def answered(self) -> None:
-        """A broker has answered what any broker can answer: an outage is over."""
+        """End the outage, if there is one: a broker has answered."""
         self._outage.ended(self.cluster)
 
     def _candidates(self) -> list[Node]:
-        """Whom to ask: brokers that are known, then bootstrap addresses; no suspects."""
+        """The brokers to ask: known ones, then bootstrap addresses; no suspects."""
         groups = self._groups()
         for group in groups:
             fit = [node for node in group if node.id not in self._suspects]
@@ -227,7 +227,7 @@ class MetadataManager:
     # --- asking ----------------------------------------------------------------------
 
     def poll(self) -> None:
-        """Ask, if somebody wants it, nobody is asking, and there may be something new."""
+        """Send a request if one is wanted, none is in flight, and there may be news."""
         if not self._wanted or self._asking is not None:
             return
         if self._timer.now < self._quiet_until and not self._wants_more:
@@ -243,20 +243,20 @@ class MetadataManager:
 
     @property
     def _wants_more(self) -> bool:
-        """Whether something is wanted that the last question did not ask for."""
+        """Whether topics are wanted that the last request did not ask for."""
         if self._interest.everything or self._asked_for_all:
             return self._interest.everything and not self._asked_for_all
         return not self._interest.topics <= self._asked_for
 
     def _heard(self) -> None:
-        """The quiet is over: the turn that this has brought about asks."""
+        """End the pause, so that this turn may send a request."""
         self._quiet = None
 
     async def _ask(self) -> None:
         failures = 0
         since = self._timer.now
         while True:
-            node = await self.somebody()
+            node = await self.any_broker()
             self._asked_for = self._interest.topics
             self._asked_for_all = self._interest.everything
             request = Metadata(
@@ -285,7 +285,7 @@ class MetadataManager:
             await self._timer.sleep(self._backoff.pause(failures), "metadata backoff")
 
     def fault_of(self, answer: MetadataAnswer) -> KafkaException | None:
-        """Why an answer, of whomever's question, is worth nothing; None if it is.
+        """Why a Metadata answer cannot be used; None if it can.
 
         Raises:
             KafkaException: The same, where asking again will not help.
@@ -303,7 +303,7 @@ class MetadataManager:
         return error
 
     def _begin_again(self) -> None:
-        """Forget the cluster, and ask the bootstrap addresses as if for the first time."""
+        """Forget the cluster, and bootstrap again."""
         self._client.trace.emit(REBOOTSTRAPPED)
         self.cluster = replace(
             self.cluster,
@@ -319,14 +319,14 @@ class MetadataManager:
             self.request_update()
 
     def _met(self, error: KafkaException) -> None:
-        """It goes on; whoever gives up waiting for it can say what it met."""
+        """Note an error: the request is repeated, and a call that gives up waiting names it."""
         self.last_error = error
         self._client.trace.emit(METADATA_FAILED, error=error)
         for call in self._waiting:
             call.met(error)
 
     def _take(self, answer: MetadataAnswer) -> None:
-        """Merge an answer into the snapshot, and say what is wrong with what is read."""
+        """Merge an answer into the snapshot, and report errors of topics that are read."""
         older = self.cluster
         self.cluster = older.updated(
             cluster_id=answer.cluster_id,
@@ -347,7 +347,7 @@ class MetadataManager:
         self._updated(older)
 
     def _believed(self, view: TopicView) -> TopicView:
-        """A view; with an error that passes, the older one with that error.
+        """The view to keep: one with a passing error keeps what was known before.
 
         An election is on its way, say: that makes no leader unknown that was known.
         """
@@ -356,7 +356,7 @@ class MetadataManager:
         return replace(older, error=view.error) if passes and older is not None else view
 
     def _look_again(self, older: Cluster) -> None:
-        """Ask again, after a pause, for what is read and has no leader."""
+        """Ask again after a pause, while topics that are read have no leader."""
         same = self.cluster.says_the_same_as(older)
         self._repeated = self._repeated + 1 if same else 0
         troubled = any(self._troubles(name) for name in self._interest.of_nobody)
@@ -366,7 +366,7 @@ class MetadataManager:
             self._quiet_until = self._timer.now + self._backoff.pause(self._repeated)
 
     def _troubles(self, name: str) -> bool:
-        """Whether what is known of a topic that is read will not do, and may mend by itself."""
+        """Whether a topic that is read has an error that may pass by itself."""
         view = self.cluster.topics.get(name)
         if view is None or view.error:
             return view is None or METADATA.of(view.error) is Action.RETRY
@@ -376,7 +376,7 @@ class MetadataManager:
         )
 
     def _refuse(self) -> None:
-        """Tell of the errors that belong to no call, one for each cause."""
+        """Post errors that belong to no call, one for each cause."""
         refused: dict[int, set[str]] = {}
         for name in self._interest.of_nobody:
             view = self.cluster.topics.get(name)
@@ -388,7 +388,7 @@ class MetadataManager:
     def hint(
         self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node]
     ) -> None:
-        """Believe a broker that says who leads in its place (KIP-951)."""
+        """Take a new leader that a broker has named in its answer (KIP-951)."""
         older, self.cluster = self.cluster, self.cluster.led_by(leaders, nodes)
         if self.cluster is not older:
             self._updated(older)
@@ -424,13 +424,13 @@ class MetadataManager:
     # --- what happens elsewhere ------------------------------------------------------
 
     def on_disconnect(self, _node: Node, _lane: Lane, error: KafkaException) -> None:
-        """A connection went down: its broker may be gone, and leaders have moved."""
+        """Request an update: the broker may be gone, and leaders may have moved."""
         self.last_error = error
         if self.cluster.version:
             self.request_update()
 
     def close(self) -> None:
-        """Stop asking."""
+        """Stop fetching metadata; the client is closing."""
         self._wanted = False
         if self._asking is not None:
             self._asking.throw(Withdrawn("the client is closing"))
@@ -445,4 +445,4 @@ class MetadataManager:
 
 
 def unheard(*_told: object) -> None:
-    """What is told before the assembly has said to whom."""
+    """Ignore a new snapshot: the assembly has set no listener yet."""

@@ -25,7 +25,7 @@ class MissingTopics:
         self._missing: frozenset[str] = frozenset()
 
     def look(self, cluster: Cluster) -> None:
-        """Tell of each topic that is missing in this snapshot, and of each that is found."""
+        """Emit each topic that is missing in a snapshot, and each that has been found."""
         read = self._read()
         views = {name: view for name in read if (view := cluster.topics.get(name)) is not None}
         missing = frozenset(name for name, view in views.items() if view.error in ABSENT)

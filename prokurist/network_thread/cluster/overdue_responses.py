@@ -21,7 +21,7 @@ OVERDUE: Final = 1.0
 
 
 class OverdueResponse:
-    """Asks for metadata while an answer is overdue, from its making to `end`.
+    """Requests metadata while an answer is overdue, until `end`.
 
     Args:
         metadata: Is asked for.
@@ -71,7 +71,7 @@ class OverdueResponse:
             self._asked = None
 
     def end(self) -> None:
-        """The answer has come, or is no longer awaited."""
+        """Stop: the answer has come, or is no longer awaited."""
         if self._due is not None:
             self._timer.cancel(self._due)
             self._due = None

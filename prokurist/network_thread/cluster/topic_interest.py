@@ -1,10 +1,10 @@
-"""Which topics the client wants to know of.
+"""The topics that metadata requests ask for.
 
 Thread: the network thread alone.
 
 What is read lasts, for as long as it is assigned; a call's interest goes with the
-call. Nothing else is ever asked for; unless somebody looks for topics by a pattern:
-then all that there are.
+call. Nothing else is ever asked for, but for a subscription by a pattern, which
+needs all topics.
 """
 
 from collections import Counter
@@ -18,14 +18,14 @@ LONGEST_NAME = 32767
 
 
 class TopicInterest:
-    """See the module.
+    """The topics that the client reads, and those that calls ask about.
 
     Args:
         lasting: Tells the topics that are read at the moment.
         follows_pattern: Tells whether these are what a pattern matches.
 
     Attributes:
-        everything: Whether somebody wants to know of every topic that there is.
+        everything: Whether all topics are asked for, because of a pattern.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class TopicInterest:
 
     @contextmanager
     def tracking(self, topics: Iterable[str]) -> Iterator[None]:
-        """Be interested in topics for as long as this lasts.
+        """Ask for topics for as long as the `with` block lasts.
 
         Raises:
             InvalidTopicException: The protocol has no room for such names. They
@@ -57,12 +57,12 @@ class TopicInterest:
 
     @property
     def topics(self) -> frozenset[str]:
-        """All that somebody is interested in at the moment."""
+        """All topics that metadata is needed of at the moment."""
         return self._read() | self._tracked.keys()
 
     @property
     def of_nobody(self) -> frozenset[str]:
-        """Those that no call asks about: what is wrong with them is told to the next poll."""
+        """The topics that no call asks about: their errors go to the next poll."""
         return self._read() - self._tracked.keys()
 
     @property
@@ -75,7 +75,7 @@ class TopicInterest:
         return not self._follows_pattern()
 
     def _read(self) -> frozenset[str]:
-        # Whoever asks for a position in a topic of another name hears that it is none.
+        # A call about a topic of another name is refused as invalid.
         return frozenset(filter(can_be_sent, self._lasting()))
 
     def __repr__(self) -> str:
@@ -83,7 +83,7 @@ class TopicInterest:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """See that the protocol has room for some names.
+    """Raise if topics have names that the protocol cannot carry.
 
     Raises:
         InvalidTopicException: It has none for these.
@@ -94,7 +94,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def can_be_sent(name: str) -> bool:
-    """Whether the protocol can carry a name, whatever brokers think of it."""
+    """Whether the protocol can carry a name, valid or not."""
     try:
         return len(name.encode()) <= LONGEST_NAME
     except UnicodeEncodeError:

@@ -43,7 +43,7 @@ NOT_LISTED: Final = frozenset({UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_F
 
 
 class TopicManager:
-    """See the module.
+    """Looks topics up for calls: the partitions of one, and the list of all.
 
     Args:
         client: To ask with.
@@ -69,7 +69,7 @@ class TopicManager:
         self._create = create
 
     async def partitions_of(self, call: Call, topic: str) -> list[PartitionInfo]:
-        """A topic's partitions, out of the snapshot where it knows them; [] for no such topic.
+        """A topic's partitions, from the snapshot if it has them; [] for no such topic.
 
         A partition without a leader is a partition all the same.
 
@@ -135,7 +135,7 @@ class TopicManager:
     async def _ask(
         self, call: Call, request: Metadata, retries: Retries
     ) -> Answer[MetadataAnswer]:
-        """Ask whoever can be asked, one after the other, for an answer that is worth something.
+        """Ask one broker after the other until one gives a usable answer.
 
         Raises:
             KafkaException: No patience mends it.
@@ -145,7 +145,7 @@ class TopicManager:
             raise Expired("there is no time to ask a broker")
         while True:
             call.wait_begins("a broker that may be asked", self._timer.now)
-            node = await self._metadata.somebody()
+            node = await self._metadata.any_broker()
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
                 answer = await self._client.send(node, request, call=call, anybody=True)
@@ -163,7 +163,7 @@ class TopicManager:
             await retries.pause()
 
     def _note(self, call: Call, answer: Answer[MetadataAnswer], error: KafkaException) -> None:
-        """Let the ledger say what the answer was worth."""
+        """Note in the ledger what the answer meant."""
         if answer.attempt is not None:
             call.ended(answer.attempt, self._timer.now, type(error).__name__, error)
 
@@ -172,7 +172,7 @@ class TopicManager:
 
 
 def snapshot_of(answer: MetadataAnswer) -> Cluster:
-    """An answer by itself, as a snapshot."""
+    """A snapshot of one answer by itself."""
     return Cluster().updated(
         cluster_id=answer.cluster_id,
         nodes=answer.brokers,

@@ -15,7 +15,7 @@ def views_of(answer: MetadataAnswer) -> Iterator[TopicView]:
 
 
 def view_of(name: str, topic: TopicMetadata) -> TopicView:
-    """One of them."""
+    """One topic of an answer as the snapshot keeps it."""
     return TopicView(
         name=name,
         error=topic.error,

@@ -56,20 +56,20 @@ class Mechanisms(Protocol):
 
 
 class Authenticator:
-    """What the connections of one client share.
+    """What the authentications of a client share: mechanisms and the helper thread.
 
     Args:
         mechanisms: Makes mechanisms from the configuration.
         helper: Does their work.
-        lots: Draws from [0, 1).
+        draw: Draws from [0, 1).
     """
 
     def __init__(
-        self, mechanisms: Mechanisms, helper: HelperThread, lots: Callable[[], float]
+        self, mechanisms: Mechanisms, helper: HelperThread, draw: Callable[[], float]
     ) -> None:
         self.mechanisms: Mechanisms = mechanisms
         self._helper = helper
-        self._lots = lots
+        self._draw = draw
         self._promised: dict[Job, Promise[Any]] = {}
 
     def run(self, work: Callable[[], Value]) -> Promise[Value]:
@@ -86,7 +86,7 @@ class Authenticator:
         return promise
 
     def collect(self) -> None:
-        """Hand out what the helper has come to since."""
+        """Pass on the results of the helper thread."""
         for job in self._helper.collect():
             promise = self._promised.pop(job, None)
             if promise is None:
@@ -97,11 +97,11 @@ class Authenticator:
                 promise.keep(job.value)
 
     def lasts(self, lifetime: float) -> float:
-        """After how many seconds a session is renewed."""
-        return max(BETWEEN, lifetime * (EARLIEST + (LATEST - EARLIEST) * self._lots()))
+        """The seconds after which a session is renewed."""
+        return max(BETWEEN, lifetime * (EARLIEST + (LATEST - EARLIEST) * self._draw()))
 
     def close(self) -> None:
-        """Ask for nothing any more."""
+        """Close the helper thread."""
         self._helper.close()
 
 
@@ -137,12 +137,12 @@ class Authentication:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has begun and not ended."""
+        """Whether an authentication is under way."""
         return self._running is not None
 
     @property
     def is_due(self) -> bool:
-        """Whether the session is to be renewed before what waits is written."""
+        """Whether the session has to be renewed before waiting requests are written."""
         moment = max(self.renew_at, self._pipeline.throttled_until)
         is_time = self._timer.now >= moment and not self.is_running
         return is_time and bool(self._pipeline.waiting)
@@ -150,7 +150,7 @@ class Authentication:
     def begin(
         self, done: Callable[[KafkaException | None], None], within: float | None = None
     ) -> None:
-        """Authenticate; nothing else is written meanwhile.
+        """Authenticate; no other request is written meanwhile.
 
         Args:
             done: Called with None, or with why not.
@@ -166,7 +166,7 @@ class Authentication:
         self._running = None if operation.ended else operation
 
     def stop(self) -> None:
-        """The connection is over."""
+        """Stop authenticating, since the connection has ended."""
         self._pipeline.holds = False
         self.renew_at = float("inf")
         running, self._running = self._running, None
@@ -189,7 +189,7 @@ class Authentication:
         done(error)
 
     async def _authenticate(self) -> float:
-        """The seconds that the session lives; 0 for ever."""
+        """Run the mechanism; returns the seconds that the session lives, 0 for ever."""
         node = self._pipeline.node
         mechanism = self._authenticator.mechanisms.make(node.host)
         answer = await self._asked(SaslHandshake(mechanism.name))
@@ -241,7 +241,7 @@ class Authentication:
 def unaccepted(
     node: str, mechanism: str, code: int, enabled: tuple[str, ...]
 ) -> AuthenticationException:
-    """Why a broker does not begin an authentication."""
+    """The error for a broker that does not accept the mechanism."""
     if code == UNSUPPORTED_MECHANISM:
         offered = printable(", ".join(enabled)) or "none"
         return UnsupportedSaslMechanismException(
@@ -258,7 +258,7 @@ def unaccepted(
 def refusal(
     node: str, mechanism: Mechanism, code: int, message: str | None
 ) -> AuthenticationException:
-    """Why a broker has ended an authentication."""
+    """The error for a broker that has refused an authentication."""
     if code == ILLEGAL_STATE:
         told = printable(message or "")
         return IllegalSaslStateException(

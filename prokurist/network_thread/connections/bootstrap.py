@@ -1,14 +1,14 @@
-"""The bootstrap addresses: whom a client asks before it knows a cluster.
+"""The bootstrap addresses: the brokers that a client asks before it knows the cluster.
 
 Thread: the network thread alone.
 
 - They are nodes with negative ids. Numbers are not used twice, because a connection
   belongs to a number: what begins again gets new connections.
 - With `client.dns.lookup=resolve_canonical_bootstrap_servers_only` each host stands
-  for the names that its addresses bear. They are looked up when somebody is needed
-  for the first time, and again when nobody was left or when all begins again. A host
+  for the names that its addresses bear. They are looked up when a broker is needed
+  for the first time, and again when none was left or after a new bootstrap. A host
   for which that fails stands for itself: its own connection will tell why.
-- Why each of them could not be asked is kept until somebody has answered, so that
+- Why each of them could not be asked is kept until one has answered, so that
   the error of a call names all of them and not the last one alone.
 """
 
@@ -23,7 +23,7 @@ Names = Callable[[str, int], Promise[tuple[str, ...]]]
 
 
 class Bootstrap:
-    """See the module.
+    """The bootstrap addresses as brokers to ask, and why each of them failed.
 
     Args:
         addresses: The configured ones, host and port.
@@ -44,7 +44,7 @@ class Bootstrap:
         self.nodes: tuple[Node, ...] = numbered(self._configured, -1)
 
     async def expand(self) -> None:
-        """See that the nodes are what the configured hosts stand for now."""
+        """Look up canonical names, if configured, so that `nodes` are up to date."""
         if self._looked_up or self._canonical is None:
             return
         # All at once, then one after the other: they wait for the same name server.
@@ -64,7 +64,7 @@ class Bootstrap:
                 self._renumber(found)
 
     def begin_again(self) -> None:
-        """New numbers, hence new connections.
+        """Number the addresses again, so that they get new connections.
 
         Those there are may lead to the very brokers that sent us away, while the
         names stand for others by now.
@@ -82,11 +82,11 @@ class Bootstrap:
         return ",".join(f"{host}:{port}" for host, port in self._configured)
 
     def answered(self) -> None:
-        """Somebody has: what failed before explains nothing any more."""
+        """Forget the failures: one of the addresses has answered."""
         self._failures.clear()
 
     def failed(self, node: Node, error: KafkaException) -> KafkaException:
-        """What to tell of a node that could not be asked: all of it, once all have failed."""
+        """The error for a node that failed; of all nodes, once all have."""
         mine = {each.id: each for each in self.nodes}
         if node.id not in mine:
             return error
@@ -111,5 +111,5 @@ class Bootstrap:
 
 
 def numbered(addresses: Iterable[tuple[str, int]], first: int) -> tuple[Node, ...]:
-    """Nodes with ids that go down from the first."""
+    """Nodes with descending ids, from the first on."""
     return tuple(Node(first - nth, *address) for nth, address in enumerate(addresses))

@@ -55,7 +55,7 @@ LONGEST_REFUSAL: Final = 10.0
 
 
 class Connection:
-    """See the module.
+    """One connection to a broker, for one lane of traffic; opened again when it is needed.
 
     Attributes:
         node: The broker; by its address alone until it is known.
@@ -133,13 +133,13 @@ class Connection:
         self._throttle: Due | None = None
 
     def submit(self, unsent: Unsent) -> None:
-        """Queue a request; it is written as soon as that can be."""
+        """Queue a request, and connect if the connection is down."""
         self.pipeline.submit(unsent)
         if self.state is ConnectionState.DOWN:
             self._open_when_allowed()
 
     def prepare(self, expected: Expected) -> None:
-        """Come up, and know how to ask some things, before anybody asks them."""
+        """Connect, and prepare the codecs of some requests, before they are sent."""
         self._expected = expected
         if self._offered is not None:
             self.pipeline.prepare(expected, self._offered)
@@ -147,17 +147,17 @@ class Connection:
             self._open()
 
     def try_again(self) -> None:
-        """Come up in the background, while another connection carries its requests."""
+        """Connect in the background, while another connection carries its requests."""
         pause = min(LONGEST_REFUSAL, 2.0 ** min(self._failures - 1, 10))
         if self.state is ConnectionState.DOWN and self._timer.now >= self.tried_at + pause:
             self._open()
 
     def is_to(self, node: Node) -> None:
-        """The broker at its address has told its name."""
+        """Take the node's id, which the broker at this address has told."""
         self.node = self.pipeline.node = node
 
     def flush(self) -> None:
-        """Write what can be written."""
+        """Write queued requests, as far as the socket takes them."""
         sasl = self._authentication
         if sasl is not None and self.state is ConnectionState.READY and sasl.is_due:
             sasl.begin(self._authenticated_again, within=self._limits.setup.pause(1))
@@ -193,13 +193,13 @@ class Connection:
         self._owner.resolve(self)
 
     def resolved(self, addresses: Sequence[SocketAddress]) -> None:
-        """The host's addresses are known."""
+        """Connect to the addresses that the host was resolved to."""
         if self.state is ConnectionState.RESOLVING:
             self._addresses = deque(addresses)
             self._next_address()
 
     def unresolved(self, error: KafkaException) -> None:
-        """The host has none."""
+        """Fail, since the host has no addresses."""
         if self.state is ConnectionState.RESOLVING:
             self.failed(error)
 
@@ -238,17 +238,17 @@ class Connection:
         )
 
     def securing(self) -> None:
-        """The socket is there, and the TLS handshake has begun."""
+        """Note that TCP is connected, and the TLS handshake has begun."""
         self._move(ConnectionState.SECURING)
 
     def _stage(self) -> str:
-        """What a setup has not got past."""
+        """The stage of connecting at which an attempt has stopped."""
         sasl = self._authentication
         waits = "" if sasl is None else sasl.waits_for
         return f"{self.state.value}, and waited for {waits}" if waits else self.state.value
 
     def connected(self) -> None:
-        """The socket is there, and TLS where it is wanted: greet."""
+        """Send ApiVersions: TCP is connected, and TLS where it is used."""
         self._move(ConnectionState.GREETING)
         try:
             self._greeting.begin(self.number)
@@ -269,7 +269,7 @@ class Connection:
             self._authentication.begin(self._authenticated)
 
     def _authenticated(self, error: KafkaException | None) -> None:
-        """The first authentication of this socket is over."""
+        """Get ready after the first authentication, or fail."""
         answer = self._greeted_with
         if self.state is not ConnectionState.AUTHENTICATING or answer is None:
             return  # It is down, for the very error that ended this.
@@ -280,7 +280,7 @@ class Connection:
             self.lost(error)
 
     def _authenticated_again(self, error: KafkaException | None) -> None:
-        """A session was renewed (KIP-368), or not; what waits is written after that."""
+        """Go on writing after a session was renewed (KIP-368), or fail."""
         if self.state is not ConnectionState.READY:
             return
         if error is None:
@@ -310,7 +310,7 @@ class Connection:
     # --- what happens to the socket ------------------------------------------------
 
     def arrived(self, frame: memoryview) -> None:
-        """A whole answer.
+        """Take a whole answer.
 
         Only reading it is a stranger's word and may fail; what operations do with
         it afterwards is ours, and an exception there is a bug.
@@ -324,7 +324,7 @@ class Connection:
         except KafkaException as error:
             untrusted = as_disconnect(self.node, error)
             self._trace.emit(BROKER_PROTOCOL_ERROR, node=self.node, error=untrusted)
-            # Whoever greets like that may be a stranger at one of several addresses.
+            # What greets like that may be no broker at all, at one of several addresses.
             self.lost(untrusted, told=True)
             return
         if arrival is not None:
@@ -343,7 +343,7 @@ class Connection:
         self._throttle = self._timer.at(until, f"{self.node} throttles us", self.flush)
 
     def lost(self, error: KafkaException, *, told: bool = False) -> None:
-        """The socket is gone; another address of the host may still do.
+        """Handle the loss of the socket: try the host's next address, or fail.
 
         Not where authentication failed: each address leads to the same broker.
         """
@@ -359,7 +359,7 @@ class Connection:
             self.failed(error, told=told)
 
     def failed(self, error: KafkaException, *, told: bool = False) -> None:
-        """Down, against our wish; what is wrong with the broker may be told already."""
+        """Go down with an error, and back off."""
         stood = self.state is ConnectionState.READY
         since = self.pipeline.unanswered_since if stood else self.tried_at
         # While its limit runs, a setup has not ended by silence.
@@ -393,7 +393,7 @@ class Connection:
         self._tell(CONNECTION_CLOSED, reason="it was idle")
 
     def close(self, why: KafkaException) -> None:
-        """Down, by our wish: whoever still waits hears why."""
+        """Close it on our side; the requests that still wait fail with this error."""
         if self.state is not ConnectionState.DOWN:
             self._down()
             self._tell(CONNECTION_CLOSED, reason=str(why))
@@ -429,12 +429,12 @@ class Connection:
 
     @property
     def backing_off(self) -> bool:
-        """Whether a try would have to wait for its backoff."""
+        """Whether an attempt to connect would have to wait for the back-off."""
         return self.state is ConnectionState.DOWN and self._timer.now < self._retry_at
 
     @property
     def ready_at(self) -> float:
-        """When a request may be tried: after its backoff, and after the broker's silence."""
+        """When a request may be sent: after the back-off, and after throttling."""
         backoff = self._retry_at if self.state is ConnectionState.DOWN else self._timer.now
         return max(backoff, self.pipeline.throttled_until, self._timer.now)
 
@@ -451,7 +451,7 @@ class Connection:
 
     @property
     def throttled(self) -> bool:
-        """Whether the broker has asked for silence."""
+        """Whether the broker has asked for a pause (KIP-219)."""
         return self._timer.now < self.pipeline.throttled_until
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a connection asks of the client that owns it.
+"""The interface of the client that owns a connection.
 
 Thread: the network thread alone.
 """
@@ -14,37 +14,37 @@ if TYPE_CHECKING:
 
 
 class Owner(Protocol):
-    """See the module."""
+    """What a connection calls of the client that owns it."""
 
     trace: Trace
 
     def number(self, connection: "Connection") -> int:
-        """A fresh number for a try; what happens under it comes to this connection."""
+        """Give an attempt a new number, under which its events come to this connection."""
         ...
 
     def resolve(self, connection: "Connection") -> None:
-        """Look its host up; `resolved` or `unresolved` is called when that is done."""
+        """Look the host up; `resolved` or `unresolved` is called with the result."""
         ...
 
     def press(self, connection: "Connection") -> None:
-        """It has something to write."""
+        """Have `flush` called in this turn: the connection has something to write."""
         ...
 
     def greeted(self, answer: ApiVersionsAnswer) -> None:
-        """A broker has said what it speaks."""
+        """Take a broker's ApiVersions answer."""
         ...
 
     def take_over(self, connection: "Connection", error: KafkaException) -> bool:
-        """Have another connection to its broker carry its requests, if one stands.
+        """Move the requests to another connection to the broker, if one is ready.
 
         The broker has refused this one: it came about too late, or not at all.
         """
         ...
 
     def ended(self, connection: "Connection") -> None:
-        """The try is over, one way or the other: nothing may come of it any more."""
+        """Forget an attempt's number: later events of it are dropped."""
         ...
 
     def went_down(self, connection: "Connection", error: KafkaException, since: float) -> None:
-        """The connection is gone, not by our wish; it has been of no use since then."""
+        """Note a connection that was lost; it has been of no use since then."""
         ...

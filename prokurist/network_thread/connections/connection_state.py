@@ -17,7 +17,7 @@ from typing import Final
 
 
 class ConnectionState(Enum):
-    """Where a connection stands."""
+    """The states of a connection."""
 
     DOWN = "down"
     """No socket; perhaps a pause until the next try."""
@@ -69,7 +69,7 @@ MOVES: Final[Mapping[ConnectionState, frozenset[ConnectionState]]] = MappingProx
 
 
 def transition(old: ConnectionState, new: ConnectionState) -> ConnectionState:
-    """The new state, if the table holds the move.
+    """Return the new state, or raise if the table does not have the transition.
 
     Raises:
         AssertionError: It does not: a bug of ours.

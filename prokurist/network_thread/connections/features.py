@@ -17,7 +17,7 @@ GROUP_VERSION: Final = "group.version"
 
 
 class Features:
-    """See the module.
+    """The feature levels that the cluster has finalised.
 
     Attributes:
         levels: The features with their levels; None before any broker has told.
@@ -30,7 +30,7 @@ class Features:
         self._epoch = -1
 
     def told(self, answer: ApiVersionsAnswer) -> None:
-        """A broker has greeted."""
+        """Take the features of a broker's ApiVersions answer, unless they are older."""
         told = dict(answer.finalized)
         if answer.finalized_in < self._epoch or told == self.levels:
             return
@@ -40,7 +40,7 @@ class Features:
 
     @property
     def consumer_protocol(self) -> bool | None:
-        """Whether `group.protocol=consumer` is there to be had; None while nobody has told."""
+        """Whether `group.protocol=consumer` can be used; None while no broker has told."""
         levels = self.levels
         return None if levels is None else levels.get(GROUP_VERSION, 0) >= 1
 
@@ -49,4 +49,4 @@ class Features:
 
 
 def ignore() -> None:
-    """Nobody has asked to hear of changes yet."""
+    """Ignore a change: no listener has been set yet."""

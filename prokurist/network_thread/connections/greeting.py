@@ -18,7 +18,7 @@ UNSUPPORTED_VERSION = 35
 
 
 class Greeting:
-    """ApiVersions on one connection, again with an older version where the broker asks for it.
+    """Sends ApiVersions on one connection, again in an older version if the broker asks for it.
 
     Args:
         request: What is asked.
@@ -49,7 +49,7 @@ class Greeting:
         self._asked_at = 0.0
 
     def begin(self, number: int) -> None:
-        """Ask on the socket of this number.
+        """Send ApiVersions on the socket of this number.
 
         Raises:
             KafkaException: The request cannot be written, as with a `client.id` that the
@@ -72,7 +72,7 @@ class Greeting:
         )
 
     def answered(self, frame: memoryview) -> ApiVersionsAnswer | None:
-        """Take the answer in; None where the broker is asked again with an older version.
+        """Take the answer; None if an older version is sent now.
 
         Raises:
             DisconnectException: It is no answer to this request, or a refusal.
@@ -95,7 +95,7 @@ class Greeting:
 
 
 def as_disconnect(node: Node, error: KafkaException) -> DisconnectException:
-    """What the operations are told when an answer could not be made sense of."""
+    """The error that requests get for an answer that cannot be read."""
     if isinstance(error, DisconnectException):
         return error
     failure = DisconnectException(f"no talking to {node}, the connection was closed: {error}")

@@ -14,7 +14,7 @@ LOOK_AGAIN: Final = 1.0
 
 
 class Idleness:
-    """Looks from time to time whether a connection is used.
+    """Closes a connection that is idle for too long.
 
     Args:
         pipeline: The connection's.
@@ -33,12 +33,12 @@ class Idleness:
         self._due: Due | None = None
 
     def begin(self) -> None:
-        """The connection stands, unused."""
+        """Begin to count idle time: the connection is ready."""
         self._pipeline.used_at = self._timer.now
         self._look_in(self._longest)
 
     def end(self) -> None:
-        """The connection is gone."""
+        """Stop counting: the connection has ended."""
         if self._due is not None:
             self._timer.cancel(self._due)
             self._due = None

@@ -14,7 +14,7 @@ from prokurist.network_thread.operations.timer import Timer
 
 
 class Lookups:
-    """Look-ups under way, and what is done with each answer.
+    """The look-ups of hosts that are under way, and their connections.
 
     Args:
         resolver: Looks hosts up, off this thread.
@@ -30,7 +30,7 @@ class Lookups:
         self._of: dict[Connection, Lookup] = {}
 
     def resolve(self, connection: Connection) -> None:
-        """Look the host of a connection up; it is told at once where that is known."""
+        """Look up a connection's host; a known address is passed on at once."""
         lookup = self._resolver.resolve(connection.node.host, connection.node.port)
         if lookup.done:
             answer(lookup, connection)
@@ -79,14 +79,14 @@ class Lookups:
         return found
 
     def collect(self) -> None:
-        """Hand out the answers that have come since."""
+        """Pass on the answers that have come."""
         for lookup in self._resolver.collect():
             settle = self._settle.pop(lookup, None)
             if settle is not None:
                 settle()
 
     def forget(self, connection: Connection) -> None:
-        """A connection has no use for its look-up any more."""
+        """Drop a connection's look-up."""
         lookup = self._of.pop(connection, None)
         if lookup is not None:
             self._give_up(lookup)
@@ -101,7 +101,7 @@ class Lookups:
 
 
 def answer(lookup: Lookup, connection: Connection) -> None:
-    """Tell a connection what became of its look-up."""
+    """Pass a look-up's result on to a connection."""
     if lookup.error is not None:
         connection.unresolved(lookup.error)
     else:

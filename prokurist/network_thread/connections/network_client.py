@@ -1,4 +1,4 @@
-"""The network client: which broker, which connection, and who hears what of it.
+"""The network client: chooses brokers and connections, and hands answers to their requesters.
 
 Thread: the network thread alone.
 
@@ -51,7 +51,7 @@ Response = TypeVar("Response")
 
 
 class NetworkClient:
-    """See the module.
+    """Sends requests over connections by broker and lane, and keeps those connections.
 
     Args:
         network: All that knows sockets.
@@ -60,7 +60,7 @@ class NetworkClient:
         limits: What bounds a connection.
         greeting: What a new connection says first.
         client_id: Said in every request.
-        lots: Draws between brokers that are equal.
+        draw: Draws between brokers that are equal.
         cap: What we may use of our own versions, in tests of old protocols.
         trace: Where it tells what happens.
         authenticator: Authenticates its connections; None where SASL is not wanted.
@@ -81,7 +81,7 @@ class NetworkClient:
         limits: Limits,
         greeting: ApiVersions,
         client_id: str,
-        lots: Callable[[], float],
+        draw: Callable[[], float],
         cap: Versions | None = None,
         trace: Trace = UNREAD,
         authenticator: Authenticator | None = None,
@@ -97,7 +97,7 @@ class NetworkClient:
         self._limits = limits
         self._client_id = client_id
         self._greeting = greeting
-        self._lots = lots
+        self._draw = draw
         self._cap = cap
         self._authenticator = authenticator
         self._connections: dict[tuple[int, Lane], Connection] = {}
@@ -120,7 +120,7 @@ class NetworkClient:
         anybody: bool = False,
         answered: bool = True,
     ) -> Promise[Answer[Response]]:
-        """Have a request sent, as soon as its connection can take it.
+        """Send a request, and await its answer.
 
         Args:
             node: To whom.
@@ -160,9 +160,9 @@ class NetworkClient:
         return unsent.promise
 
     def prepare(self, node: Node, lane: Lane, expected: Expected) -> None:
-        """Have a connection stand, and know how to ask some things, before they are asked.
+        """Connect to a node, and prepare the codecs of some requests, ahead of them.
 
-        It is a favour: where that fails, whoever asks will try again.
+        Best effort: where that fails, the later request tries again.
         """
         if self._closed is None:
             former = self._connections.get((node.id, lane))
@@ -180,7 +180,7 @@ class NetworkClient:
         return found
 
     def _taken_over(self, node: Node, lane: Lane) -> Connection | None:
-        """The connection to a bootstrap address that is this very node's, if one stands."""
+        """The bootstrap connection to this node's address, if one is ready."""
         for (number, its_lane), each in self._connections.items():
             stands = number < 0 <= node.id and each.state is ConnectionState.READY
             if stands and its_lane is lane and same_address(each.node, node):
@@ -190,7 +190,7 @@ class NetworkClient:
         return None
 
     def _carrier(self, own: Connection) -> Connection:
-        """The connection that carries the requests of one: itself, unless it is refused."""
+        """The connection that carries the requests of one: itself, unless it was refused."""
         if not own.has_stand_in:
             return own
         other = self._stand_in(own)
@@ -204,7 +204,7 @@ class NetworkClient:
         return other or own
 
     def _stand_in(self, own: Connection) -> Connection | None:
-        """Another connection to the same broker, which could carry its requests."""
+        """Another connection to the same broker that can carry its requests."""
         for lane in STAND_INS[own.lane]:
             other = self._connections.get((own.node.id, lane))
             if other is None or other.state is not ConnectionState.READY:
@@ -229,7 +229,7 @@ class NetworkClient:
         )
 
     def flush(self) -> None:
-        """Write what can be written."""
+        """Write the queued requests of all connections, as far as possible."""
         for connection in tuple(self._pressing):
             connection.flush()
             if not connection.pipeline.waiting:
@@ -237,7 +237,7 @@ class NetworkClient:
         self.counters.unsent = sum(each.pipeline.waiting for each in self._pressing)
 
     def handle(self, happenings: Iterable[Happening]) -> None:
-        """Take in what the network says has happened."""
+        """Pass the network's events on to their connections."""
         for happening in happenings:
             connection = self._by_number.get(happening.connection)
             # A number whose try is over says nothing to anybody any more; that
@@ -313,7 +313,7 @@ class NetworkClient:
         return self._lookups.canonical_names(host, port)
 
     def least_loaded(self, nodes: Iterable[Node]) -> Node | None:
-        """The node that a request to anybody goes to.
+        """The best of some nodes for a request that any broker can answer.
 
         The ready one with the fewest requests in flight; else one that is coming
         up; else of those that may be tried the one whose last try is the longest
@@ -329,23 +329,23 @@ class NetworkClient:
                 continue
             # Of equals any: clients with one bootstrap list must not all begin at
             # the same broker.
-            lot = self._lots()
+            tie = self._draw()
             rank: tuple[int, float, float]
             if connection is None:
-                rank = (2, -math.inf, lot)
+                rank = (2, -math.inf, tie)
             elif connection.state is ConnectionState.DOWN:
-                rank = (2, connection.tried_at, lot)
+                rank = (2, connection.tried_at, tie)
             elif connection.state is ConnectionState.READY:
-                rank = (0, connection.pipeline.in_flight + connection.pipeline.waiting, lot)
+                rank = (0, connection.pipeline.in_flight + connection.pipeline.waiting, tie)
             else:
                 slow = self._timer.now - connection.tried_at >= ANOTHER_AFTER
-                rank = (3 if slow else 1, connection.pipeline.waiting, lot)
+                rank = (3 if slow else 1, connection.pipeline.waiting, tie)
             if best is None or rank < best:
                 best, chosen = rank, node
         return chosen
 
     def is_ready(self, node: Node, lane: Lane) -> bool:
-        """Whether a connection stands on which a request would be written at once."""
+        """Whether a request to a node would be written at once."""
         own = self._connections.get((node.id, lane))
         if own is not None and own.has_stand_in:
             own = self._stand_in(own)
@@ -364,13 +364,13 @@ class NetworkClient:
         return self._timer.now if own is None else own.ready_at
 
     def has_refused(self, node: Node) -> bool:
-        """Whether the last try to connect to a node's address was refused, and none stands."""
+        """Whether the last connect to a node's address was refused, and none is ready."""
         to_it = [each for each in self._connections.values() if same_address(each.node, node)]
         stands = any(each.state is ConnectionState.READY for each in to_it)
         return not stands and any(each.refused for each in to_it)
 
     def next_chance(self, nodes: Iterable[Node]) -> float:
-        """When the first of these nodes may be asked again."""
+        """When the first of some nodes may be asked again."""
         moments = [
             connection.ready_at
             for node in nodes
@@ -379,20 +379,20 @@ class NetworkClient:
         return min(moments, default=self._timer.now)
 
     def _general(self, node: Node) -> Connection | None:
-        """The connection to this very address: what befell another says nothing of it."""
+        """The connection of the general lane to this very address."""
         own = self._connections.get((node.id, Lane.GENERAL))
         if own is None or not same_address(own.node, node):
             return None
         return (own.has_stand_in and self._stand_in(own)) or own
 
     def release(self, node: Node, lane: Lane) -> None:
-        """Close a connection that is not needed for long, unless it is used."""
+        """Close a connection that is not needed for some time, unless it is in use."""
         own = self._connections.get((node.id, lane))
         if own is not None and not own.pipeline.in_flight and not own.pipeline.waiting:
             own.close(DisconnectException("what it was for is over"))
 
     def forget(self, others_than: Collection[int]) -> None:
-        """Have no connection any more to nodes that are gone, unless they are yet to answer.
+        """Close connections to nodes that are gone, unless an answer is due.
 
         Node ids may come and go for as long as a client lives; what it keeps of them
         does not grow by that.
@@ -405,7 +405,7 @@ class NetworkClient:
                 del self._connections[key]
 
     def close(self, why: KafkaException) -> None:
-        """Close every connection; whoever still waits hears why, and whoever comes later."""
+        """Close every connection; pending and later requests fail with this error."""
         self._closed = why
         try:
             for connection in tuple(self._connections.values()):
@@ -419,12 +419,12 @@ class NetworkClient:
 
     @property
     def in_flight(self) -> int:
-        """Requests written and unanswered."""
+        """The number of requests that were written and not answered."""
         return sum(each.pipeline.in_flight for each in self._connections.values())
 
     @property
     def waiting(self) -> int:
-        """Requests submitted and not yet written."""
+        """The number of requests that were submitted and not written."""
         return sum(each.pipeline.waiting for each in self._connections.values())
 
     def __repr__(self) -> str:
@@ -435,7 +435,7 @@ class NetworkClient:
 
 
 def leave(former: Connection | None, connection: Connection) -> None:
-    """Close the connection whose place another has taken: its broker has moved house.
+    """Close a connection whose broker has moved to another address.
 
     What still waits there fails and may come again at once: the new one is in use by then.
     """
@@ -445,5 +445,5 @@ def leave(former: Connection | None, connection: Connection) -> None:
 
 
 def same_address(one: Node, other: Node) -> bool:
-    """Whether a connection to the one is a connection to the other; racks may differ."""
+    """Whether two nodes have one address, whatever their racks."""
     return (one.host, one.port) == (other.host, other.port)

@@ -16,7 +16,7 @@ from prokurist.events.trace import Trace
 
 
 class Outage:
-    """Whether all brokers have failed since one of them answered last.
+    """Emits the beginning and the end of an outage.
 
     Args:
         trace: The client's.
@@ -29,7 +29,7 @@ class Outage:
         self._lasts = False
 
     def goes_on(self, cluster: Cluster, error: KafkaException) -> None:
-        """Each broker that could be asked has failed."""
+        """Emit the outage: each broker that could be asked has failed."""
         self._lasts = True
         if cluster.nodes:
             self._trace.emit(CLUSTER_UNREACHABLE, cluster=cluster.id, error=error)
@@ -37,7 +37,7 @@ class Outage:
             self._trace.emit(BOOTSTRAP_FAILED, servers=self._servers, error=error)
 
     def ended(self, cluster: Cluster) -> None:
-        """A broker has answered."""
+        """Emit the end of the outage, if there was one: a broker has answered."""
         if self._lasts:
             self._lasts = False
             self._trace.emit(BOOTSTRAP_SUCCEEDED, servers=self._servers)

@@ -48,7 +48,7 @@ LARGEST_INT32: Final = 0x7FFF_FFFF
 
 
 class Pipeline:
-    """See the module.
+    """A connection's queue of requests, and those in flight, in order.
 
     Args:
         node: Whom the requests go to.
@@ -96,12 +96,12 @@ class Pipeline:
         self._unconfirmed: deque[Sent] = deque()
 
     def submit(self, unsent: Unsent) -> None:
-        """Queue a request."""
+        """Queue a request, to be written when its turn comes."""
         unsent.promise.on_forsaken = lambda: self._take_back(unsent)
         unsent.since = self._timer.now
         if unsent.anybody or unsent.call is None:
-            # A call's own deadline bounds its requests; those of nobody in
-            # particular must not wait in the queue for ever either.
+            # A call's own deadline bounds its requests; those without a call
+            # must not wait in the queue for ever either.
             longest = self._limits.request
             if unsent.anybody:
                 longest = min(ANOTHER_AFTER, longest)
@@ -113,7 +113,7 @@ class Pipeline:
         self._unsent.append(unsent)
 
     def submit_ahead(self, unsent: Unsent) -> None:
-        """Queue a request that is written though the connection holds the others.
+        """Queue a request of the connection's own, before all others.
 
         It waits behind what is in flight, of which a broker may park some for minutes.
         """
@@ -125,19 +125,19 @@ class Pipeline:
         self._ahead.append(unsent)
 
     def begin_again(self) -> None:
-        """What was in flight was the connection's own, and its socket is gone."""
+        """Forget what was in flight: it was the connection's own, and its socket is gone."""
         sent, self._sent = self._sent, deque()
         for each in sent:
             if each.due is not None:
                 self._timer.cancel(each.due)
 
     def correlate(self) -> int:
-        """The next correlation id; after the largest there is comes 0 again."""
+        """The next correlation id; 0 follows the largest."""
         self._correlation = (self._correlation + 1) & LARGEST_INT32
         return self._correlation
 
     def prepare(self, expected: Expected, offered: Versions) -> None:
-        """Know how to write some requests and read their answers before they are there."""
+        """Prepare the codecs of some requests before they are sent."""
         for each in expected:
             api = each if isinstance(each, Api) else each.api
             # What this broker does not know will not be asked of it.
@@ -150,7 +150,7 @@ class Pipeline:
         writable: Callable[[], bool],
         write: Callable[[bytes], None],
     ) -> None:
-        """Write what can be written to a connection that is ready."""
+        """Write queued requests, as far as the socket takes them."""
         queue = self._ahead if self.holds else self._unsent
         while (
             queue
@@ -241,7 +241,7 @@ class Pipeline:
         self._counters.abandoned += 1
 
     def match(self, frame: memoryview) -> tuple[Sent, Any]:
-        """Take an answer: which request it belongs to, and what it says.
+        """Match an answer to its request, and decode it.
 
         Raises:
             KafkaException: It is not the answer that was due, or cannot be read:
@@ -272,7 +272,7 @@ class Pipeline:
         return sent, response
 
     def settle(self, sent: Sent, response: Any) -> None:
-        """Tell whoever asked; operations run on."""
+        """Hand the answer to the operation that awaits it."""
         self.throttle(throttle_of(response))
         if sent.abandoned:
             # Its caller has left; the place in the line was all it still had.
@@ -312,10 +312,10 @@ class Pipeline:
                     self._limit(sent, sent.due.at + more)
 
     def fail(self, error: KafkaException) -> None:
-        """Everything in flight fails, in the order in which it was sent; then the queue.
+        """Fail everything in flight, in the order in which it was sent; then the queue.
 
-        Operations run meanwhile and may submit anew: that is for the next life of
-        the connection and stays.
+        Operations run meanwhile and may submit other requests: those are for the next
+        life of the connection and stay.
         """
         sent, self._sent = self._unconfirmed + self._sent, deque()
         self._unconfirmed = deque()
@@ -338,13 +338,13 @@ class Pipeline:
             waiting.promise.break_(error)
 
     def carries(self, lane: Lane) -> bool:
-        """Whether a request of a kind of traffic is here, written or not."""
+        """Whether it has a request of a lane, written or not."""
         return any(sent.unsent.lane is lane for sent in self._sent) or any(
             unsent.lane is lane for unsent in self._unsent
         )
 
     def hand_over(self, other: "Pipeline") -> None:
-        """Have another connection to the same broker carry what has not been written."""
+        """Move queued requests to another connection to the same broker."""
         unsent, self._unsent = self._unsent, deque()
         for each in unsent:
             if each.due is not None:
@@ -359,7 +359,7 @@ class Pipeline:
 
     @property
     def in_flight(self) -> int:
-        """Requests written and unanswered, abandoned ones included."""
+        """The number of requests written and not answered, abandoned ones included."""
         return len(self._sent)
 
     @property
@@ -372,5 +372,5 @@ class Pipeline:
 
 
 def throttle_of(response: Any) -> float:
-    """The seconds of silence that an answer asks for; of some kinds none can."""
+    """The seconds of throttling that an answer asks for."""
     return getattr(response, "throttle", 0.0)

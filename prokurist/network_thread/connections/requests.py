@@ -34,7 +34,7 @@ Expected: TypeAlias = Collection[Api | Request[object]]
 
 
 class Lane(Enum):
-    """Kinds of traffic that do not share a connection.
+    """The kinds of traffic, each of which has connections of its own.
 
     A broker works on one request of a connection at a time, so what it may park
     must not stand before what a caller waits for. A lane costs nothing until the
@@ -68,7 +68,7 @@ The order says where they wait least, and hold others up least.
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The configuration that bounds a connection; seconds.
+    """The configuration that bounds connections; seconds.
 
     Attributes:
         request: `request.timeout.ms`.
@@ -88,7 +88,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[Response]):
-    """What a broker answered, and the attempt it belongs to, for its outcome."""
+    """A broker's answer, and the attempt that it belongs to."""
 
     response: Response
     attempt: Try | None
@@ -124,7 +124,7 @@ class Claimant(Protocol):
 
 
 class Unsent:
-    """A request that has been submitted and not been written.
+    """A request that was submitted and not written.
 
     Attributes:
         call: Whose request it is; None for work that is nobody's in particular.
@@ -173,7 +173,7 @@ class Unsent:
 
 
 class Sent:
-    """A request on the wire.
+    """A request that was written.
 
     Attributes:
         began: When it was written.

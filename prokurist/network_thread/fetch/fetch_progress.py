@@ -1,10 +1,10 @@
-"""What a call that waits for records is told of the fetches that are made meanwhile.
+"""Adds in-flight fetches to the timeout report of a call that waits for records.
 
-Fetches are nobody's in particular: they are sent whether somebody waits or not. A call
-that has a deadline and waits for records is attended to, and its ledger then tells which
-fetch of which broker it waits for, or that there is no leader to ask.
+Fetches belong to no call: they are sent whether a call waits or not. While a call with a
+deadline waits for records, its ledger is told which fetch of which broker it waits for,
+or that the partition has no leader.
 
-Thread: the network thread alone. One call is attended to at a time, since one is inside.
+Thread: the network thread alone. There is one such call at a time, since one is inside.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ ANSWERED = "answered"
 
 
 class FetchProgress:
-    """See the module.
+    """Adds in-flight fetches to the ledger of the call that waits for records.
 
     Args:
         metadata: Knows the leaders.
@@ -45,14 +45,14 @@ class FetchProgress:
         self._tries: dict[int, Try] = {}
 
     async def attend(self, call: Call, tp: TopicPartition) -> None:
-        """Tell a call's ledger what is done, until it is withdrawn or its time is over."""
+        """Note fetches in a call's ledger until it is withdrawn or its time is over."""
         self._call = call
         try:
             while self._metadata.cluster.leader(tp) is None:
                 await self._metadata.refreshed(call, f"a leader of {tp}")
             for node, connected in self._asked():
                 self.sent(node, connected=connected)
-            await Promise[None]()  # Nobody keeps it: what has come is the application's to see.
+            await Promise[None]()  # Never kept: the application sees by itself what has come.
         except Withdrawn:
             raise
         except KafkaException as error:
@@ -62,7 +62,7 @@ class FetchProgress:
             self._tries.clear()
 
     def sent(self, node: Node, *, connected: bool) -> None:
-        """A fetch goes to a broker: at once, or when there is a connection."""
+        """Note a fetch that goes to a broker, at once or when connected."""
         call = self._call
         if call is None:
             return
@@ -74,7 +74,7 @@ class FetchProgress:
             self._tries[node.id] = attempt
 
     def answered(self, node: Node, error: KafkaException | None = None) -> None:
-        """A fetch has ended, with an answer or without one."""
+        """Note the end of a fetch, with an answer or without one."""
         call = self._call
         if call is None:
             return

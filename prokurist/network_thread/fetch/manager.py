@@ -1,4 +1,4 @@
-"""Fetches: what is asked of which broker, when, and when nothing is.
+"""Sends fetches: which partitions of which broker, and when none.
 
 Thread: the network thread alone.
 
@@ -52,7 +52,7 @@ from prokurist.network_thread.wire.fetch import Fetch, FetchAnswer, FetchQuestio
 from prokurist.types import Node, TopicPartition
 
 ATTENTION: Final = 5.0
-"""Seconds after a poll for which records are fetched that nobody has asked for."""
+"""Seconds after the last poll for which records are fetched ahead."""
 
 ONE_BATCH: Final = 1
 """Bytes to ask for, for the smallest answer: brokers send one whole batch at least."""
@@ -64,7 +64,7 @@ others are not asked for: meanwhile half of what is held of these may be returne
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """The configuration of fetching; bytes.
+    """The configuration that bounds fetches; bytes.
 
     Attributes:
         terms: What every request says.
@@ -82,7 +82,7 @@ class FetchLimits:
 
 
 class FetchManager:
-    """See the module.
+    """Keeps one fetch in flight to each broker that leads a fetchable partition.
 
     Args:
         client: To ask with.
@@ -143,11 +143,11 @@ class FetchManager:
         self._closed = False
 
     def stir(self) -> None:
-        """There may be something to fetch: look in this turn, or the next."""
+        """Look for partitions to fetch in this turn, or the next."""
         self._stirred = True
 
     def poll(self) -> None:
-        """Fetch what there is room for, if anything has changed."""
+        """Send fetches for which there is room, if anything has changed."""
         while not self._closed:
             seen = (self._metadata.cluster.version, self._subscription.settled)
             if not self._stirred and seen == self._seen:
@@ -189,7 +189,7 @@ class FetchManager:
 
     @property
     def _is_polled(self) -> bool:
-        """Whether there is anybody to fetch for."""
+        """Whether the application has polled lately."""
         waits = self._background.awaiting is not None
         return waits or self._timer.now - self._buffer.polled_at < ATTENTION
 
@@ -198,7 +198,7 @@ class FetchManager:
         return self._limits.buffer // 4
 
     def _begin(self, source: FetchSource, part: Part, brokers: int) -> bool:
-        """Send a fetch of what there is room for: whether that is everything."""
+        """Send a fetch of what there is room for; returns whether that is everything."""
         terms, wishes = self._limits.terms, part.wishes
         room = self._limits.buffer // 2
         held = self._buffer.held
@@ -222,7 +222,7 @@ class FetchManager:
         return not is_full
 
     def _changes(self, source: FetchSource, part: Part, terms: Terms, most: int) -> Fetch:
-        """A fetch of what was asked for last, but for some positions that have moved on."""
+        """The last fetch again, with some positions moved on."""
         wishes = [part.wishes[place] for place in sorted(part.changed or ())]
         if wishes:
             self._subscription.fetched_as(self._ids(wish.partition.topic for wish in wishes))
@@ -232,7 +232,7 @@ class FetchManager:
     def _everything(
         self, source: FetchSource, wishes: list[Wish], terms: Terms, most: int
     ) -> Fetch:
-        """A fetch of these partitions and no others, the longest unserved first."""
+        """A fetch of just these partitions, the longest unserved first."""
         ids = self._ids(wish.partition.topic for wish in wishes)
         self._subscription.fetched_as(ids)
         wishes = sorted(wishes, key=lambda wish: self._served.get(wish.partition, 0))
@@ -260,7 +260,7 @@ class FetchManager:
         )
 
     def _ids(self, topics: Iterable[str]) -> dict[str, UUID]:
-        """The ids of topics; none at all unless all are known."""
+        """The ids of topics; empty unless all are known."""
         wanted = set(topics)
         ids = self._metadata.cluster.ids_of(wanted)
         return ids if len(ids) == len(wanted) else {}
@@ -303,13 +303,13 @@ class FetchManager:
             )
 
     def _is_overdue(self, node: Node) -> None:
-        """Read from the leaders what a replica does not answer for."""
+        """Go back to the leaders when a replica does not answer."""
         if self._replicas.is_read_from(node.id):
             self._replicas.silent.add(node.id)
             self.stir()
 
     def _asked(self) -> list[tuple[Node, bool]]:
-        """The brokers that are being fetched from, and whether each is connected."""
+        """The brokers with a fetch in flight, and whether each is connected."""
         return [
             (source.node, self._is_connected(source))
             for source in self._sources.values()
@@ -320,7 +320,7 @@ class FetchManager:
         return self._client.is_ready(source.node, Lane.FETCH)
 
     def _lost(self, source: FetchSource, error: KafkaException) -> bool:
-        """No answer has come: the broker is asked again after a pause."""
+        """Handle a fetch without an answer: the broker is asked again after a pause."""
         source.failures += 1
         for tp in source.session.asked:
             self._replicas.forget(tp)
@@ -330,7 +330,7 @@ class FetchManager:
         return False
 
     def _take(self, source: FetchSource, answer: FetchAnswer, *, is_slow: bool) -> bool:
-        """Take an answer in: whether the broker may be asked again at once.
+        """Handle an answer; returns whether the broker may be asked again at once.
 
         Args:
             source: Whose answer it is.
@@ -347,12 +347,12 @@ class FetchManager:
             self._out_of_range.check(source.node, wish, epoch)
         # Without records it should have taken its time. One that does not (nor has
         # to: fetch.min.bytes=0) would be asked as fast as it can answer. What is in
-        # trouble is left out next time, and holds up nobody else.
+        # trouble is left out next time, and does not hold up the others.
         is_new = outcome.moved or bool(outcome.troubled or outcome.out_of_range)
         return is_new or is_slow
 
     def _refused(self, source: FetchSource, code: int) -> bool:
-        """The same, where the request as a whole was refused."""
+        """The same, for an answer that refuses the whole request."""
         source.failures += 1
         action = FETCH.of(code)
         source.session.lost(unknown=action is Action.NEW_SESSION)
@@ -388,13 +388,13 @@ class FetchManager:
         self._buffer.put(outcome.entries)
 
     def _confirmed_out_of_range(self, failures: list[Failure]) -> None:
-        """Let a poll see these; the others are asked for again."""
+        """Post confirmed out-of-range offsets to a poll; the others are fetched again."""
         self._buffer.put(failures)
         self._background.nudge()
         self.stir()
 
     def _redirected(self, tp: TopicPartition, cluster: Cluster) -> None:
-        """A replica was named: it is asked at once, unless that is in vain.
+        """Fetch from a replica that was named, at once unless that failed before.
 
         It is in vain where metadata lack it, as after its restart, and where the
         partition has been passed on before and nothing has been fetched since.
@@ -411,7 +411,7 @@ class FetchManager:
     # --- the end ---------------------------------------------------------------------
 
     def close(self) -> None:
-        """Stop fetching, and have brokers forget our sessions; no answer is awaited.
+        """Stop fetching, and close sessions at the brokers without awaiting answers.
 
         The connection that a fetch is parked on would hold the news back: it goes
         over the one for everything else, where that stands.

@@ -27,7 +27,7 @@ from prokurist.types import Node, TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Unconfirmed:
-    """An answer that fresh metadata have to confirm.
+    """An out-of-range answer that fresh metadata have to confirm.
 
     Attributes:
         wish: The position that was asked for.
@@ -71,7 +71,7 @@ class OutOfRangeCheck:
         self._due: Due | None = None
 
     def check(self, node: Node, wish: Wish, epoch: int | None) -> None:
-        """Take an answer of a leader.
+        """Take an out-of-range answer of a leader.
 
         Args:
             node: The leader.
@@ -95,7 +95,7 @@ class OutOfRangeCheck:
             )
 
     def _end_wait(self) -> None:
-        """Metadata have come, or are not waited for any longer."""
+        """Decide, since metadata have come or are not waited for any longer."""
         self._forget()
         held, self._held = self._held, []
         self._settle(held)
@@ -122,7 +122,7 @@ class OutOfRangeCheck:
         self._confirmed(failures)
 
     def keep(self, partitions: Collection[TopicPartition]) -> None:
-        """Forget what is not assigned any more."""
+        """Forget partitions that are no longer assigned."""
         self._asked_again = {
             tp: wish for tp, wish in self._asked_again.items() if tp in partitions
         }
@@ -137,7 +137,7 @@ class OutOfRangeCheck:
             self._fresh = None
 
     def close(self) -> None:
-        """Wait for nothing any more."""
+        """Drop all answers that wait."""
         self._forget()
         self._held.clear()
 

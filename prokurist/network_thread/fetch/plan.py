@@ -16,7 +16,7 @@ from prokurist.types import Node
 
 
 class Part:
-    """What may be fetched from one broker.
+    """The partitions that may be fetched from one broker.
 
     Attributes:
         node: The broker.
@@ -32,7 +32,7 @@ class Part:
         self.changed: set[int] | None = None
 
     def taken(self) -> None:
-        """All of it is asked for from now on."""
+        """Note that all of it is being asked for."""
         self.changed = set()
 
     def __repr__(self) -> str:
@@ -40,7 +40,7 @@ class Part:
 
 
 class FetchPlan:
-    """Says what to fetch from whom.
+    """Keeps which partitions are fetched from which broker.
 
     Args:
         metadata: Knows the leaders; is asked for fresh ones where there is none.
@@ -66,7 +66,7 @@ class FetchPlan:
         self._version: int | None = None
 
     def parts(self) -> list[Part]:
-        """What may be fetched now, by broker."""
+        """The partitions that may be fetched now, by broker."""
         wishes = self._subscription.fetchable()
         if not self._exchanged(wishes):
             self._begin_again(wishes)
@@ -74,7 +74,7 @@ class FetchPlan:
         return self._parts
 
     def _exchanged(self, wishes: list[Wish]) -> bool:
-        """Whether it was enough to put new positions into the places of old ones."""
+        """Whether replacing positions in the former plan was enough."""
         if (
             self._version != self._metadata.cluster.version
             or len(wishes) != len(self._wishes)

@@ -1,4 +1,4 @@
-"""What becomes of an answer: row by row, records to the buffer, errors to whom they concern.
+"""Handles fetch responses: row by row, records to the buffer, errors to where they belong.
 
 Thread: the network thread alone.
 
@@ -33,7 +33,7 @@ CORRUPT_MESSAGE: Final = 2
 
 @dataclass(slots=True)
 class FetchOutcome:
-    """What an answer has come to.
+    """The outcome of one answer.
 
     Attributes:
         entries: For the buffer.
@@ -60,7 +60,7 @@ class FetchOutcome:
 
 
 class FetchResponseHandler:
-    """See the module.
+    """Handles the rows of fetch responses.
 
     Args:
         subscription: What is assigned.
@@ -82,7 +82,7 @@ class FetchResponseHandler:
     def judge(
         self, answer: FetchAnswer, asked: dict[TopicPartition, SessionPartition], node: Node
     ) -> FetchOutcome:
-        """Take an answer in.
+        """Handle an answer row by row.
 
         Args:
             answer: The answer.
@@ -95,7 +95,7 @@ class FetchResponseHandler:
         for row in answer.partitions:
             put = asked.get(row.partition)
             if put is None:
-                continue  # Nobody wants it any more, or ever did.
+                continue  # It is not wanted any more, or was never asked for.
             match FETCH.of(row.error):
                 case Action.DONE:
                     self._take(outcome, put, row, held)
@@ -141,8 +141,8 @@ class FetchResponseHandler:
         if run.next_offset is None or run.next_offset <= offset:
             self._fail(outcome, wish, unreadable(wish, run.damage, len(row.records)))
             return
-        # Also what nobody wants any more, since it was sought elsewhere meanwhile: what is
-        # wanted now is asked for at once.
+        # Also of a partition whose position was moved by a seek meanwhile: the new
+        # position is fetched at once.
         outcome.moved = True
         after = Position(run.next_offset, run.leader_epoch)
         epoch = put.question.leader_epoch
@@ -184,18 +184,18 @@ class FetchResponseHandler:
             self._fail(outcome, wish, error)
 
     def _fail(self, outcome: FetchOutcome, wish: Wish, error: KafkaException | None) -> None:
-        """Let a poll see it, unless the fetch is stale."""
+        """Post an error to a poll, unless the fetch is stale."""
         if self._subscription.stick(wish):
             outcome.entries.append(
                 Failure(wish.partition, wish.ticket, wish.position.offset, error)
             )
 
     def __repr__(self) -> str:
-        return f"Judge({self._subscription})"
+        return f"FetchResponseHandler({self._subscription})"
 
 
 def unreadable(wish: Wish, damage: str | None, size: int) -> KafkaException:
-    """Why bytes that came for a partition are no batch to go on with."""
+    """The error for bytes of a partition that are no valid batch."""
     place = f"{wish.partition} at offset {wish.position.offset}"
     if damage is not None:
         return CorruptRecordException(f"{place}: {damage}; seek past it to go on")

@@ -35,7 +35,7 @@ LAST_NUMBER: Final = 0x7FFF_FFFF
 
 
 class SessionState(Enum):
-    """What the next request of a session is."""
+    """The states of a session, by what its next request is."""
 
     FULL = "full"
     """It names everything, and asks the broker to keep it."""
@@ -60,7 +60,7 @@ MOVES: Final[Mapping[SessionState, frozenset[SessionState]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class SessionPartition:
-    """What a session holds of one partition: the wish, and how it was put."""
+    """A partition in a session, as it was last sent."""
 
     wish: Wish
     question: FetchQuestion
@@ -68,7 +68,7 @@ class SessionPartition:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What every fetch of a client says alike; see `wire.fetch.Fetch`."""
+    """The fields that are equal in all fetches of a client; see `wire.fetch.Fetch`."""
 
     max_wait: float
     min_bytes: int
@@ -77,7 +77,7 @@ class Terms:
 
 
 class FetchSession:
-    """See the module.
+    """A fetch session with one broker: makes each request say only what has changed.
 
     Attributes:
         asked: What is wanted in it.
@@ -99,7 +99,7 @@ class FetchSession:
         terms: Terms,
         max_bytes: int,
     ) -> Fetch:
-        """The next request.
+        """Make the next request.
 
         Args:
             wanted: Everything that is wanted of this broker.
@@ -147,13 +147,13 @@ class FetchSession:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the broker remembers what was asked for."""
+        """Whether the broker keeps the session."""
         return self._standing is SessionState.KEPT
 
     def request_changes(
         self, changed: Iterable[SessionPartition], terms: Terms, max_bytes: int
     ) -> Fetch:
-        """The next request of a session that is kept, for the same partitions.
+        """Make the next request of a kept session, for the same partitions.
 
         Args:
             changed: What is wanted otherwise than in the last request, of topics that
@@ -170,13 +170,13 @@ class FetchSession:
         return self._made(questions, [], terms, max_bytes)
 
     def _names_alike(self, ids: Mapping[str, UUID]) -> bool:
-        """Whether topics go by the same ids as before, or by their names as before."""
+        """Whether topics have the same ids as before, or none as before."""
         if bool(ids) != bool(self._ids):
             return False
         return all(self._ids.get(topic, each) == each for topic, each in ids.items())
 
     def answered(self, session_id: int) -> None:
-        """The broker has answered: it keeps the session, or it does not."""
+        """Take the session id of an answer: kept or not."""
         if session_id == NO_SESSION:
             self._id = NO_SESSION
             self._move(SessionState.FULL)
@@ -186,7 +186,7 @@ class FetchSession:
         self._move(SessionState.KEPT)
 
     def lost(self, *, unknown: bool = False) -> None:
-        """What the broker has of the session is not what we have: begin anew.
+        """Restart the session: the broker's state of it is not ours.
 
         Args:
             unknown: Whether it has nothing of it; otherwise the next request ends it.
@@ -197,7 +197,7 @@ class FetchSession:
         self._move(SessionState.FULL)
 
     def end(self) -> Fetch | None:
-        """The request that ends it; None where the broker keeps none."""
+        """The request that closes the session; None where the broker keeps none."""
         kept = self._standing is SessionState.KEPT
         self._move(SessionState.CLOSED)
         if not kept:

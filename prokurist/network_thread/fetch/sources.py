@@ -45,7 +45,7 @@ class FetchSource:
 
 
 class Replicas:
-    """Which partitions are read from a replica that is nearer than the leader (KIP-392).
+    """The preferred read replicas that leaders have named (KIP-392).
 
     Args:
         timer: The Timer.
@@ -62,24 +62,24 @@ class Replicas:
         self.silent: set[int] = set()
 
     def prefer(self, tp: TopicPartition, node: int) -> None:
-        """The leader has named a replica."""
+        """Set the replica that the leader has named."""
         self._preferred[tp] = node, self._timer.now + self._lifetime
 
     def preferred(self, tp: TopicPartition) -> int | None:
-        """The id of the replica that a leader has named."""
+        """The id of the replica that the leader has named; None if there is none."""
         preferred = self._preferred.get(tp)
         return None if preferred is None else preferred[0]
 
     def is_read_from(self, node: int) -> bool:
-        """Whether leaders have named this replica."""
+        """Whether any partition is read from this replica."""
         return any(number == node for number, _ in self._preferred.values())
 
     def forget(self, tp: TopicPartition) -> bool:
-        """Read from the leader again: whether that is another broker."""
+        """Read from the leader again; returns whether that is another broker."""
         return self._preferred.pop(tp, None) is not None
 
     def source_of(self, tp: TopicPartition, cluster: Cluster) -> Node | None:
-        """The broker to read a partition from; None while nobody leads it."""
+        """The broker to read a partition from; None while it has no leader."""
         preferred = self._preferred.get(tp)
         if preferred is not None:
             number, until = preferred
@@ -92,7 +92,7 @@ class Replicas:
         return cluster.leader(tp)
 
     def keep(self, partitions: Collection[TopicPartition]) -> None:
-        """Remember nothing of others."""
+        """Forget the preferred replicas of all other partitions."""
         self._preferred = {tp: at for tp, at in self._preferred.items() if tp in partitions}
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class Replicas:
 
 @dataclass(slots=True)
 class BackoffEntry:
-    """What a partition has met.
+    """The failures of a partition, and until when it waits.
 
     Attributes:
         failures: How often in a row.
@@ -119,7 +119,7 @@ class BackoffEntry:
 
 
 class PartitionBackoff:
-    """Partitions that have to wait before they are fetched again.
+    """Partitions that wait before they are fetched again.
 
     Args:
         timer: The Timer.
@@ -135,7 +135,7 @@ class PartitionBackoff:
         self._due: Due | None = None
 
     def meet(self, tp: TopicPartition, *leaderships: Leadership) -> None:
-        """A fetch of a partition has failed, or there was nobody to ask."""
+        """Note that a fetch of a partition has failed, or that it has no leader."""
         former = self._met.get(tp)
         failures = 1 if former is None else former.failures + 1
         until = self._timer.now + self._backoff.pause(failures)
@@ -146,15 +146,15 @@ class PartitionBackoff:
             self._watch(until)
 
     def pass_on(self, tp: TopicPartition, leadership: Leadership) -> None:
-        """A broker has sent a partition to another one, which may be asked at once."""
+        """Note that another broker, which was named, may be asked for a partition at once."""
         self._met.setdefault(tp, BackoffEntry(0, self._timer.now, (leadership,)))
 
     def has(self, tp: TopicPartition) -> bool:
-        """Whether a partition has met something since it was last fetched."""
+        """Whether a partition has failed since it was last fetched."""
         return tp in self._met
 
     def waits(self, tp: TopicPartition, leadership: Leadership) -> bool:
-        """Whether a partition has to be left alone yet."""
+        """Whether a partition has to wait now."""
         trouble = self._met.get(tp)
         return (
             trouble is not None
@@ -163,15 +163,15 @@ class PartitionBackoff:
         )
 
     def end(self, tp: TopicPartition) -> None:
-        """It has been fetched."""
+        """End a partition's back-off, since it has been fetched."""
         self._met.pop(tp, None)
 
     def keep(self, partitions: Collection[TopicPartition]) -> None:
-        """Remember nothing of others."""
+        """Forget the failures of all other partitions."""
         self._met = {tp: trouble for tp, trouble in self._met.items() if tp in partitions}
 
     def close(self) -> None:
-        """Wait for nothing any more."""
+        """Forget all failures."""
         self._met.clear()
         if self._due is not None:
             self._timer.cancel(self._due)
@@ -197,7 +197,7 @@ class PartitionBackoff:
 
 
 def leadership(cluster: Cluster, tp: TopicPartition) -> Leadership:
-    """Who leads a partition, as a snapshot has it."""
+    """The leader and epoch of a partition, by a snapshot."""
     view = cluster.partition(tp)
     leader = cluster.leader(tp)
     return (

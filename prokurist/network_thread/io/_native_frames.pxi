@@ -16,7 +16,7 @@ cdef extern from "<sys/mman.h>" nogil:
 
 cdef extern from *:
     """
-    /* Whoever does not get it at once goes without: nobody waits, so that a process that
+    /* A thread that does not get it at once goes without: none waits, so that a process that
        was forked while it was taken cannot hang. */
     static int prokurist_try(char *flag) {
         return !__atomic_test_and_set(flag, __ATOMIC_ACQUIRE);

@@ -2,7 +2,7 @@
 """The native twin of `pure_watch`: one wait, and everything read in it, without the GIL.
 
 Thread: the network thread. A `Whole` frame may go to any.
-Invariants: while the GIL is given up nobody else touches a stream (all methods are
+Invariants: while the GIL is released no other thread touches a stream (all methods are
 the network thread's); a stream's frame is memory of its exact size, filled once and
 then handed out; what was completed but not told yet hangs in the stream's list, and
 is freed with it.
@@ -262,7 +262,7 @@ cdef class NativeWatch:
         self._portions += ask_for(PORTION if large else 1, stream, descriptor)
 
     cdef void _take_less(self) noexcept nogil:
-        """Somebody is slow: what is there is taken as it comes."""
+        """A peer is slow: what is there is taken as it comes."""
         cdef int place
         for place in range(1, self._count):
             ask_for(1, self._streams[place], self._all[place].fd)

@@ -18,7 +18,7 @@ SCRATCH_BYTES: Final = (1 << 20) + (1 << 16)
 Every read gives up the GIL, and beside a busy application thread it takes up to
 5 ms to win it back. Measured there, frames of 1 MiB, one in flight: 95 to 100
 MB/s so, 66 to 77 through 64 or 256 KiB or with the length read by itself. The
-price is the copy of a frame's beginning, seen when nobody competes for the GIL:
+price is the copy of a frame's beginning, seen when no other thread wants the GIL:
 3.3 GB/s, against 5 and more; and that is above what can be decoded.
 """
 
@@ -48,7 +48,7 @@ TLS_ALERT, TLS_HANDSHAKE, TLS_MAJOR = 0x15, 0x16, 3
 
 
 class Progress(NamedTuple):
-    """How far a stream of frames has come.
+    """How many bytes and frames of a stream have been read.
 
     Attributes:
         frames: How many were completed.
@@ -65,7 +65,7 @@ class Progress(NamedTuple):
     length: int | None
 
     def place(self) -> str:
-        """Where in the stream the next byte would stand, for an error's text."""
+        """The place of the next byte in the stream, for an error's text."""
         if self.length is not None:
             return f"in the middle of a frame, after {self.filled} of {self.length} bytes"
         if self.carried:
@@ -76,7 +76,7 @@ class Progress(NamedTuple):
 
 
 class FrameReader:
-    """One connection's incoming bytes.
+    """Cuts one connection's incoming bytes into frames.
 
     Args:
         scratch: Shared by all readers of a network; see the invariants.
@@ -111,7 +111,7 @@ class FrameReader:
         self.refused: str = ""
 
     def room(self) -> tuple[memoryview, bool]:
-        """Where the next bytes go, and whether more may wait once it is full.
+        """Where the next bytes go, and whether to read once more if that is full.
 
         Within a frame that is the frame itself. Its end is the end of what was
         asked for, so nothing more is expected there, and a further read would
@@ -126,7 +126,7 @@ class FrameReader:
         return self._scratch[carried:], True
 
     def took(self, count: int) -> list[memoryview]:
-        """The frames that the last read completed; then look at `refused`.
+        """The frames that the last read has completed; `refused` may be set then.
 
         Args:
             count: How many bytes came into the room.
@@ -167,7 +167,7 @@ class FrameReader:
         return objection(length, self.largest, start, first=not self.frames)
 
     def progress(self) -> Progress:
-        """How far the stream has come."""
+        """How far the stream has been read."""
         length = None if self._frame is None else len(self._frame)
         return Progress(self.frames, self._received, len(self._carried), self._filled, length)
 
@@ -176,7 +176,7 @@ class FrameReader:
 
 
 def memory_for(length: int) -> memoryview:
-    """Memory for a frame; for a large one, addresses that get their pages as it comes in.
+    """Allocate memory for a frame; pages of a large one are touched as it arrives.
 
     A bytearray is filled with zeros, and a length that lies would cost what it says.
     """
@@ -184,7 +184,7 @@ def memory_for(length: int) -> memoryview:
 
 
 def objection(length: int, largest: int, start: bytes, *, first: bool) -> str:
-    """What is wrong with the beginning of a frame, in words; empty where nothing is.
+    """What is wrong with a frame's beginning, in words; empty if nothing is.
 
     Args:
         length: What its first four bytes say.
@@ -208,7 +208,7 @@ def objection(length: int, largest: int, start: bytes, *, first: bool) -> str:
 
 
 def other_protocol(start: bytes) -> str:
-    """Whose greeting this is, if it is one we know; else an empty text.
+    """The protocol whose greeting this is, if it is a known one; else empty.
 
     Args:
         start: The first four bytes or more of what the peer sent.

@@ -17,7 +17,7 @@ from prokurist.errors import IllegalStateException, KafkaException, SaslAuthenti
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """Work that was handed over.
+    """A piece of work for the helper thread, and its result.
 
     Attributes:
         work: What is to be done.
@@ -32,7 +32,7 @@ class Job:
     is_abandoned: bool = False
 
     def run(self) -> None:
-        """Do it, on the helper."""
+        """Do the work, on the helper thread."""
         try:
             self.value = self.work()
         except KafkaException as error:
@@ -49,10 +49,10 @@ class Job:
 
 
 class HelperThread(Protocol):
-    """What authentication asks of a helper: `Helper`, or what a simulation has instead."""
+    """The interface of the helper thread: `Helper`, or a simulation's."""
 
     def submit(self, work: Callable[[], Any]) -> Job:
-        """Hand work over."""
+        """Have work done on the helper thread."""
         ...
 
     def collect(self) -> list[Job]:
@@ -60,13 +60,13 @@ class HelperThread(Protocol):
         ...
 
     def close(self) -> None:
-        """Abandon everything."""
+        """Abandon all work, and end the thread."""
         ...
 
 
 @dataclass(slots=True)
 class _Desk:
-    """What both threads touch. It alone is what the helper holds of us.
+    """The state that both threads share; the helper thread refers to nothing else.
 
     Attributes:
         wake: Tells the network thread; None once it does not collect any more.
@@ -84,7 +84,7 @@ class _Desk:
 
 
 class Helper:
-    """Hands work to the helper and takes in what has ended.
+    """Runs jobs on a thread of its own, which ends when there are none.
 
     Args:
         wake: Called from the helper when a job has ended.
@@ -136,7 +136,7 @@ class Helper:
 
 
 def _work(desk: _Desk) -> None:
-    """The life of a helper: one job after another, until there is none."""
+    """The helper thread's function: runs one job after the other until there is none."""
     while True:
         with desk.lock:
             if not desk.waiting:

@@ -36,21 +36,21 @@ class SocketAddress:
 
 @dataclass(frozen=True, slots=True)
 class Securing:
-    """TCP stands, and the TLS handshake has begun; `Connected` or `Lost` follows."""
+    """TCP is connected, and the TLS handshake has begun; `Connected` or `Lost` follows."""
 
     connection: int
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The connection stands, with TLS where it is wanted; a frame can be written."""
+    """The connection can be used, with TLS where it is configured."""
 
     connection: int
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A whole response frame came.
+    """A whole response frame has arrived.
 
     Attributes:
         connection: Where.
@@ -72,7 +72,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The connection is over: closed, and its number forgotten.
+    """The connection has ended, and its number is free.
 
     Attributes:
         connection: Which.
@@ -105,7 +105,7 @@ class Network(Protocol):
 
     @property
     def bytes_received(self) -> int:
-        """From all connections since the beginning."""
+        """The bytes received on all connections so far."""
         ...
 
     def connect(self, connection: int, address: SocketAddress, server_name: str = "") -> None:
@@ -138,7 +138,7 @@ class Network(Protocol):
         ...
 
     def writable(self, connection: int) -> bool:
-        """Whether the connection stands and nothing unwritten is left."""
+        """Whether the connection is open and nothing unwritten is left."""
         ...
 
     def trust(self, connection: int) -> None:
@@ -150,14 +150,14 @@ class Network(Protocol):
         ...
 
     def close(self, connection: int) -> None:
-        """End a connection. No happening follows for it; an unknown one is ignored."""
+        """Close a connection. No event follows for it; an unknown one is ignored."""
         ...
 
     def poll(self, seconds: float | None) -> list[Happening]:
-        """Wait until something happened, `wake` was called, or the time is over.
+        """Wait until something has happened, `wake` was called, or the time is over.
 
         It may also return early with nothing, after a part of a frame: the
-        caller reads his clock and comes again.
+        caller reads its clock and calls again.
 
         Args:
             seconds: How long at most; None for ever, 0 not at all.
@@ -172,10 +172,10 @@ class Network(Protocol):
 
         From any thread, and from a signal handler: it takes no lock and does
         not block. Whatever the caller published under a lock before it is seen
-        by whoever takes that lock after the wait that this ends.
+        by the thread that takes that lock after the wait that this ends.
         """
         ...
 
     def shutdown(self) -> None:
-        """Close everything; a second time does nothing."""
+        """Close everything; a second time has no effect."""
         ...

@@ -10,4 +10,4 @@ DRAINED, FULL, ENDED, FAILED = range(4)
 
 
 def pump_of(_connection: SSLObject) -> None:
-    """There is none."""
+    """None: the pure twin has no pump."""

@@ -22,7 +22,7 @@ LONGEST_WAIT: Final = 86_400.0
 
 
 class Stream:
-    """One watched socket."""
+    """One watched socket and its frame reader."""
 
     __slots__ = ("made", "number", "reader")
 

@@ -6,9 +6,9 @@ and one that is stuck in the system ends with the process.
 
 Thread: the network thread, except `_Mailbox.deliver`, which look-up threads call.
 Invariants: at most one thread for each host (and one for its canonical names);
-whoever asks while it runs joins it. A look-up ends once: done at once, in one
+a request made while it runs joins it. A look-up ends once: done at once, in one
 `collect`, or never because it was abandoned. No thread is joined, here or at
-the end; one that comes back after `close` finds nobody and wakes nobody.
+the end; one that comes back after `close` is dropped and wakes no thread.
 """
 
 import socket
@@ -22,13 +22,13 @@ from prokurist.network_thread.io.network import SocketAddress
 
 
 class NameService(Protocol):
-    """What the resolver asks, and from which thread: its own, short-lived one."""
+    """The blocking name service, which the resolver calls on short-lived threads."""
 
     def addresses(self, host: str) -> Sequence[SocketAddress]:
         """All addresses of a host, in the system's order; their port is 0.
 
         Raises:
-            OSError: There is none, or nobody to ask.
+            OSError: There is none, or no name server could be asked.
             ValueError: The name cannot be one.
         """
         ...
@@ -37,13 +37,13 @@ class NameService(Protocol):
         """The name of an address.
 
         Raises:
-            OSError: It has none, or there is nobody to ask.
+            OSError: It has none, or no name server could be asked.
         """
         ...
 
 
 class SystemNames:
-    """The system's resolver: hosts file, DNS, and whatever else it is set up for."""
+    """The system's resolver: hosts file, DNS, and whatever else is configured."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ class SystemNames:
 
 
 def looked_up(host: str | bytes, flags: int = 0) -> list[SocketAddress]:
-    """What `getaddrinfo` answers, without duplicates and in its order."""
+    """The answer of `getaddrinfo`, without duplicates and in its order."""
     found: dict[SocketAddress, None] = {}
     for family, _, _, _, target in socket.getaddrinfo(
         host, None, type=socket.SOCK_STREAM, flags=flags
@@ -77,7 +77,7 @@ def looked_up(host: str | bytes, flags: int = 0) -> list[SocketAddress]:
 
 
 def literal(host: str) -> list[SocketAddress]:
-    """The address that a host's text already is; empty for a name. Asks nobody."""
+    """The address that a host's text already is; empty for a name. Nothing is looked up."""
     try:
         # A text would have a codec for names in other scripts imported: this is the network
         # thread, and an address in digits needs none.
@@ -87,12 +87,12 @@ def literal(host: str) -> list[SocketAddress]:
 
 
 def canonical_names(host: str, names: NameService) -> tuple[str, ...]:
-    """What `client.dns.lookup=resolve_canonical_bootstrap_servers_only` makes of a host.
+    """The canonical names of a host, for `resolve_canonical_bootstrap_servers_only`.
 
     For each address of the host its own name, as certificates and Kerberos
     know it, without duplicates. As in Kafka's own client an address stands
     for itself in digits if it has no name, or if its name does not lead back to
-    it: whoever owns the reverse zone could claim any name.
+    it: the owner of the reverse zone could claim any name.
 
     Raises:
         OSError: The host has no address.
@@ -111,7 +111,7 @@ def canonical_names(host: str, names: NameService) -> tuple[str, ...]:
 
 @dataclass(slots=True, eq=False)
 class Lookup:
-    """One question, and its answer once it is `done`. The network thread's.
+    """A look-up, and its answer once it is `done`; the network thread's.
 
     Attributes:
         host: What was asked about.
@@ -130,7 +130,7 @@ class Lookup:
     error: NetworkException | None = None
 
     def answer(self, outcome: "Outcome") -> None:
-        """Fill in what a look-up's thread brought."""
+        """Set the answer that a look-up's thread has brought."""
         self.done = True
         match outcome:
             case NetworkException():
@@ -151,18 +151,18 @@ class Lookup:
 
 
 class HostLookups(Protocol):
-    """What the client asks of a resolver: `Resolver`, or what a simulation has instead."""
+    """The interface of a resolver: `Resolver`, or a simulation's."""
 
     def resolve(self, host: str, port: int) -> Lookup:
-        """Ask for all addresses of a host; it may be done already."""
+        """Look up all addresses of a host; it may be done at once."""
         ...
 
     def canonical(self, host: str, port: int) -> Lookup:
-        """Ask for the canonical names of a bootstrap host."""
+        """Look up the canonical names of a bootstrap host."""
         ...
 
     def collect(self) -> Sequence[Lookup]:
-        """The look-ups that have been answered since; each is told of once."""
+        """The look-ups that have been answered since; each is returned once."""
         ...
 
     def abandon(self, lookup: Lookup) -> None:
@@ -170,7 +170,7 @@ class HostLookups(Protocol):
         ...
 
     def close(self) -> None:
-        """Abandon everything."""
+        """Abandon all look-ups; their answers are dropped."""
         ...
 
 
@@ -186,7 +186,7 @@ Outcome: TypeAlias = tuple[SocketAddress, ...] | Names | NetworkException
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What one thread finds out; equal ones share it."""
+    """What one thread looks up; equal look-ups share it."""
 
     host: str
     canonical: bool = False
@@ -194,11 +194,11 @@ class Question:
 
 @dataclass(slots=True)
 class _Mailbox:
-    """Where threads leave what they found. It alone is what they hold of us.
+    """Answers of look-up threads, which refer to nothing else of the client.
 
     Attributes:
         lock: Guards the other two.
-        wake: Tells the network thread; None once nobody collects any more.
+        wake: Tells the network thread; None once answers are no longer collected.
         answers: Left and not collected.
     """
 
@@ -207,23 +207,23 @@ class _Mailbox:
     answers: list[tuple[Question, Outcome]] = field(default_factory=list)
 
     def deliver(self, question: Question, outcome: Outcome) -> None:
-        """Leave an answer and wake, from the look-up's thread."""
+        """Add an answer and wake the network thread, from the look-up's thread."""
         with self.lock:
             wake = self.wake
             if wake is not None:
                 self.answers.append((question, outcome))
-        # After the answer, and outside the lock: `wake` is somebody else's code.
+        # After the answer, and outside the lock: `wake` is the caller's code.
         if wake is not None:
             wake()
 
     def emptied(self) -> list[tuple[Question, Outcome]]:
-        """Take what is there."""
+        """Take all answers that were left."""
         with self.lock:
             answers, self.answers = self.answers, []
         return answers
 
     def shut(self) -> None:
-        """Accept nothing any more."""
+        """Close the mailbox: later answers are dropped."""
         with self.lock:
             self.wake = None
             self.answers.clear()
@@ -233,7 +233,7 @@ SYSTEM_NAMES: Final = SystemNames()
 
 
 class Resolver:
-    """Look-ups under way, and who waits for them.
+    """Looks host names up on daemon threads.
 
     Args:
         wake: Called from a look-up's thread when it has left its answer.
@@ -251,7 +251,7 @@ class Resolver:
         self._closed = False
 
     def resolve(self, host: str, port: int) -> Lookup:
-        """Ask for all addresses of a host.
+        """Look up all addresses of a host.
 
         Returns:
             A look-up that is done already if the host is an address in digits
@@ -268,7 +268,7 @@ class Resolver:
         return self._asked(Question(host), lookup)
 
     def canonical(self, host: str, port: int) -> Lookup:
-        """Ask for the canonical names of a bootstrap host; see `canonical_names`.
+        """Look up the canonical names of a bootstrap host; see `canonical_names`.
 
         Raises:
             IllegalStateException: The resolver is closed.
@@ -276,7 +276,7 @@ class Resolver:
         return self._asked(Question(host, canonical=True), Lookup(host, port))
 
     def collect(self) -> list[Lookup]:
-        """The look-ups that have been answered since; each is told of once."""
+        """The look-ups that have been answered since; each is returned once."""
         done: list[Lookup] = []
         for question, outcome in self._mailbox.emptied():
             for each in self._waiting.pop(question, ()):
@@ -287,7 +287,7 @@ class Resolver:
     def abandon(self, lookup: Lookup) -> None:
         """Forget a look-up: its answer is dropped. One that is done is left alone.
 
-        Its thread goes on, as nothing can stop it; whoever asks for the same
+        Its thread goes on, as nothing can stop it; a request for the same
         host meanwhile joins it.
         """
         for waiting in self._waiting.values():
@@ -295,7 +295,7 @@ class Resolver:
                 waiting.remove(lookup)
 
     def close(self) -> None:
-        """Abandon everything; a second time does nothing."""
+        """Abandon all look-ups; a second time has no effect."""
         self._closed = True
         self._mailbox.shut()
         self._waiting.clear()
@@ -335,9 +335,9 @@ class Resolver:
 
 
 def _find(question: Question, names: NameService, mailbox: _Mailbox) -> None:
-    """The whole life of a look-up's thread."""
+    """The function of a look-up's thread."""
     # Also the answer if the name service raises what it may not: that is a bug,
-    # loud by way of the thread's excepthook, and nobody waits for ever for it.
+    # loud by way of the thread's excepthook, and no caller waits for ever for it.
     outcome: Outcome = _unresolved(question, None)
     try:
         if question.canonical:

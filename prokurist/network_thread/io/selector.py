@@ -57,7 +57,7 @@ TcpSocket: TypeAlias = socket.socket
 
 
 class SocketConnection:
-    """One connection, from the beginning of its connect to its end."""
+    """One socket, from the beginning of its connect to its end."""
 
     __slots__ = (
         "address",
@@ -93,7 +93,7 @@ class SocketConnection:
         return self.secured and self.rest is None and self.failure is None
 
     def interest(self) -> int:
-        """What its socket is to be watched for."""
+        """The events that its socket is watched for."""
         if not self.connected:
             return WRITING
         return READING if self.rest is None else READING | WRITING
@@ -202,7 +202,7 @@ class SelectorNetwork:
         self._send(found)
 
     def tls_of(self, connection: int) -> "TlsFilter | None":
-        """What TLS has agreed on, for those who look at a connection."""
+        """The TLS version and cipher suite of a connection."""
         found = self._connections.get(connection)
         return None if found is None else found.tls
 
@@ -295,7 +295,7 @@ class SelectorNetwork:
     def _go_on_securing(
         self, found: SocketConnection, tls: "TlsFilter", happenings: list[Happening]
     ) -> None:
-        """Send what TLS has to say, and tell when its handshake is over."""
+        """Send what TLS has to send, and report the end of its handshake."""
         self._say(found, tls)
         if tls.established and not found.secured:
             found.secured = True
@@ -307,7 +307,7 @@ class SelectorNetwork:
             self._send(found)
 
     def _send(self, found: SocketConnection) -> None:
-        """Write what the kernel takes of the rest, in one call."""
+        """Write as much of the rest as the kernel takes, in one call."""
         if found.rest is None:
             return
         try:
@@ -325,7 +325,7 @@ class SelectorNetwork:
         self._look_for(found)
 
     def _bury(self, found: SocketConnection, happenings: list[Happening]) -> None:
-        """Tell of a failed write, after what the peer had still sent.
+        """Report a failed write, after what the peer had still sent.
 
         Its last words are often the explanation: a TLS alert, or the EOF that
         tells a refusal from a reset.
@@ -353,7 +353,7 @@ class SelectorNetwork:
     def _ended(
         self, found: SocketConnection, what: str, error: OSError | None = None
     ) -> DisconnectException | SslAuthenticationException:
-        """What a connection's end is told as; ask while it is still watched."""
+        """The error of a connection's end; call it while the socket is still watched."""
         progress = self._watch.progress(found.number)
         if found.tls is not None and not progress.frames:
             # With TLS 1.3 a missing client certificate is told only after our side of the

@@ -49,12 +49,12 @@ class Pump(Protocol):
         patience: int,
         receives: bool,  # noqa: FBT001 - by position, as native code takes it
     ) -> tuple[int, int, int]:
-        """Receive and decrypt: bytes of plaintext, bytes received, and how it ended."""
+        """Receive and decrypt; returns plaintext bytes, received bytes, and how it ended."""
         ...
 
 
 class TlsFilter:
-    """The TLS of one connection.
+    """The TLS state of one connection.
 
     Args:
         context: What is verified, and with which keys.
@@ -79,11 +79,11 @@ class TlsFilter:
 
     @property
     def connection(self) -> ssl.SSLObject:
-        """The library's object, for the pump."""
+        """The `ssl` object, for the pump."""
         return self._object
 
     def advance(self) -> None:
-        """Take the handshake as far as what has arrived allows.
+        """Take the handshake as far as the received bytes allow.
 
         Raises:
             ssl.SSLError: There is no agreement, or the peer is not the one it should be.
@@ -95,7 +95,7 @@ class TlsFilter:
         self.established = True
 
     def received(self, ciphertext: memoryview) -> None:
-        """Take in what came from the socket."""
+        """Add ciphertext that came from the socket."""
         self._incoming.write(ciphertext)
 
     def read_into(self, room: memoryview) -> int:
@@ -125,14 +125,14 @@ class TlsFilter:
         return filled
 
     def encrypted(self, frame: bytes) -> bytes:
-        """What a frame is on the wire."""
+        """Encrypt a frame."""
         rest = memoryview(frame)
         while rest:
             rest = rest[self._object.write(rest) :]
         return self._outgoing.read()
 
     def outgoing(self) -> bytes:
-        """What TLS itself has to say: of the handshake, an alert, or new keys."""
+        """Ciphertext that TLS itself has to send: handshake, alert, or new keys."""
         return self._outgoing.read()
 
     @property
@@ -141,19 +141,19 @@ class TlsFilter:
         return self._outgoing.pending > 0
 
     def refusal_of(self, error: OSError | None) -> SslAuthenticationException | None:
-        """What an error of TLS is told as; None for one of the socket."""
+        """The exception for an error of TLS; None for one of the socket."""
         if not isinstance(error, ssl.SSLError):
             return None
         return tls_failure(error, self._server_name, certificate_of(self._object))
 
     @property
     def certificate(self) -> Certificate:
-        """The broker's; empty where it was not seen."""
+        """The broker's certificate; empty if there was none."""
         return certificate_of(self._object) or {}
 
     @property
     def agreed(self) -> str:
-        """The version and the cipher suite, in words."""
+        """The TLS version and the cipher suite, in words."""
         cipher = self._object.cipher()
         return f"{self._object.version()} with {cipher[0] if cipher else 'no cipher'}"
 
@@ -163,7 +163,7 @@ class TlsFilter:
 
 
 class TlsWatch(PureWatch):
-    """A watch whose streams may be encrypted; see `watch.Watch`."""
+    """A watch whose sockets may use TLS; see `watch.Watch`."""
 
     received: int
 
@@ -177,7 +177,7 @@ class TlsWatch(PureWatch):
         self._stirred: set[int] = set()
 
     def secure(self, number: int, its: TlsFilter) -> None:
-        """From now on what comes from a socket is ciphertext."""
+        """Treat what comes from a socket as ciphertext from now on."""
         self._filters[number] = its
 
     def accept(self, number: int, largest: int) -> None:
@@ -244,7 +244,7 @@ class TlsWatch(PureWatch):
     def _pumped(
         self, stream: Stream, its: TlsFilter, pump: Pump, frames: list[memoryview]
     ) -> OSError | str | None:
-        """Read by the pump; what it has received is read to its end."""
+        """Read by the pump until what it has received is used up."""
         native, turns = self._native, 0
         descriptor = stream.made.fileno()
         while True:
@@ -274,7 +274,7 @@ class TlsWatch(PureWatch):
     def _decrypted(
         self, stream: Stream, its: TlsFilter, frames: list[memoryview]
     ) -> OSError | str | None:
-        """Read all that has been received; it never exceeds what one read brought."""
+        """Decrypt all that has been received; never more than one read brought."""
         if not its.established:
             its.advance()
             if not its.established:
@@ -294,7 +294,7 @@ class TlsWatch(PureWatch):
 
 
 class Tls:
-    """What a network needs for connections with TLS.
+    """The TLS settings that a network needs: contexts and filters.
 
     Args:
         contexts: What is verified, and with which keys; renewed with their files.
@@ -304,15 +304,15 @@ class Tls:
         self._contexts = contexts
 
     def watch(self, wake: int, largest: int) -> TlsWatch:
-        """The watch of its sockets."""
+        """Make the watch of the network's sockets."""
         return TlsWatch(wake, largest)
 
     def look(self) -> None:
-        """A connection begins: see, off this thread, whether the files have changed."""
+        """Check on the helper thread whether certificate files have changed."""
         self._contexts.look()
 
     def filter(self, server_name: str) -> TlsFilter:
-        """The TLS of a new connection.
+        """Make the TLS state of a new connection.
 
         Raises:
             ValueError: The name cannot be one.

@@ -98,6 +98,6 @@ def hang_up(connection: http.client.HTTPConnection) -> None:
 
 
 def unanswered(url: str, error: Exception) -> NetworkException:
-    """The error for an exchange that broke off; the request, with its secret, is not in it."""
+    """The error for an exchange that broke off, without the request and its secret."""
     said = str(error) or type(error).__name__
     return unreachable(url, f"did not answer: {said[:200]}")

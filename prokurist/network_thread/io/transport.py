@@ -24,7 +24,7 @@ SEND_FLAGS: Final[int] = getattr(socket, "MSG_NOSIGNAL", 0)
 def opened(
     address: SocketAddress, *, receive_buffer_bytes: int, send_buffer_bytes: int
 ) -> socket.socket:
-    """A socket for an address, not connected yet.
+    """Make a socket for an address, not connected yet.
 
     Args:
         address: Where it will go.
@@ -52,7 +52,7 @@ def opened(
 
 
 def begun(made: socket.socket, address: SocketAddress) -> bool:
-    """Begin to connect.
+    """Begin to connect a socket.
 
     Returns:
         Whether it is done already; else the socket becomes writable when it is.
@@ -60,8 +60,8 @@ def begun(made: socket.socket, address: SocketAddress) -> bool:
     Raises:
         OSError: It failed at once.
     """
-    # Out of somebody's metadata may come anything. A name would be looked up
-    # here, and block; so only numbers get further.
+    # Metadata may name any host. A name would be looked up
+    # here, and block; so only numeric addresses get further.
     numeric = False
     with suppress(OSError, ValueError):
         socket.inet_pton(made.family, address.host)
@@ -83,14 +83,14 @@ def begun(made: socket.socket, address: SocketAddress) -> bool:
 
 
 def outcome(made: socket.socket) -> None:
-    """How the connecting of a socket that has become writable ended.
+    """The outcome of connecting a socket that has become writable.
 
     Raises:
         OSError: It failed.
     """
     if code := made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
         raise OSError(code, os.strerror(code))
-    # A port that nobody listens on, out of the range that the system draws local
+    # A port without a listener, out of the range that the system draws local
     # ports from, may be drawn for this very socket: TCP then connects it to
     # itself, and our own requests would come back as answers.
     if made.getsockname() == made.getpeername():
@@ -100,7 +100,7 @@ def outcome(made: socket.socket) -> None:
 
 
 def told(error: OSError) -> str:
-    """An OSError in a sentence: its text, and the name that can be searched for."""
+    """An OSError in a sentence: its text, and the name of its code."""
     name = errno.errorcode.get(error.errno or 0)
     text = error.strerror or str(error)
     return f"{text} ({name})" if name else text

@@ -2,7 +2,7 @@
 
 Thread: `ask` from any thread and from signal handlers; the rest on the network
 thread.
-Invariants: a pipe with a byte in it, or a waker on his way to write one, stands
+Invariants: a pipe with a byte in it, or a waker about to write one, stands
 behind every `_asked` that is True; so a flag that is seen as set is a wake that
 will be noticed. The descriptors live as long as the object does.
 """
@@ -15,7 +15,7 @@ DRAINED_AT_ONCE = 4096
 
 
 class Wakeup:
-    """Many asks, one byte, one turn."""
+    """A pipe that wakes the network thread, with at most one byte in it."""
 
     __slots__ = ("__weakref__", "_asked", "_reading", "_writing")
 
@@ -24,7 +24,7 @@ class Wakeup:
         self._reading, self._writing = os.pipe()
         os.set_blocking(self._reading, False)
         os.set_blocking(self._writing, False)
-        # Closed when nobody can call `ask` any more, not at shutdown: a waker
+        # Closed when no thread can call `ask` any more, not at shutdown: a waker
         # that had the descriptor's number in hand would otherwise write its
         # byte into whatever file was opened under that number since.
         closing = weakref.finalize(self, _close, self._reading, self._writing)
@@ -53,7 +53,7 @@ class Wakeup:
         - Two threads see the flag clear: two bytes, at worst one idle turn.
         - This thread set the flag and a signal handler asks before the byte is
           written: the handler's ask returns, and ours writes when it is back.
-          If the handler raises instead, nobody would write: the clause below.
+          If the handler raises instead, the byte would be missing: the clause below.
         """
         if self._asked:
             return

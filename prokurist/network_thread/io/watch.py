@@ -3,7 +3,7 @@
 Thread: the network thread.
 Invariants: a socket that is watched for reading is read within `wait`, by a
 bounded amount before the others get their turn; what it brought is told by the
-same `wait` that read the last of it; nobody but the watch reads from it.
+same `wait` that read the last of it; only the watch reads from it.
 
 The pure twin is the specification. The native one does all of a wait without the
 GIL and comes back for whole frames only, since beside a busy application thread
@@ -32,7 +32,7 @@ CLOSED: Final = "the peer closed it"
 
 
 class Seen(NamedTuple):
-    """What a wait has seen of one socket.
+    """What a wait has found at one socket.
 
     Attributes:
         number: Which.
@@ -49,15 +49,15 @@ class Seen(NamedTuple):
 
 
 class Watch(Protocol):
-    """All sockets of a client."""
+    """The watch of all sockets of a client."""
 
     @property
     def received(self) -> int:
-        """Bytes from all sockets since the beginning."""
+        """The bytes received on all sockets so far."""
         ...
 
     def add(self, number: int, made: socket, interest: int) -> None:
-        """Watch a socket, which does not block.
+        """Watch a socket, which must not block.
 
         Args:
             number: A number that no watched socket bears.
@@ -70,7 +70,7 @@ class Watch(Protocol):
         ...
 
     def change(self, number: int, interest: int) -> None:
-        """Watch it for something else.
+        """Watch a socket for other events.
 
         Raises:
             ValueError: It is to be watched for nothing.
@@ -78,7 +78,7 @@ class Watch(Protocol):
         ...
 
     def accept(self, number: int, largest: int) -> None:
-        """From now on accept other frames of a socket.
+        """Accept frames of other sizes from now on.
 
         Args:
             number: Which.
@@ -87,11 +87,11 @@ class Watch(Protocol):
         ...
 
     def remove(self, number: int) -> None:
-        """Watch it no more; what had come of a frame is dropped."""
+        """Stop watching a socket; a part of a frame is dropped."""
         ...
 
     def wait(self, seconds: float | None) -> list[Seen]:
-        """Wait until there is something to tell, or the time is over.
+        """Wait until there is something to report, or the time is over.
 
         The pure twin also returns early with nothing, after a part of a frame.
         """
@@ -102,11 +102,11 @@ class Watch(Protocol):
         ...
 
     def progress(self, number: int) -> "Progress":
-        """How far its stream of frames has come."""
+        """How far a socket's stream has been read."""
         ...
 
     def close(self) -> None:
-        """Watch nothing any more. The sockets are left alone."""
+        """Stop watching all sockets, which stay open."""
         ...
 
 
@@ -120,7 +120,7 @@ is the caller's business."""
 
 
 def check_interest(interest: int) -> None:
-    """See that a socket is watched for something.
+    """Raise if a socket would be watched for nothing.
 
     Of one that is watched for nothing the system tells all the same when its peer is
     gone: each wait would end at once, and nothing would come of it.
@@ -135,7 +135,7 @@ def check_interest(interest: int) -> None:
 
 
 def best_watch() -> MakeWatch:
-    """The twin that serves in this process."""
+    """The twin that this process uses."""
     return watch_of(chosen(MODULES))
 
 

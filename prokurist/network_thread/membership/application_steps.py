@@ -1,10 +1,10 @@
-"""What the membership needs the application thread for, as something to await.
+"""Steps that the membership has `poll` make, such as calling a listener, as awaitables.
 
 Thread: the network thread alone.
 
 A step waits until a poll makes it, for as long as that takes: the application may be
 computing. Whatever ends the wait, a fence for one, calls it off; if a poll has taken it
-by then, its end is somebody else's word and means nothing.
+by then, its end is ignored.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from prokurist.types import TopicPartition
 
 
 class ApplicationSteps:
-    """See the module.
+    """Posts steps to `poll` and awaits their ends.
 
     Args:
         background: Where polls look.
@@ -44,34 +44,34 @@ class ApplicationSteps:
 
     @property
     def is_heard(self) -> bool:
-        """Whether the user listens to what comes and goes."""
+        """Whether there is a listener."""
         subscribed = self._subscription.subscribed
         return subscribed is not None and subscribed.listens
 
     async def last_commit(self, partitions: frozenset[TopicPartition]) -> AutoCommit | None:
-        """What to commit before these are given up: how far the next poll finds them."""
+        """The positions to commit before partitions are revoked, taken by the next poll."""
         if not self._auto_commit or not partitions:
             return None
         done = await self._made(Step(StepKind.POSITIONS, partitions))
         return done.answer if isinstance(done.answer, AutoCommit) else None
 
     async def commit_kept(self, partitions: frozenset[TopicPartition]) -> None:
-        """Have the next poll send a commit of what is owned; its answer is not waited for."""
+        """Have the next poll commit what stays assigned, without waiting for its answer."""
         if self._auto_commit and partitions:
             await self._made(Step(StepKind.COMMIT, partitions))
 
     async def tell(self, kind: StepKind, partitions: frozenset[TopicPartition]) -> bool:
-        """Have the listener called, if there is one: whether it has raised nothing."""
+        """Have the listener called, if there is one; returns whether it has not raised."""
         if not self.is_heard:
             return True
         return (await self._made(Step(kind, partitions))).error is None
 
     async def run(self, work: Callable[[], object]) -> StepDone:
-        """Have something run on the application thread."""
+        """Run a function on the application thread."""
         return await self._made(Step(StepKind.ASSIGN, work=work))
 
     def done(self, done: StepDone) -> None:
-        """A step has been made; one that was called off means nothing."""
+        """Take the end of a step; that of a cancelled one is ignored."""
         promise = self._awaited.get(done.step)
         if promise is not None:
             promise.keep(done)

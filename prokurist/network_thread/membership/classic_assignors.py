@@ -6,7 +6,7 @@ raises there, and what it answers that makes no sense, is fatal to the membershi
 
 Members whose assignors are all cooperative keep what they read during a rebalance; one
 that knows an eager one, too, gives up everything before each (KIP-429), because until
-the group has chosen nobody knows which it will be.
+the group has chosen it is not known which it will be.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ SHAPE: Final = ("name", "cooperative", "user_data", "assign", "assigned")
 
 
 class ClassicAssignors:
-    """See the module.
+    """The assignors of a classic member, in the order of preference that JoinGroup sends.
 
     Args:
         configured: `partition.assignment.strategy`: names and objects.
@@ -56,7 +56,7 @@ class ClassicAssignors:
         self.cooperative: bool = all(each.cooperative for each in self._assignors.values())
 
     async def protocols(self, member: Member) -> tuple[tuple[str, bytes], ...]:
-        """What to tell the group's leader, for each assignor.
+        """The protocols of JoinGroup: each assignor's name with the subscription.
 
         Raises:
             KafkaException: A user's own assignor has failed.
@@ -86,7 +86,7 @@ class ClassicAssignors:
     async def assign(
         self, name: str, topics: Topics, members: Sequence[Member]
     ) -> dict[str, tuple[TopicPartition, ...]]:
-        """Share out everything, as the leader.
+        """Assign all partitions, as the group's leader.
 
         Raises:
             KafkaException: The group has chosen an assignor that we do not know, or a
@@ -99,7 +99,7 @@ class ClassicAssignors:
     async def assigned(
         self, name: str, partitions: Sequence[TopicPartition], generation: int
     ) -> None:
-        """Tell the assignor of our part.
+        """Tell the assignor of this member's assignment.
 
         Raises:
             KafkaException: A user's own assignor has failed.
@@ -122,7 +122,7 @@ class ClassicAssignors:
         return assignor
 
     async def _run(self, name: str, what: str, work: Callable[[], Any]) -> Any:
-        """Run a method of an assignor where it belongs.
+        """Call a method of an assignor on its thread.
 
         Raises:
             KafkaException: It has raised something, which is the cause.
@@ -145,7 +145,7 @@ class ClassicAssignors:
 
 
 def assignor_in(given: Any) -> Assignor:
-    """A user's object, if it has the shape of an assignor.
+    """Check that a user's object has the methods of an assignor.
 
     Raises:
         ConfigException: It has not.

@@ -1,4 +1,4 @@
-"""What a member of a classic group and its coordinator say to each other.
+"""Requests of a classic member to its coordinator: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 
 Thread: the network thread alone. Here the coordinator is found, asked, and its codes
 are judged by the tables; what that means for the member is the member's to decide. A
@@ -51,7 +51,7 @@ SLACK: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class MemberGeneration:
-    """A member as its coordinator knows it.
+    """The member id and the generation of a classic member.
 
     Attributes:
         member_id: Its id; empty before the coordinator has given one.
@@ -64,7 +64,7 @@ class MemberGeneration:
 
 @dataclass(frozen=True, slots=True)
 class GroupReply(Generic[Response]):
-    """What came of one request.
+    """The answer to one request, and what follows from it.
 
     Attributes:
         action: What to do now.
@@ -78,7 +78,7 @@ class GroupReply(Generic[Response]):
 
 
 class ClassicExchange:
-    """See the module.
+    """Sends a classic member's requests to the coordinator, and explains refusals.
 
     Args:
         context: What the membership stands on.
@@ -94,7 +94,7 @@ class ClassicExchange:
     async def join(
         self, call: Call, member_id: str, protocols: tuple[tuple[str, bytes], ...], reason: str
     ) -> GroupReply[JoinGroupAnswer]:
-        """Ask to be let into the next generation; it is answered when all have come."""
+        """Send JoinGroup, which is answered when all members have joined."""
         context = self._context
         request = JoinGroup(
             context.group_id,
@@ -117,7 +117,7 @@ class ClassicExchange:
         protocol: str,
         parts: tuple[tuple[str, bytes], ...],
     ) -> GroupReply[SyncGroupAnswer]:
-        """Ask for the own part; a leader brings everybody's."""
+        """Send SyncGroup; the leader's has the assignments of all members."""
         context = self._context
         request = SyncGroup(
             context.group_id,
@@ -138,7 +138,7 @@ class ClassicExchange:
     async def beat(
         self, call: Call, who: MemberGeneration, patience: float
     ) -> GroupReply[HeartbeatAnswer]:
-        """Say that the member is alive.
+        """Send Heartbeat.
 
         Args:
             call: Whose ledger tells of it.
@@ -154,10 +154,10 @@ class ClassicExchange:
         )
 
     async def leave(self, call: Call, who: MemberGeneration, reason: str) -> None:
-        """Say that the member has gone; once, whatever comes of it.
+        """Send LeaveGroup, once.
 
         Raises:
-            KafkaException: Nobody took the word: the coordinator notices by itself.
+            KafkaException: LeaveGroup did not arrive: the session expires at the coordinator.
         """
         context = self._context
         node = await context.coordinator.known(call, last=True)
@@ -173,7 +173,7 @@ class ClassicExchange:
         lane: Lane,
         patience: float | None = None,
     ) -> GroupReply[Any]:
-        """Ask the coordinator, once.
+        """Send one request to the coordinator.
 
         Raises:
             KafkaException: It is fatal to the membership.
@@ -209,7 +209,7 @@ class ClassicExchange:
         return GroupReply(action, response, error)
 
     def _explained(self, error: KafkaException) -> KafkaException:
-        """The same error with what there is to know and to do about it."""
+        """The same error with a text that says what to do."""
         context = self._context
         said: KafkaException
         match error:

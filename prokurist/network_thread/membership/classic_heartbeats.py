@@ -4,7 +4,7 @@ Thread: the network thread alone. They go on from the answer to JoinGroup until 
 one is asked for: while that is parked the coordinator does not count the time.
 
 An answer that has not come when the session would be over makes the connection suspect,
-so that the coordinator is looked for anew (B124); until then it has its time.
+so that the coordinator is looked up again (B124); until then it may take its time.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ AGAIN = frozenset({Action.RETRY, Action.REDISCOVER, Action.REFRESH})
 
 
 class ClassicHeartbeats:
-    """See the module.
+    """Sends the heartbeats of a classic member.
 
     Args:
         context: What the membership stands on.
@@ -62,14 +62,14 @@ class ClassicHeartbeats:
         self.answered_at: float = context.timer.now
 
     def start(self, who: MemberGeneration) -> None:
-        """Begin, or go on as this one: the coordinator has just answered it."""
+        """Start, or go on with another generation: the coordinator has just answered."""
         self._who = who
         self.answered_at = self._timer.now
         if self._running is None:
             self._running = Operation(self._beat(self._run), "heartbeats", self._ended)
 
     def stop(self) -> None:
-        """Send no more."""
+        """Send no more heartbeats."""
         running, self._running = self._running, None
         # Who hears of an answer may stop them: that run ends when it looks at this.
         self._run += 1

@@ -2,16 +2,16 @@
 
 Thread: the network thread alone.
 
-A round begins when a poll asks for it, for in it the user may have to give up what he
-works on; then it goes on in the background, whatever the application does, and so do
+A round begins when a poll asks for it, for in it the application may have to give up what
+it works on; then it goes on in the background, whatever the application does, and so do
 heartbeats. Reasons for the next one are kept until then:
 
 - the group has begun one, or the user wants one;
 - what is subscribed to has changed, or what a pattern matches, or, for the leader, how
   many partitions there are.
 
-A place ends by the user's wish (`leave`), because he does not poll any more, because the
-coordinator does not count the member any more, or because it will never have it. In each
+A membership ends by `leave`, because the application does not poll any more, because the
+coordinator has removed the member, or because it refuses it for good. In each
 case nothing of what was read is returned from that moment on. Only in the third does a
 round begin at once: everything is lost already, and nothing is left to wait for.
 """
@@ -56,7 +56,7 @@ from prokurist.types import GroupMembershipOperation, MembershipState
 
 
 class ClassicMember:
-    """See the module; a `Membership`.
+    """The `Membership` of a member of a classic group.
 
     Args:
         context: What it stands on.
@@ -179,7 +179,7 @@ class ClassicMember:
         self._stop_leaving("the client is closing")
 
     def _on_features(self) -> None:
-        """Say once that the other protocol is there to be had."""
+        """Emit once that the consumer protocol is available."""
         if self._context.client.features.consumer_protocol and not self._hinted:
             self._hinted = True
             trace = self._context.client.trace
@@ -188,11 +188,11 @@ class ClassicMember:
     # --- rounds ------------------------------------------------------------------------
 
     def _why(self) -> str | None:
-        """Why a round has to begin, if it has to."""
+        """Why the member has to rejoin; None if it has not."""
         return self._due or self._topics.news(self._round.joined_as)
 
     def _want(self, reason: str) -> None:
-        """Have the next poll begin a round, or the one that waits."""
+        """Have the next poll, or one that waits, begin a round."""
         self._due = self._due or reason
         if self.state in (ClassicState.STABLE, ClassicState.WAITING):
             self._context.ask_for_poll()
@@ -245,9 +245,9 @@ class ClassicMember:
         self._context.client.trace.emit(
             MEMBER_JOINED, member=self.who.member_id, generation=self.who.generation
         )
-        # Of each generation the parts are others: what an older one wished to commit
-        # may be somebody else's.
-        self._context.member_identity.counted(identity, anew=True)
+        # Each generation has its own assignment: what an older one was to commit
+        # may be another member's now.
+        self._context.member_identity.counted(identity, reassigned=True)
 
     def put_out(self, *, forget: bool) -> None:
         """See `Place`."""
@@ -258,7 +258,7 @@ class ClassicMember:
     # --- what ends a place ---------------------------------------------------------------
 
     def _told(self, action: Action, error: KafkaException) -> None:
-        """What a heartbeat was answered."""
+        """Handle the answer to a heartbeat."""
         if action is Action.ROUND:
             # While we sync, that is known already, or the answer to it will tell.
             if self.state in (ClassicState.STABLE, ClassicState.TAKING):
@@ -276,7 +276,7 @@ class ClassicMember:
         self._begin("the coordinator no longer knew the member")
 
     def _missed(self, seconds: float) -> None:
-        """There was no poll for too long; the guard has stopped."""
+        """Leave the group: there was no poll for `max.poll.interval.ms`."""
         who = self._end(ClassicState.WAITING)
         self._context.tell_missed(seconds)
         self._lose_all()
@@ -285,7 +285,7 @@ class ClassicMember:
         self._want("the member has left, and polls again")
 
     def _failed(self, error: KafkaException) -> None:
-        """The membership cannot go on."""
+        """End the membership with an error that every poll raises."""
         self._guard.stop()
         passing = isinstance(error, AuthenticationException)
         who = self._end(ClassicState.WAITING if passing else ClassicState.FAILED)
@@ -301,7 +301,7 @@ class ClassicMember:
         self._context.background.fail(error)
 
     def _end(self, state: ClassicState) -> MemberGeneration:
-        """Stop all that is under way, and be nobody: who we were."""
+        """Stop all that is under way and end the membership; returns the former generation."""
         running, self._running = self._running, None
         if running is not None:
             running.throw(Withdrawn("the membership has ended"))
@@ -313,14 +313,14 @@ class ClassicMember:
         return who
 
     def _lose_all(self) -> None:
-        """Nothing of what was read is returned from now on; the next poll hears of it."""
+        """Lose all partitions; the next poll tells the listener."""
         subscribed = self._context.subscription.subscribed
         self._lost = True
         if subscribed is not None:
             self._context.subscription.lose(subscribed.term)
 
     def _leave_unasked(self, who: MemberGeneration, reason: str) -> None:
-        """Tell the coordinator that we have gone, where it may still count on us."""
+        """Send LeaveGroup in the background, if the coordinator may still count us."""
         call = Call("leave", self._context.timer.now, NEVER)
         due = self._context.timer.after(
             self._context.request_timeout,

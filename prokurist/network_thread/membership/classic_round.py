@@ -1,4 +1,4 @@
-"""One round of a classic group: from giving up what must go to having what has come.
+"""One rebalance of a classic member: from revoking partitions to taking the assigned ones.
 
 Thread: the network thread alone. It is read from top to bottom, and every way out of it
 is an exception at one of its `await`s:
@@ -44,33 +44,33 @@ AT_ONCE: Final = 2
 
 
 class Place(Protocol):
-    """What a round asks of the member whose place it changes."""
+    """What a round calls of its member."""
 
     who: MemberGeneration
 
     def move(self, state: ClassicState) -> None:
-        """The round has come so far."""
+        """Set the state that the round has come to."""
         ...
 
     def asking(self) -> None:
-        """JoinGroup is about to be asked: no heartbeat and no commit until it is answered."""
+        """Stop heartbeats and commits: JoinGroup is about to be sent."""
         ...
 
     def let_in(self, who: MemberGeneration) -> None:
-        """We are in the next generation."""
+        """Take the member id and the generation of JoinGroup's answer."""
         ...
 
     def counted(self) -> None:
-        """The group has its parts: what is ours by now may be committed."""
+        """Allow commits in the new generation: SyncGroup was answered."""
         ...
 
     def put_out(self, *, forget: bool) -> None:
-        """The group does not count us any more; with `forget`, not even our id."""
+        """Forget the generation: fenced; with `forget`, the member id too."""
         ...
 
 
 class ClassicRound:
-    """See the module.
+    """One rebalance of a classic member, as one operation.
 
     Args:
         place: The member's.
@@ -106,7 +106,7 @@ class ClassicRound:
         self.joined_as: frozenset[str] = frozenset()
 
     async def run(self, reason: str, *, lost: bool) -> None:
-        """Go round until nothing is left to be given up.
+        """Repeat rounds until no partition is left to be revoked.
 
         Args:
             reason: For the broker's log.
@@ -135,7 +135,7 @@ class ClassicRound:
     # --- prepare ---------------------------------------------------------------------
 
     async def _prepare(self, term: int, *, lost: bool) -> None:
-        """Give up what must not be kept while the group shares out."""
+        """Revoke what must not be kept during the rebalance."""
         if lost:
             await self._transitions.lose(term)
             return
@@ -155,7 +155,7 @@ class ClassicRound:
     # --- join, and sync --------------------------------------------------------------
 
     async def _part(self, term: int, reason: str) -> tuple[TopicPartition, ...]:
-        """Join and sync until there is a part."""
+        """Send JoinGroup and SyncGroup until there is an assignment."""
         known_as = self._place.who.member_id
         failures = 0
         while True:
@@ -179,7 +179,7 @@ class ClassicRound:
                 await self._timer.sleep(self._backoff.pause(failures), PAUSE)
 
     async def _join(self, term: int, reason: str, known_as: str) -> JoinGroupAnswer:
-        """Ask to be let in until we are."""
+        """Send JoinGroup until the member is in a generation."""
         failures = 0
         while True:
             # A call for each attempt: one that goes on for days would keep a ledger of all.
@@ -205,7 +205,7 @@ class ClassicRound:
             await self._timer.sleep(self._backoff.pause(failures), PAUSE)
 
     async def _protocols(self, call: Call) -> tuple[tuple[str, bytes], ...]:
-        """What we tell the leader, and note of what it rests on."""
+        """The protocols to send, noting the topics that they depend on."""
         self.joined_as = await self._topics.found(call)
         return await self._strategies.protocols(
             Member(
@@ -223,7 +223,7 @@ class ClassicRound:
         await self._transitions.lose(term)
 
     def _unname(self, known_as: str) -> None:
-        """A static member forgets an id that its coordinator may have written down nowhere.
+        """Forget a static member's id that the coordinator may not have stored.
 
         That is one that it was given since it had the one that it was last known as.
 
@@ -236,7 +236,7 @@ class ClassicRound:
             self._generation = -1
 
     async def _lead(self, call: Call, joined: JoinGroupAnswer) -> tuple[tuple[str, bytes], ...]:
-        """As the leader, share out; not as one that came back to a group that has its parts."""
+        """Assign as the leader, unless it came back to a group that keeps its assignment."""
         members = members_of(joined.members, self._trace)
         names = topics_of(members)
         cluster = await self._topics.of_everybody(call, names)
@@ -255,7 +255,7 @@ class ClassicRound:
     # --- take ------------------------------------------------------------------------
 
     async def _take(self, term: int, part: tuple[TopicPartition, ...]) -> str | None:
-        """Have what has come, and give up what has not.
+        """Take what is newly assigned, and revoke what is not.
 
         Returns:
             Why another round has to follow; None if it need not.
@@ -285,7 +285,7 @@ class ClassicRound:
 def part_in(
     data: bytes, protocol: str | None, joined: JoinGroupAnswer
 ) -> tuple[TopicPartition, ...]:
-    """Our part, as the leader has encoded it.
+    """Decode this member's assignment.
 
     Raises:
         InconsistentGroupProtocolException: The coordinator speaks of another assignor.

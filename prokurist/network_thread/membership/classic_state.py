@@ -20,7 +20,7 @@ from prokurist.types import MembershipState
 
 
 class ClassicState(Enum):
-    """Where a member stands."""
+    """The states of a member of a classic group."""
 
     OUT = "out"
     """Nothing is subscribed to."""
@@ -81,7 +81,7 @@ STANDING: Final[Mapping[ClassicState, MembershipState]] = MappingProxyType(
 
 
 def transition(old: ClassicState, new: ClassicState) -> ClassicState:
-    """The new state, if the table holds the move.
+    """Return the new state, or raise if the table does not have the transition.
 
     Raises:
         AssertionError: It does not: a bug of ours.

@@ -1,11 +1,11 @@
-"""Topics that a member of a classic group has an eye on.
+"""Watches topics for changes that make a classic group rebalance.
 
 Thread: the network thread alone.
 
 Beside what a pattern matches, that is what the leader's assignment rests on: it shared out
 partitions as they were at that moment. It looks at everybody's topics for as long as that
-holds, and asks for another round when their number of partitions is another one: nobody
-else will (topics that appear or go included). That replicas move between racks is no
+holds, and asks for another round when their number of partitions has changed: no other
+member does (topics that appear or go included). That replicas move between racks is no
 reason: a broker that is away for a moment would be one.
 """
 
@@ -24,7 +24,7 @@ from prokurist.network_thread.operations.operation import Withdrawn
 
 
 class ClassicTopics(Patterns):
-    """See the module.
+    """The topics that a classic member watches, and why it has to rejoin.
 
     Args:
         subscription: What is subscribed to.
@@ -40,7 +40,7 @@ class ClassicTopics(Patterns):
         self._rests_on: Mapping[str, int] = {}
 
     async def of_everybody(self, call: Call, topics: Iterable[str]) -> Cluster:
-        """What is known of the topics of all members, from now on kept up to date."""
+        """The topics of all members, watched from now on."""
         self.rest()
         own = self.subscribed
         wanted = [each for each in topics if can_be_sent(each)]
@@ -60,7 +60,7 @@ class ClassicTopics(Patterns):
         return self._metadata.cluster
 
     def news(self, joined_as: frozenset[str]) -> str | None:
-        """Why the group has to share out anew, if it has to.
+        """Why the group has to rebalance; None if it does not.
 
         Args:
             joined_as: The topics with which we joined it.
@@ -81,12 +81,12 @@ class ClassicTopics(Patterns):
         return None
 
     def rest(self) -> None:
-        """Look at other members' topics no more."""
+        """Stop watching the topics of other members."""
         self._tracking.close()
         self._rests_on = {}
 
     def stop(self) -> None:
-        """Look at nothing any more."""
+        """Stop watching topics."""
         self.rest()
         super().stop()
 

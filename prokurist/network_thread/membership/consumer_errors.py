@@ -1,4 +1,4 @@
-"""What a coordinator says against a member of the consumer protocol, in words that help.
+"""Errors of ConsumerGroupHeartbeat, with texts that say what to do.
 
 Thread: the network thread alone.
 """
@@ -23,22 +23,22 @@ GROUP_AUTHORIZATION_FAILED: Final = 30
 INVALID_REGULAR_EXPRESSION: Final = 128
 
 UNRELEASED_FOR: Final = 60.0
-"""Seconds for which a static member waits until its former self is taken for dead."""
+"""Seconds for which a static member waits for the session of its predecessor to expire."""
 
 
 class ConsumerErrors:
-    """See the module."""
+    """Makes the exceptions that a member of the consumer protocol raises."""
 
     def __init__(self, context: MembershipContext) -> None:
         self._context = context
         self._unreleased_since: float | None = None
 
     def begin(self) -> None:
-        """The coordinator has nothing against us, as far as we know."""
+        """Forget earlier refusals: a membership begins."""
         self._unreleased_since = None
 
     def is_worth_waiting(self, error: KafkaException) -> bool:
-        """Whether the instance id may become free yet: for a minute, with one warning."""
+        """Whether to wait for the instance id: for a minute, with one warning."""
         now = self._context.timer.now
         if self._unreleased_since is None:
             self._unreleased_since = now
@@ -51,13 +51,13 @@ class ConsumerErrors:
         return now - self._unreleased_since < UNRELEASED_FOR
 
     def unspoken(self, error: KafkaException) -> KafkaException:
-        """An error that the coordinator need not be asked for."""
+        """The exception for an error that came without an answer."""
         if isinstance(error, UnsupportedVersionException):
             return self._too_old(error)
         return error
 
     def explained(self, code: int, message: str | None) -> KafkaException:
-        """The exception for a code."""
+        """The exception for an error code, with what to do about it."""
         error = CONSUMER_GROUP_HEARTBEAT.error(code, message)
         group = self._context.group_id
         if code == UNSUPPORTED_VERSION:

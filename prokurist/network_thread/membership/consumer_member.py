@@ -7,11 +7,11 @@ counted from the last sending, and at once when there is something to say. Anoth
 partitions change hands. Heartbeats go on whatever the application does, and stop when
 it has not polled for `max.poll.interval.ms`.
 
-- Joining begins with a poll that was asked for. After that nobody is needed but for
-  what the user's own code has to be told.
+- Joining begins with a poll that was asked for. After that the application is needed only
+  for its listener's callbacks.
 - Put out (FENCED), the member loses everything in that moment, tells the listener, and
   joins again. A fatal refusal is what every poll raises until the user unsubscribes.
-- Whoever leaves says so once, and waits for no more than its answer.
+- Leaving sends one heartbeat, and waits for no more than its answer.
 """
 
 from collections.abc import Callable, Coroutine
@@ -67,12 +67,12 @@ OVER: Final = frozenset({Action.REJOIN, Action.FATAL})
 
 
 def new_id() -> str:
-    """The id that a member brings along, and keeps for as long as the client lives."""
+    """A new member id, kept for as long as the client lives."""
     return str(uuid4())
 
 
 class ConsumerMember:
-    """See the module.
+    """The `Membership` of a member by the consumer protocol.
 
     Args:
         context: What it stands on.
@@ -188,7 +188,7 @@ class ConsumerMember:
         self._heartbeats = None if heartbeats.ended else heartbeats
 
     def _stop(self) -> None:
-        """Have nothing go on of this membership."""
+        """Stop all that is under way."""
         self._context.member_identity.rebalances.fail()
         self._guard.stop()
         for operation in (self._heartbeats, self._losing):
@@ -221,13 +221,13 @@ class ConsumerMember:
         self._context.ask_for_poll()
 
     def _end(self, state: MemberState) -> None:
-        """Whatever is owned may be another's from now on."""
+        """End the identity: what is owned may be other members' from now on."""
         self._stop()
         self._move(state)
         self._context.member_identity.put_out()
 
     def _lose(self, then: Callable[[], None]) -> None:
-        """Have the listener hear that everything is lost, and go on."""
+        """Lose all partitions, tell the listener, and go on."""
         if self._losing is not None:
             return
 
@@ -240,7 +240,7 @@ class ConsumerMember:
         self._losing = None if losing.ended else losing
 
     async def _say_farewell(self, call: Call, *, is_told: bool, for_good: bool) -> None:
-        """Tell the coordinator once, if at all; whatever it says to that, we have left."""
+        """Send the leaving heartbeat, once, whatever its answer."""
         if not is_told:
             return
         context = self._context
@@ -258,7 +258,7 @@ class ConsumerMember:
     # --- what is owned ---------------------------------------------------------------
 
     def _go_on(self) -> None:
-        """Have partitions change hands, where there is anything to be done."""
+        """Let the reconciler go on, if it has anything to do."""
         self._reconciler.go_on()
         self._note_work()
 
@@ -271,7 +271,7 @@ class ConsumerMember:
         self._tell_owned(owes=changed)
 
     def _tell_owned(self, *, owes: bool) -> None:
-        """Have the coordinator hear what is owned, unless it knows and is owed nothing."""
+        """Send what is owned, unless the coordinator knows it."""
         if owes:
             self._terms.owe()
         if self.state in COUNTED and not self._terms.has_said(self._reconciler.owned()):
@@ -315,7 +315,7 @@ class ConsumerMember:
             due = context.timer.now
 
     async def _heartbeat(self) -> tuple[float, Action]:
-        """Send one, and take its answer in: when it was sent, and what came of it."""
+        """Send a heartbeat; returns when it was sent, and what follows from the answer."""
         context = self._context
         call = Call("heartbeat", context.timer.now, NEVER)
         try:
@@ -333,7 +333,7 @@ class ConsumerMember:
         if subscribed is None:
             raise Withdrawn("unsubscribed")
         if self._told is not None and not self._patterns.seek():
-            # Nobody waits for topics that another pattern matches: until they are known
+            # No wait for topics that another pattern matches: until they are known
             # the member is what it was.
             subscribed = self._told
         self._told = subscribed
@@ -356,18 +356,18 @@ class ConsumerMember:
         return began, self._take(answer)
 
     def _met(self, error: KafkaException) -> Action:
-        """No answer has come."""
+        """Decide what an error of a heartbeat without an answer leads to."""
         self._terms.forget()
         if isinstance(error, UnsupportedVersionException | GroupAuthorizationException):
             self._fail(self._refusals.unspoken(error))
             return Action.FATAL
         if not error.retriable:
-            # Credentials, say, which somebody may mend while we go on.
+            # Credentials, say, which may be mended while we go on.
             self._context.background.post(BackgroundError(error))
         return Action.RETRY
 
     def _take(self, answer: Answer[ConsumerGroupHeartbeatAnswer]) -> Action:
-        """Take an answer in."""
+        """Apply the answer to a heartbeat."""
         response, context = answer.response, self._context
         action = CONSUMER_GROUP_HEARTBEAT.of(response.error)
         if action is Action.DONE:

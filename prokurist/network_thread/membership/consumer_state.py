@@ -5,7 +5,7 @@
     OUT ──► JOINING ──► STABLE ◄──► RECONCILING
      ▲         ▲  │        │           │
      │         │  └────────┴─────┬─────┘
-     │         ├──── FENCED ◄────┤  put out: told to the listener, then joins anew
+     │         ├──── FENCED ◄────┤  fenced: listener is called, then rejoins
      │         └──── STALE  ◄────┤  has not polled: left, and joins with the next poll
      └ unsubscribe   FATAL  ◄────┘  until unsubscribe
        (from any)
@@ -23,10 +23,10 @@ from prokurist.types import MembershipState
 
 
 class MemberState(Enum):
-    """Where it stands."""
+    """The states of a member by the consumer protocol."""
 
     OUT = "out"
-    """Not in the group, and nobody wants it to be."""
+    """Not in the group, and not subscribed to anything."""
     JOINING = "joining"
     """The first heartbeat is to be answered."""
     STABLE = "stable"
@@ -76,7 +76,7 @@ STANDING: Final[Mapping[MemberState, MembershipState]] = MappingProxyType(
 
 
 def moved(now: MemberState, to: MemberState) -> MemberState:
-    """The state after a move.
+    """Return the new state, or raise if the table does not have the transition.
 
     Raises:
         AssertionError: The table does not hold it.

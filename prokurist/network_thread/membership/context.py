@@ -1,4 +1,4 @@
-"""What a membership of either protocol stands on.
+"""The dependencies that the parts of a membership share, for both protocols.
 
 Thread: the network thread alone; nothing here changes once it is made.
 """
@@ -21,7 +21,7 @@ from prokurist.network_thread.operations.timer import Timer
 
 @dataclass(frozen=True, slots=True)
 class MembershipContext:
-    """See the module.
+    """The dependencies that the parts of a membership share.
 
     Attributes:
         group_id: `group.id`.
@@ -50,7 +50,7 @@ class MembershipContext:
     transitions: PartitionTransitions
 
     def tell_missed(self, seconds: float) -> None:
-        """There was no poll for so long that the member has left."""
+        """Emit that the member has left, since there was no poll for so long."""
         self.client.trace.emit(
             POLL_INTERVAL_EXCEEDED,
             group=self.group_id,
@@ -59,6 +59,6 @@ class MembershipContext:
         )
 
     def ask_for_poll(self) -> None:
-        """Have the next poll, or one that waits now, say that it has come."""
+        """Have the next poll, or one that waits, post `Polled`."""
         self.poll_activity.ask()
         self.background.nudge()

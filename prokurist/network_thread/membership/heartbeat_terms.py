@@ -1,10 +1,10 @@
-"""What a heartbeat of the consumer protocol says: what has changed since the last one.
+"""Fills in ConsumerGroupHeartbeat: only what has changed since the last one.
 
 Thread: the network thread alone.
 
 The coordinator keeps what it was told. So each heartbeat leaves out what it has said
-already, and all of it is said again when a membership begins and after an error: nobody
-knows then what has arrived.
+already, and all of it is said again when a membership begins and after an error: it is not
+known then what has arrived.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ NO_PATTERN: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class SentTerms:
-    """What the coordinator knows of us."""
+    """The fields that the coordinator knows already."""
 
     topics: tuple[str, ...]
     pattern: str | None
@@ -32,7 +32,7 @@ class SentTerms:
 
 
 class HeartbeatTerms:
-    """See the module.
+    """Fills in each heartbeat with what the coordinator does not know yet.
 
     Args:
         context: Who we are.
@@ -53,7 +53,7 @@ class HeartbeatTerms:
     def request(
         self, epoch: int, subscribed: Subscribed, owned: tuple[TopicIdPartitions, ...]
     ) -> ConsumerGroupHeartbeat:
-        """The next heartbeat."""
+        """Make the next ConsumerGroupHeartbeat request."""
         pattern = subscribed.pattern
         by_broker = isinstance(pattern, SubscriptionPattern)
         says = SentTerms(
@@ -90,23 +90,23 @@ class HeartbeatTerms:
         )
 
     def answered(self) -> None:
-        """The coordinator has taken it in."""
+        """Note that the coordinator has received the last heartbeat."""
         self._said = self._saying
 
     def forget(self) -> None:
-        """Nobody knows what it has taken in: say everything the next time."""
+        """Say everything the next time: it is not known what the coordinator has received."""
         self._said = None
 
     def owe(self) -> None:
-        """Say in the next heartbeat what is owned, even if that was said before."""
+        """Send what is owned in the next heartbeat, even if it was sent before."""
         self._owes = True
 
     def has_said(self, owned: tuple[TopicIdPartitions, ...]) -> bool:
-        """Whether the coordinator knows that we own just this."""
+        """Whether the coordinator knows just this as owned."""
         return not self._owes and self._said is not None and self._said.owned == owned
 
     def farewell(self, *, for_good: bool) -> ConsumerGroupHeartbeat:
-        """The last heartbeat; a static member who does not go for good will be back."""
+        """The leaving heartbeat; a static member may come back after it."""
         static = self._context.instance_id is not None
         return ConsumerGroupHeartbeat(
             self._context.group_id,

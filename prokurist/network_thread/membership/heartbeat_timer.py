@@ -12,9 +12,9 @@ REASON = "heartbeat interval"
 
 
 class HeartbeatTimer:
-    """Rings at a moment, or when it is pressed.
+    """Ends a wait when the next heartbeat is due, or when it is pressed.
 
-    One that is pressed while nobody waits rings as soon as somebody does.
+    One that is pressed while nothing waits ends the next wait at once.
     """
 
     def __init__(self, timer: Timer) -> None:
@@ -23,13 +23,13 @@ class HeartbeatTimer:
         self._ring: Promise[None] | None = None
 
     def press(self) -> None:
-        """Ring now."""
+        """Send the next heartbeat now."""
         self._pressed = True
         if self._ring is not None:
             self._ring.keep(None)
 
     async def until(self, moment: float) -> None:
-        """Wait for a moment, unless it is pressed before."""
+        """Wait until a moment, unless it is pressed before."""
         while not self._pressed and self._timer.now < moment:
             ring = self._ring = Promise[None]()
             due = self._timer.at(moment, REASON, partial(ring.keep, None))

@@ -23,13 +23,13 @@ from prokurist.types import PartitionInfo, TopicPartition
 
 
 def members_of(joined: Iterable[JoinedMember], trace: Trace) -> list[Member]:
-    """Everybody in the generation, as they describe themselves."""
+    """The members of the generation, with their subscriptions."""
     elements = encoding.Elements(encoding.GROUP)
     return [member_of(each, trace, elements) for each in joined]
 
 
 def member_of(joined: JoinedMember, trace: Trace, elements: encoding.Elements) -> Member:
-    """One of them; one that nobody can understand reads nothing."""
+    """A member with its subscription; one whose subscription cannot be read gets nothing."""
     try:
         return encoding.subscriber(
             joined.metadata, joined.member_id, joined.instance_id, elements
@@ -40,18 +40,18 @@ def member_of(joined: JoinedMember, trace: Trace, elements: encoding.Elements) -
 
 
 def topics_of(members: Iterable[Member]) -> frozenset[str]:
-    """All that anybody has subscribed to."""
+    """All topics that members subscribe to."""
     return frozenset(topic for each in members for topic in each.topics)
 
 
 def partitions_of(cluster: Cluster, topics: Iterable[str]) -> dict[str, list[PartitionInfo]]:
-    """What there is of some topics; those that do not exist are left out."""
+    """The partitions of topics; topics that do not exist are left out."""
     found = {topic: cluster.partitions_of(topic) for topic in sorted(topics)}
     return {topic: partitions for topic, partitions in found.items() if partitions}
 
 
 def counts_of(cluster: Cluster, topics: Iterable[str]) -> dict[str, int]:
-    """How many partitions each topic has: what an assignment rests on."""
+    """The number of partitions of each topic, on which an assignment depends."""
     return {topic: len(cluster.partitions_of(topic)) for topic in topics}
 
 
@@ -63,7 +63,7 @@ def checked(
     *,
     cooperative: bool,
 ) -> dict[str, tuple[TopicPartition, ...]]:
-    """An assignor's answer, if it makes sense.
+    """Check an assignor's answer.
 
     Args:
         assignor: Its name.
@@ -73,7 +73,7 @@ def checked(
         cooperative: Whether members keep what they read until they are told to give it up.
 
     Returns:
-        The part of each member; an empty one for whoever was left out.
+        The part of each member; an empty one for a member that was left out.
 
     Raises:
         KafkaException: It makes none.
@@ -107,7 +107,7 @@ def checked(
 
 
 def part_of(assignor: str, part: object, member: Member) -> tuple[TopicPartition, ...]:
-    """One member's part.
+    """Check the part of one member.
 
     Raises:
         KafkaException: It is no collection of partitions.
@@ -129,7 +129,7 @@ def part_of(assignor: str, part: object, member: Member) -> tuple[TopicPartition
 def check_nothing_is_taken(
     assignor: str, readers: Mapping[TopicPartition, str], members: Iterable[Member]
 ) -> None:
-    """See that what somebody reads is given to nobody else, before he has given it up.
+    """Check that a partition is not given to a member before its present owner revokes it.
 
     Of several who say that they read it, the one of the latest generation is believed.
 
@@ -152,7 +152,7 @@ def check_nothing_is_taken(
 
 
 def nonsense(assignor: str, what: str) -> KafkaException:
-    """The error for an assignor that cannot be followed."""
+    """The error for an assignor whose answer cannot be used."""
     return KafkaException(
         f"assignor {assignor!r} of partition.assignment.strategy {what}; this consumer has "
         f"left the group, so that another member can lead it: mend the assignor, or configure "
@@ -163,5 +163,5 @@ def nonsense(assignor: str, what: str) -> KafkaException:
 def encoded(
     parts: Mapping[str, Iterable[TopicPartition]],
 ) -> tuple[tuple[str, bytes], ...]:
-    """Everybody's part, as the broker passes it on."""
+    """Encode the assignments of all members, for SyncGroup."""
     return tuple((member_id, encoding.assignment(part)) for member_id, part in parts.items())

@@ -13,42 +13,42 @@ from prokurist.types import GroupMembershipOperation, MembershipState
 
 
 class Membership(Protocol):
-    """One member, from the first poll after `subscribe` to `unsubscribe`, and again."""
+    """The interface of a membership, from a poll after `subscribe` to `unsubscribe`."""
 
     @property
     def heard_at(self) -> float | None:
-        """When the coordinator has told us last that it counts us; None while it does not."""
+        """When the coordinator answered last as to a member; None outside the group."""
         ...
 
     @property
     def standing(self) -> MembershipState:
-        """Where it stands, for users; any thread."""
+        """The membership's state, for users; any thread."""
         ...
 
     def polled(self) -> None:
-        """A poll has come that was asked for: by us, or because of another subscription."""
+        """Take a poll that was asked for, by the membership or by another subscription."""
         ...
 
     def step_done(self, done: StepDone) -> None:
-        """The application thread has made a step; one that was called off means nothing."""
+        """Take the end of a step; that of a cancelled one is ignored."""
         ...
 
     def rejoin(self, reason: str) -> None:
-        """The user wants the partitions to be shared out anew."""
+        """Ask for a rebalance, for `enforce_rebalance`."""
         ...
 
     def on_metadata(self, cluster: Cluster) -> None:
-        """There is a new snapshot of the cluster."""
+        """Take a new snapshot of the cluster."""
         ...
 
     def leave(self, call: Call, how: GroupMembershipOperation) -> Coroutine[Any, Any, None]:
-        """Leave, if we are in: an operation that ends when the group has heard so.
+        """Leave the group, if we are in it: an operation that ends when the group knows.
 
-        Whatever else was under way ends at once, and we are nobody from now on, even if no
-        step of it is ever made.
+        Whatever else was under way ends at once, and the membership is over from now on, even
+        if no step of the operation is ever made.
         """
         ...
 
     def close(self) -> None:
-        """Stop what is under way."""
+        """Stop background work."""
         ...

@@ -1,14 +1,14 @@
-"""How partitions change hands: what has to happen to each before it is another's, or ours.
+"""Revokes, takes and loses partitions: the steps for each, and their order.
 
 Thread: the network thread alone. Each of these is an operation; what it waits for is the
 application, which may be computing, or the coordinator. Whatever ends it (a fence, a
-departure) leaves the partitions where they are: returned to nobody.
+departure) leaves the partitions where they are, and no record of them is returned.
 
-Given back: nothing of them is returned any more; with auto-commit, how far the next
-poll finds them is committed; the listener hears of it; they are gone. Taken: they are
-assigned, with auto-commit when how far the others have come is on its way to the
-coordinator; the listener hears of it; then they are read. Lost: as given back, and nothing
-is committed, for they may be another's already.
+Revoked: no record of them is returned any more; with auto-commit, their positions in the next
+poll are committed; the listener is called; they are gone. Assigned: they are added, with
+auto-commit once the commit of the other partitions is on its way to the
+coordinator; the listener is called; then they are read. Lost: as revoked, and nothing
+is committed, for they may be another member's already.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ Partitions = frozenset[TopicPartition]
 
 
 class PartitionTransitions:
-    """See the module.
+    """Revokes, takes and loses partitions of a member, for both protocols.
 
     Args:
         subscription: What is assigned.
@@ -62,7 +62,7 @@ class PartitionTransitions:
         self._changed = changed
 
     async def give_back(self, term: int, partitions: Partitions) -> bool:
-        """See the module; False when the listener has raised, and they are not gone."""
+        """Revoke partitions; False when the listener has raised, and they are not gone."""
         if not self._subscription.give_up(term, partitions):
             return False
         self._changed()
@@ -84,7 +84,7 @@ class PartitionTransitions:
         *,
         commit: bool = True,
     ) -> bool:
-        """See the module; False when the listener has raised, and they are not read.
+        """Take assigned partitions; False when the listener has raised, and they are not read.
 
         Args:
             term: In which that was decided.
@@ -108,7 +108,7 @@ class PartitionTransitions:
         return True
 
     async def lose(self, term: int) -> None:
-        """See the module; whatever the listener raises, they are gone."""
+        """Lose all partitions; whatever the listener raises, they are gone."""
         self._tell(PARTITIONS_LOST, self._subscription.owned())
         heard = self._subscription.lose(term)
         self._changed()
@@ -117,7 +117,7 @@ class PartitionTransitions:
         self._drop(term, self._subscription.owned())
 
     def tell_given_back(self, partitions: Partitions) -> None:
-        """Tell operators what is given back, to the group that wants it or by the user."""
+        """Emit the revoked partitions."""
         self._tell(PARTITIONS_REVOKED, partitions)
 
     def _tell(self, kind: EventKind, partitions: Partitions) -> None:
@@ -130,7 +130,7 @@ class PartitionTransitions:
         return dropped
 
     async def _commit(self, commit: AutoCommit) -> None:
-        """Try until the coordinator has it, it refuses, or the group waits no longer."""
+        """Commit until the coordinator has it, it refuses, or the rebalance cannot wait."""
         ended = Promise[KafkaException | None]()
 
         def done(committed: object, error: KafkaException | None) -> None:

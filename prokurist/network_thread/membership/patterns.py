@@ -1,4 +1,4 @@
-"""Which topics a `re.Pattern` matches.
+"""Resolves a subscription by `re.Pattern` to topics.
 
 Thread: the network thread alone.
 
@@ -15,7 +15,7 @@ from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 
 
 class Patterns:
-    """See the module.
+    """The topics that the subscribed `re.Pattern` matches.
 
     Args:
         subscription: What is subscribed to.
@@ -33,15 +33,15 @@ class Patterns:
 
     @property
     def subscribed(self) -> frozenset[str]:
-        """What is subscribed to by now; of a pattern, what it matches."""
+        """The topics subscribed to now; of a pattern, those that match."""
         subscribed = self._subscription.subscribed
         return frozenset() if subscribed is None else subscribed.topics
 
     async def found(self, call: Call) -> frozenset[str]:
-        """What is subscribed to; of a pattern, what it matches, once that can be known.
+        """The same, awaiting metadata of all topics for a pattern.
 
         Raises:
-            KafkaException: Nobody will tell what topics there are.
+            KafkaException: The list of topics could not be had.
         """
         subscribed = self._subscription.subscribed
         pattern = None if subscribed is None else subscribed.pattern
@@ -51,7 +51,7 @@ class Patterns:
         return self.subscribed
 
     def seek(self) -> bool:
-        """Have what is subscribed to found out, and wait for nothing: whether it is known."""
+        """Request metadata for a pattern; returns whether its matches are known."""
         subscribed = self._subscription.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         self._metadata.interest.everything = isinstance(pattern, re.Pattern)
@@ -61,24 +61,24 @@ class Patterns:
         return known
 
     def look_again(self) -> bool:
-        """See what the pattern matches by now; False while that of another one is known."""
+        """Match the pattern again; False while another pattern's matches are known."""
         self._match(self._metadata.cluster)
         return self.is_matched
 
     @property
     def is_matched(self) -> bool:
-        """Whether what the present pattern matches is known; without a pattern it is."""
+        """Whether the present pattern's matches are known; True without a pattern."""
         subscribed = self._subscription.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         return not isinstance(pattern, re.Pattern) or self._matched == pattern
 
     def stop(self) -> None:
-        """Look at nothing any more."""
+        """Stop matching, and need no metadata of all topics."""
         self._metadata.interest.everything = False
         self._matched = None
 
     def _match(self, cluster: Cluster) -> None:
-        """See what the pattern matches, if there is one."""
+        """Match the pattern, if there is one, with the snapshot."""
         subscribed = self._subscription.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         if (
@@ -96,7 +96,7 @@ class Patterns:
 
 
 def matching(pattern: re.Pattern[str], cluster: Cluster, *, internal: bool) -> frozenset[str]:
-    """The topics whose whole name a pattern matches."""
+    """The topics whose whole name matches a pattern."""
     return frozenset(
         name
         for name, view in cluster.topics.items()

@@ -1,13 +1,13 @@
-"""`max.poll.interval.ms`: a member who does not poll any more gives its place up.
+"""Enforces `max.poll.interval.ms`: a member that does not poll any more leaves the group.
 
 Thread: the network thread alone.
 
-Who polls tells nobody: when the time has come, it is looked whether he has. Nobody is
-late while he is inside a poll, however long that takes.
+A poll sends no signal: when the interval is over, the guard looks whether there was one. No
+member is late while it is inside a poll, however long that takes.
 
-Each step of an iteration counts as well, and costs it nothing: now and then it is looked
-which record is in hand, and if that is another one, he lives. So of whoever stops in the
-midst of an iteration that is noticed a `GRAIN` late, and never early.
+Each step of an iteration counts as well, and costs it nothing: from time to time the guard
+looks which record is in hand, and if it has changed, the application is alive. So an
+application that stops amid an iteration is noticed up to a `GRAIN` late, and never early.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ GRAIN: Final = 1 / 8
 
 
 class PollGuard:
-    """See the module.
+    """Has the member leave when the application has not polled for `max.poll.interval.ms`.
 
     Args:
         poll_activity: When there was a poll last.
@@ -53,12 +53,12 @@ class PollGuard:
         self._stepped_at = timer.now
 
     def start(self) -> None:
-        """There is a place to be given up."""
+        """Start watching: the member has joined."""
         self.stop()
         self._wait(self._absent_since())
 
     def stop(self) -> None:
-        """There is none any more."""
+        """Stop watching."""
         if self._due is not None:
             self._timer.cancel(self._due)
             self._due = None

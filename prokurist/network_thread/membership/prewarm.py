@@ -1,11 +1,11 @@
-"""What a member does while its group gathers, since it will have to once it has a part.
+"""Opens connections and loads metadata while JoinGroup is pending.
 
 Thread: the network thread alone.
 
-All members are given their parts in one moment, and each of them then asks for the same
-things. What does not rest on the part, a connection for heartbeats and commits, where the
-topics are, and how to write and read all that, is done before: while the answer to a
-JoinGroup waits at the broker, there is nothing else to do.
+All members get their assignments in one moment, and each of them then sends the same
+requests. What does not depend on the assignment is done before, while the answer to
+JoinGroup waits at the broker: a connection for heartbeats and commits, the topics' metadata,
+and the versions and codecs of the requests.
 """
 
 from typing import Final
@@ -33,12 +33,12 @@ ASKED_THEN: Final[Expected] = (
 
 
 def look_ahead(context: MembershipContext, coordinator: Node) -> None:
-    """Begin it in the next turn: what is about to be asked now comes first."""
+    """Prepare in the next turn: the requests of this one come first."""
     context.timer.after(0.0, "what a part will need", lambda: get_ready(context, coordinator))
 
 
 def get_ready(context: MembershipContext, coordinator: Node) -> None:
-    """See the module."""
+    """Open the coordinator's connection and have missing topics' metadata fetched."""
     context.client.prepare(coordinator, Lane.COORDINATOR, ASKED_THEN)
     known = context.metadata.cluster.topics
     if any(topic not in known for topic in context.subscription.topics()):

@@ -1,4 +1,4 @@
-"""From what this member owns to what the coordinator wants it to own.
+"""Reconciles the partitions that a member owns with its target assignment.
 
 Thread: the network thread alone.
 
@@ -9,8 +9,8 @@ stops where it stands, and the next poll tries again.
 
 Whenever the coordinator has changed its mind, and nothing is left to be given back, it has
 to be told what is owned, even if that is what it was told before: it may have wanted us to
-have something meanwhile, and gives that to nobody until it hears that we have not. That
-holds as well where the listener will not have what comes: others do not wait for that.
+have something meanwhile, and gives that to no other until it hears that we have not. That
+holds as well where the listener refuses what comes: others do not wait for that.
 
 A partition is held by the id of its topic: a topic that was deleted and made again is
 another one, whatever its name.
@@ -31,7 +31,7 @@ Target = frozenset[tuple[UUID, int]]
 
 
 class ReconcileOutcome(Enum):
-    """How far it has come."""
+    """How far a reconciliation has come."""
 
     SETTLED = "settled"
     """Nothing is left to be done, for now."""
@@ -40,7 +40,7 @@ class ReconcileOutcome(Enum):
 
 
 class Reconciler:
-    """See the module.
+    """Brings the owned partitions to the target assignment, one operation at a time.
 
     Args:
         transitions: How partitions change hands.
@@ -71,7 +71,7 @@ class Reconciler:
         self._work: Operation[ReconcileOutcome] | None = None
 
     def begin(self, term: int) -> None:
-        """A membership begins: nothing is owned."""
+        """Begin a membership, which owns nothing."""
         self.stop()
         self._term = term
         self._target = frozenset()
@@ -81,16 +81,16 @@ class Reconciler:
         self._is_changed = False
 
     def stop(self) -> None:
-        """It is over, or has to stop where it stands."""
+        """Stop the operation under way."""
         self._names.stop()
         work, self._work = self._work, None
         if work is not None:
             work.throw(Withdrawn("the membership is over"))
 
     def aim(self, assignment: tuple[TopicIdPartitions, ...]) -> None:
-        """The coordinator wants us to own this."""
+        """Set the target assignment."""
         if self._is_new:
-            # Its first word: the user hears of it even if it is that he gets nothing.
+            # The first assignment: the listener is called even if it is empty.
             self._is_new, self._greeted = False, bool(assignment)
         target = frozenset(
             (each.topic_id, number) for each in assignment for number in each.partitions
@@ -102,24 +102,24 @@ class Reconciler:
         self.go_on()
 
     def go_on(self) -> None:
-        """Do what is left, if nobody is at it."""
+        """Start an operation for what is left, if none is running."""
         if self._work is None and self.is_needed:
             work = Operation(self._reconcile(), "reconciliation", self._ended)
             self._work = None if work.ended else work
 
     @property
     def is_needed(self) -> bool:
-        """Whether anything can be done."""
+        """Whether anything can be done towards the target."""
         named = self._named()
         return not self._greeted or named.keys() != self._read or bool(self._gone())
 
     @property
     def is_working(self) -> bool:
-        """Whether partitions are changing hands."""
+        """Whether an operation is running."""
         return self._work is not None
 
     def owned(self) -> tuple[TopicIdPartitions, ...]:
-        """What is owned, as the coordinator is told.
+        """The owned partitions, as heartbeats send them.
 
         What goes is owned until it is gone, even if its coming was not told yet.
         """
@@ -169,18 +169,18 @@ class Reconciler:
         self._settled(self._has_changed())
 
     def _has_changed(self) -> bool:
-        """Whether the coordinator has wanted anything else since that was asked last."""
+        """Whether the target has changed since this was asked last."""
         changed, self._is_changed = self._is_changed, False
         return changed
 
     def _gone(self) -> frozenset[TopicPartition]:
-        """What we hold and are not to."""
+        """The partitions to be revoked."""
         return frozenset(
             tp for tp, each in self._held.items() if (each, tp.partition) not in self._target
         )
 
     def _named(self) -> Mapping[TopicPartition, UUID]:
-        """What we are to own, as far as its topics have names; the others are asked for."""
+        """The target's partitions whose topic names are known; the others are looked up."""
         ids = {each for each, _ in self._target}
         names = self._names.of(ids | set(self._held.values()))
         self._names.want(ids - names.keys())

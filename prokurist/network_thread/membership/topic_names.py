@@ -1,10 +1,10 @@
-"""Which names the topics have that a coordinator knows by their ids.
+"""Looks up the names of topics that the coordinator assigned by id.
 
 Thread: the network thread alone.
 
 An assignment may come before the metadata of its topics, and of topics that only the
 broker's pattern matches there is none at all. So what the snapshot of the cluster does
-not tell is asked by id, of any broker, for as long as somebody wants to know.
+not tell is asked by id, of any broker, for as long as it is wanted.
 """
 
 from collections.abc import Callable, Collection
@@ -20,7 +20,7 @@ from prokurist.network_thread.wire.metadata import Metadata
 
 
 class TopicNames:
-    """See the module.
+    """Looks topic names up by id, of any broker.
 
     Args:
         learned: Called when a name has been learned that was asked for.
@@ -44,7 +44,7 @@ class TopicNames:
         self._asking: Operation[None] | None = None
 
     def of(self, ids: Collection[UUID]) -> dict[UUID, str]:
-        """The names that are known; no others are remembered any longer."""
+        """The known names of some topic ids; others are forgotten."""
         told = {
             view.id: name
             for name, view in self._metadata.cluster.topics.items()
@@ -55,7 +55,7 @@ class TopicNames:
         return dict(self._names)
 
     def want(self, ids: Collection[UUID]) -> None:
-        """Find out about these, and no others any more."""
+        """Look these ids up, and no others any more."""
         self._wanted = frozenset(ids)
         if not self._wanted:
             self.stop()
@@ -64,7 +64,7 @@ class TopicNames:
             self._asking = None if asking.ended else asking
 
     def stop(self) -> None:
-        """Nobody wants to know any more."""
+        """Stop looking names up."""
         self._wanted = frozenset()
         asking, self._asking = self._asking, None
         if asking is not None:
@@ -73,7 +73,7 @@ class TopicNames:
     async def _ask(self) -> None:
         failures = 0
         while self._wanted:
-            node = await self._metadata.somebody()
+            node = await self._metadata.any_broker()
             request = Metadata(topic_ids=tuple(sorted(self._wanted)))
             try:
                 answer = (await self._client.send(node, request, anybody=True)).response

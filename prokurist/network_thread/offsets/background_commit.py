@@ -21,14 +21,14 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class BackgroundCommits:
-    """See the module."""
+    """Retries snapshots of positions until they are committed or newer ones replace them."""
 
     def __init__(self, commits: CommitManager) -> None:
         self._commits = commits
         self._overtaken: dict[Call, set[TopicPartition]] = {}
 
     async def commit(self, wish: AutoCommit) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Commit a snapshot; what is overtaken between two attempts is left out.
+        """Commit a snapshot; what is replaced between two attempts is left out.
 
         Returns:
             What was committed.
@@ -47,9 +47,9 @@ class BackgroundCommits:
             del self._overtaken[wish.call]
 
     def overtake(self, partitions: Iterable[TopicPartition]) -> None:
-        """No snapshot that is under way is tried again for these.
+        """Stop retrying snapshots for these partitions.
 
-        They are committed anew, or were of a topic that is no more.
+        They are committed by a newer commit, or were of a topic that was deleted.
         """
         later = frozenset(partitions)
         for each in self._overtaken.values():

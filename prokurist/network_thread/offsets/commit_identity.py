@@ -34,7 +34,7 @@ NOT_COUNTED: Final = (
 
 
 class CommitIdentities:
-    """See the module.
+    """Chooses the identity under which a commit is sent, or refuses it.
 
     Args:
         member_identity: Who we are.
@@ -49,7 +49,7 @@ class CommitIdentities:
 
     @property
     def present(self) -> Identity:
-        """Who we are now."""
+        """The member's identity at this moment."""
         return self._member_identity.identity
 
     def of(self, made_by: Identity, partitions: Collection[TopicPartition]) -> Identity:
@@ -80,11 +80,11 @@ class CommitIdentities:
         return made_by
 
     def is_same(self, made_by: Identity) -> bool:
-        """Whether the membership has gone on since."""
+        """Whether the membership is still the same."""
         return self.present.incarnation == made_by.incarnation
 
     def may_renew(self, made_by: Identity, partitions: Collection[TopicPartition]) -> bool:
-        """Whether these may be committed with whatever epoch there is now."""
+        """Whether these may be committed with the present epoch."""
         if made_by.by_epoch:
             return (
                 self.present.by_epoch
@@ -96,7 +96,7 @@ class CommitIdentities:
     def may_go_on(
         self, made_by: Identity, sent_as: Identity, partitions: Collection[TopicPartition]
     ) -> bool:
-        """Whether an attempt that was refused for its epoch may be followed by another.
+        """Whether another attempt may follow one that was refused for its epoch.
 
         A classic member that is in the generation that was refused has no newer one to
         come; one that takes part in a round has.
@@ -106,7 +106,7 @@ class CommitIdentities:
         return self.may_renew(made_by, partitions) and (made_by.by_epoch or is_newer)
 
     def _is_still_in(self, made_by: Identity, partitions: Collection[TopicPartition]) -> bool:
-        """Whether a classic member is in the group under the same id, and owns these."""
+        """Whether a classic member has the same id, and owns these partitions."""
         present = self.present
         return (
             present.is_counted
@@ -121,7 +121,7 @@ class CommitIdentities:
         partitions: Collection[TopicPartition],
         error: KafkaException | None = None,
     ) -> KafkaException:
-        """What a commit ends with that was overtaken by a rebalance, or by the member's end.
+        """The error for a commit after a rebalance, or after the member's end.
 
         Args:
             made_by: The identity of the moment in which it was made.
@@ -144,8 +144,8 @@ class CommitIdentities:
         return refused
 
     def may_ask_again(self, asked_by: Identity) -> bool:
-        """Whether a look-up that was refused for its epoch may have a newer one."""
+        """Whether a look-up refused for its epoch may be sent with a newer one."""
         return asked_by.by_epoch and self.is_same(asked_by)
 
     def __repr__(self) -> str:
-        return f"Stamps({self._member_identity})"
+        return f"CommitIdentities({self._member_identity})"

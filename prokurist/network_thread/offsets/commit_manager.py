@@ -1,6 +1,6 @@
-"""Commits, and look-ups of what was committed.
+"""Commits offsets, and looks committed offsets up.
 
-Thread: the network thread alone. Each wish is one operation, which can be read
+Thread: the network thread alone. Each request of a caller is one operation, which can be read
 from top to bottom: find the coordinator, ask it, judge its answer by the table,
 and go round again until it is done, fatal, or the caller's time is over.
 """
@@ -13,7 +13,7 @@ from prokurist.errors import CommitFailedException, KafkaException
 from prokurist.events.application_events import BY_NAME
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call, Try
-from prokurist.events.member_identity import NOBODY, Identity
+from prokurist.events.member_identity import NO_MEMBER, Identity
 from prokurist.network_thread.broker_errors import UNKNOWN_TOPIC_ID, offsets_error, topics_of
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
@@ -59,12 +59,12 @@ WORST_FIRST = (
 
 
 def as_it_is(error: KafkaException) -> KafkaException:
-    """Raise just what the coordinator said."""
+    """Raise the coordinator's error without change."""
     return error
 
 
 class CommitManager:
-    """See the module."""
+    """Sends OffsetCommit and OffsetFetch to the coordinator, and handles their error codes."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class CommitManager:
         self,
         call: Call,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
-        identity: Identity = NOBODY,
+        identity: Identity = NO_MEMBER,
         topics: Mapping[str, UUID] = BY_NAME,
         *,
         overtaken: Collection[TopicPartition] = frozenset(),
@@ -113,8 +113,8 @@ class CommitManager:
         failures = 0
         while left:
             node = await self._coordinator.known(call)
-            stamp = self._commit_identities.of(identity, left)
-            request = self._request(left, stamp, topics)
+            sent_as = self._commit_identities.of(identity, left)
+            request = self._request(left, sent_as, topics)
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
                 answer = await self._client.send(
@@ -136,7 +136,7 @@ class CommitManager:
                     node,
                     answer.attempt,
                     undone=undone,
-                    renews=partial(self._commit_identities.may_go_on, identity, stamp, left),
+                    renews=partial(self._commit_identities.may_go_on, identity, sent_as, left),
                     refusal=partial(self._commit_identities.refusal, identity, left),
                 )
                 if action is Action.REFRESH:
@@ -150,46 +150,46 @@ class CommitManager:
     def _request(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
-        stamp: Identity,
+        sent_as: Identity,
         topics: Mapping[str, UUID],
     ) -> OffsetCommit:
-        """An attempt, with the member id and the epoch of an identity."""
+        """The OffsetCommit of an attempt, under an identity."""
         return OffsetCommit(
             self._group_id,
             tuple(sorted(offsets.items())),
-            stamp.epoch,
-            stamp.member_id,
-            stamp.instance_id,
-            stamp.by_epoch,
+            sent_as.epoch,
+            sent_as.member_id,
+            sent_as.instance_id,
+            sent_as.by_epoch,
             topics,
         )
 
     def _see_ended(
         self, failed: Mapping[TopicPartition, int], topics: Mapping[str, UUID]
     ) -> None:
-        """Metadata are fresh: see whether a topic whose id was unknown is another one by now.
+        """Raise if a topic with an unknown id was recreated, by fresh metadata.
 
         Raises:
             CommitFailedException: It is, and will never again be what was read.
         """
         unknown = topics_of(tp for tp, code in failed.items() if code == UNKNOWN_TOPIC_ID)
         now = self._metadata.cluster.ids_of(unknown)
-        anew = [each for each in now if topics.get(each, now[each]) != now[each]]
-        if anew:
+        recreated = [each for each in now if topics.get(each, now[each]) != now[each]]
+        if recreated:
             raise CommitFailedException(
-                f"{', '.join(anew)} was deleted and created again: offsets of the old topic "
-                f"cannot be committed for the new one, which is read from where "
-                f"auto.offset.reset says"
+                f"Commit rejected: {', '.join(recreated)} was deleted and created again. "
+                f"Offsets of the old topic cannot be committed for the new one, which is "
+                f"read from where auto.offset.reset says"
             )
 
     async def commit_once(
         self,
         call: Call,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
-        identity: Identity = NOBODY,
+        identity: Identity = NO_MEMBER,
         topics: Mapping[str, UUID] = BY_NAME,
     ) -> None:
-        """Commit offsets in one attempt; whatever comes of it ends the call."""
+        """Commit offsets in one attempt, whatever its outcome."""
         self._lookups.part()
         node = await self._coordinator.known(call)
         request = self._request(offsets, self._commit_identities.of(identity, offsets), topics)
@@ -240,7 +240,7 @@ class CommitManager:
         failures = 0
         while left:
             node = await self._coordinator.known(call)
-            stamp = self._commit_identities.present
+            sent_as = self._commit_identities.present
             # A broker too old to wait for open transactions is asked all the same:
             # offsets that may yet change are better than none.
             request = OffsetFetch(
@@ -248,8 +248,8 @@ class CommitManager:
                 tuple(sorted(left)),
                 require_stable=True,
                 unstable_will_do=True,
-                member_id=stamp.member_id if stamp.by_epoch else None,
-                member_epoch=stamp.epoch if stamp.by_epoch else -1,
+                member_id=sent_as.member_id if sent_as.by_epoch else None,
+                member_epoch=sent_as.epoch if sent_as.by_epoch else -1,
             )
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
@@ -284,7 +284,7 @@ class CommitManager:
                     failed,
                     node,
                     answer.attempt,
-                    renews=partial(self._commit_identities.may_ask_again, stamp),
+                    renews=partial(self._commit_identities.may_ask_again, sent_as),
                 )
             if left:
                 failures += 1
@@ -292,7 +292,7 @@ class CommitManager:
         return found
 
     def _unreachable(self, call: Call, node: Node, error: KafkaException) -> None:
-        """The coordinator did not answer, or cannot be asked this.
+        """Handle a coordinator that did not answer, or cannot be asked this.
 
         Raises:
             KafkaException: It cannot be asked this, however often one tries.
@@ -314,7 +314,7 @@ class CommitManager:
         refusal: Callable[[KafkaException], KafkaException] = as_it_is,
         undone: bool = True,
     ) -> Action:
-        """Do what the worst of some codes asks for; it returns if trying again may help.
+        """Do what the worst of some codes needs; returns if another attempt may help.
 
         Args:
             call: Whose ledger tells of it.
@@ -353,7 +353,7 @@ class CommitManager:
     def _worst(
         self, table: ErrorTable, failed: Mapping[TopicPartition, int]
     ) -> tuple[Action, KafkaException]:
-        """Of several codes, the one that decides, and what to say of it."""
+        """The code that decides, of several, and its error."""
         action = next(
             each
             for each in WORST_FIRST
@@ -374,7 +374,7 @@ class CommitManager:
 def refused(
     answer: OffsetCommitAnswer, asked: Iterable[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """What was not committed, and the code that says why.
+    """The partitions that were not committed, with their error codes.
 
     A partition that the answer does not name was not committed either: the
     broker's word for it is missing, and it is asked again.

@@ -3,9 +3,9 @@
 Thread: the network thread alone.
 
 - Only one that is not written yet can be joined: no answer is older than its
-  question. For the same reason nobody joins one that began before a commit did: it
+  question. For the same reason a caller does not join one that began before a commit did: it
   may be written before that.
-- Each who waits keeps his own deadline and his own ledger, which hears what the
+- Each caller keeps its own deadline and its own ledger, which is told what the
   look-up does. It ends with the last of them.
 """
 
@@ -30,7 +30,7 @@ Asking: TypeAlias = Callable[
 
 
 class LookUp:
-    """One look-up, for all who share it."""
+    """One look-up that callers share."""
 
     def __init__(self, now: float) -> None:
         self.call: SharedCall = SharedCall("committed", now, NEVER)
@@ -38,7 +38,7 @@ class LookUp:
         self.takers: list[Taker] = []
 
     def told(self, found: Committed) -> None:
-        """One answer has come."""
+        """Pass an answer on to all callers."""
         for take in tuple(self.takers):
             take(found)
 
@@ -47,7 +47,7 @@ class LookUp:
 
 
 class CommittedLookups:
-    """See the module.
+    """Look-ups of committed offsets that are under way, for callers to join.
 
     Args:
         ask: Asks the coordinator.
@@ -62,7 +62,7 @@ class CommittedLookups:
     async def look_up(
         self, call: Call, partitions: tuple[TopicPartition, ...], taker: Taker | None = None
     ) -> Committed:
-        """What is committed for some partitions.
+        """Look up committed offsets, joining an equal look-up if there is one.
 
         Args:
             call: For whom.
@@ -95,7 +95,7 @@ class CommittedLookups:
         return {tp: found[tp] for tp in partitions}
 
     def part(self) -> None:
-        """A commit begins: who asks from now on joins nothing that began before."""
+        """Let no later caller join a look-up that began before: a commit begins."""
         self._joinable.clear()
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
-"""Where the logs of what is assigned end: looked up when somebody asks for a lag.
+"""Looks up the end offsets of assigned partitions when a lag is asked for.
 
-Thread: the network thread alone. Nobody waits for it: an answer goes to the
-`Subscription`, an error to the log, and whoever asks for the lag again has both.
+Thread: the network thread alone. No caller waits for it: an answer goes to the
+`Subscription`, where the next call finds it, and an error to the log.
 """
 
 from prokurist.errors import KafkaException
@@ -21,7 +21,7 @@ from prokurist.types import TopicPartition
 
 
 class LagManager:
-    """See the module.
+    """Looks up end offsets for lags, in the background.
 
     Args:
         subscription: What is assigned.
@@ -53,7 +53,7 @@ class LagManager:
         self._read_committed = read_committed
 
     def take(self, event: LookUpEnd) -> None:
-        """Begin to look up where a log ends."""
+        """Start to look up a log's end."""
         now, tp = self._timer.now, event.partition
         call = Call("current_lag", now, Deadline.after(now, self._patience), partitions=(tp,))
         self._calls.start(call, self._end(call, tp, event.born))

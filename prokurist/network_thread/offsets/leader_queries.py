@@ -1,4 +1,4 @@
-"""Questions that only the leaders of partitions can answer, asked until they all have.
+"""Asks the leaders of partitions for offsets and epochs, until all of them have answered.
 
 Thread: the network thread alone. Each leader is asked about all of its partitions at once,
 beside the others: metadata are refreshed, pauses made and attempts repeated for those
@@ -52,7 +52,7 @@ Response = TypeVar("Response")
 
 
 class LeaderQueries:
-    """See the module.
+    """Sends one request to each leader for its partitions, and repeats what failed.
 
     Args:
         client: To ask with.
@@ -84,7 +84,7 @@ class LeaderQueries:
         leader_query: LeaderQuery[RowT],
         taker: ReplyConsumer[RowT] | None = None,
     ) -> dict[TopicPartition, RowT]:
-        """Ask the leaders; only for what they did not answer, they are asked again.
+        """Ask the leaders, and repeat it for partitions without an answer.
 
         Leaders are independent of each other: one that is away or silent, and a partition
         that has no leader, hold up no other.
@@ -118,7 +118,7 @@ class LeaderQueries:
         *,
         pause: bool = False,
     ) -> None:
-        """Ask about some partitions until they are answered for, each leader by itself.
+        """Ask about some partitions until each has an answer, each leader by itself.
 
         Args:
             query: What is asked.
@@ -157,7 +157,7 @@ class LeaderQueries:
     async def _refreshed(
         self, query: RunningQuery[RowT], partitions: tuple[TopicPartition, ...]
     ) -> dict[Node | None, list[TopicPartition]]:
-        """The leaders by fresh metadata.
+        """The leaders, by fresh metadata.
 
         Raises:
             KafkaException: Metadata refuses some of their topics for good.
@@ -175,7 +175,7 @@ class LeaderQueries:
     async def _try(
         self, query: RunningQuery[RowT], node: Node, partitions: list[TopicPartition]
     ) -> bool:
-        """Ask one leader: whether what we know of the cluster has proved stale.
+        """Ask one leader; returns whether our metadata have proved stale.
 
         Raises:
             KafkaException: No patience mends it.
@@ -241,7 +241,7 @@ class LeaderQueries:
         partitions: Iterable[TopicPartition],
         request: Request[Response],
     ) -> Answer[Response]:
-        """The answer of a leader, for as long as metadata name no other.
+        """Await a leader's answer, as long as metadata name no other leader.
 
         Raises:
             NotLeaderOrFollowerException: It is overdue, and metadata name another leader.
@@ -265,7 +265,7 @@ class LeaderQueries:
             overdue.end()
 
     def _note(self, call: Call, answer: Answer[Any], error: KafkaException) -> None:
-        """Let the ledger say what the answer was worth."""
+        """Note in the ledger what the answer meant."""
         if answer.attempt is not None:
             call.ended(answer.attempt, self._timer.now, type(error).__name__, error)
 
@@ -276,7 +276,7 @@ class LeaderQueries:
 def by_leader(
     cluster: Cluster, partitions: Iterable[TopicPartition]
 ) -> dict[Node | None, list[TopicPartition]]:
-    """Partitions by the broker that leads them; by None where none is known."""
+    """Partitions by their leader; by None where it is not known."""
     leaders: dict[Node | None, list[TopicPartition]] = {}
     for tp in partitions:
         leaders.setdefault(cluster.leader(tp), []).append(tp)
@@ -284,12 +284,12 @@ def by_leader(
 
 
 def leaderless(cluster: Cluster, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-    """Those of which no leader is known that is alive."""
+    """The partitions without a known leader that is alive."""
     return [tp for tp in partitions if cluster.leader(tp) is None]
 
 
 def report(call: Call, cluster: Cluster, unled: Iterable[TopicPartition]) -> None:
-    """Let a call know why partitions have no leader, by metadata that is fresh.
+    """Note in a call's ledger why partitions have no leader.
 
     Raises:
         KafkaException: Some of their topics are refused for good; it names all that
@@ -318,7 +318,7 @@ def report(call: Call, cluster: Cluster, unled: Iterable[TopicPartition]) -> Non
 
 
 def waits_for_connections(call: Call, nodes: Iterable[Node], now: float) -> None:
-    """Let the ledger say which connections a call waits for."""
+    """Note in the ledger which connections a call waits for."""
     names = sorted(map(str, nodes))
     if names:
         call.wait_begins(f"a connection to {' and '.join(names)}", now)

@@ -16,16 +16,16 @@ from prokurist.types import Node, TopicPartition
 
 
 class PartitionReply(Protocol):
-    """What a leader says of one partition."""
+    """A leader's reply for one partition."""
 
     @property
     def partition(self) -> TopicPartition:
-        """Which."""
+        """The partition that the reply is about."""
         ...
 
     @property
     def error(self) -> int:
-        """0, or why it says nothing."""
+        """The partition's error code."""
         ...
 
 
@@ -35,7 +35,7 @@ RowT_contra = TypeVar("RowT_contra", bound=PartitionReply, contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class LeaderReply(Generic[RowT]):
-    """What came of asking one leader.
+    """The outcome of asking one leader.
 
     Attributes:
         found: The partitions that it answered for.
@@ -49,17 +49,17 @@ class LeaderReply(Generic[RowT]):
 
 
 class LeaderQuery(Protocol[RowT]):
-    """What is asked of leaders."""
+    """A kind of question to leaders: how to ask it, and how to judge answers."""
 
     @property
     def api(self) -> str:
-        """By which API, as the protocol calls it."""
+        """The name of its API."""
         ...
 
     def request(
         self, epochs: Mapping[TopicPartition, int | None], seconds: float
     ) -> Request[Any]:
-        """What to ask one leader.
+        """Make the request for one leader.
 
         Args:
             epochs: The partitions, and the epoch that we believe it to lead each in.
@@ -70,7 +70,7 @@ class LeaderQuery(Protocol[RowT]):
     def judged(
         self, epochs: Mapping[TopicPartition, int | None], answer: Any, node: Node
     ) -> LeaderReply[RowT]:
-        """What its answer is worth, partition by partition.
+        """Judge an answer, partition by partition.
 
         Raises:
             KafkaException: It refuses something for good.
@@ -78,24 +78,24 @@ class LeaderQuery(Protocol[RowT]):
         ...
 
     def unasked(self, tp: TopicPartition, epoch: int | None) -> RowT | None:
-        """What counts where a leader is too old to be asked; None if nothing does."""
+        """The result for a leader that is too old to be asked; None if there is none."""
         ...
 
 
 class ReplyConsumer(Protocol[RowT_contra]):
-    """Takes answers one by one, as they come."""
+    """Takes answers leader by leader, as they come."""
 
     def take(self, found: Mapping[TopicPartition, RowT_contra]) -> None:
-        """One leader has answered."""
+        """Take the answer of one leader."""
         ...
 
     def wants(self, tp: TopicPartition) -> bool:
-        """Whether its answer is wanted yet."""
+        """Whether a partition's answer is still wanted."""
         ...
 
 
 class RunningQuery(Generic[RowT]):
-    """One question to leaders, and what has come of it.
+    """A question to leaders under way, and its answers.
 
     Attributes:
         call: For whom it is asked.
@@ -115,7 +115,7 @@ class RunningQuery(Generic[RowT]):
         self.outstanding: list[Node] = []
 
     def missing(self, partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
-        """Those that are not answered for, and wanted yet."""
+        """The partitions without an answer that are still wanted."""
         wants = None if self.taker is None else self.taker.wants
         return tuple(
             tp for tp in partitions if tp not in self.found and (wants is None or wants(tp))
@@ -132,7 +132,7 @@ def judged(
     node: Node,
     worth: Callable[[RowT, Action], RowT | None],
 ) -> LeaderReply[RowT]:
-    """What an answer is worth, partition by partition.
+    """Judge an answer, partition by partition.
 
     Args:
         table: What codes mean here.

@@ -1,4 +1,4 @@
-"""Look-ups of offsets in logs: their beginning, their end, and by time.
+"""Looks up offsets in logs by ListOffsets: the beginning, the end, and by time.
 
 Thread: the network thread alone. Each wish is one operation; the leaders are asked
 as `LeaderQueries` asks them.
@@ -30,7 +30,7 @@ Offset: TypeAlias = int | OffsetAndTimestamp | None
 
 
 class OffsetsManager:
-    """See the module.
+    """Looks up offsets in logs: the beginning, the end, and by time.
 
     Args:
         leaders: Asks them.
@@ -46,7 +46,7 @@ class OffsetsManager:
         *,
         read_committed: bool,
     ) -> dict[TopicPartition, Offset]:
-        """What each partition has at an edge of its log (its offset) or at a time.
+        """Look up offsets of partitions: an edge of the log, or by time.
 
         Raises:
             KafkaException: The same as `listed`.
@@ -69,7 +69,7 @@ class OffsetsManager:
         read_committed: bool,
         taker: ReplyConsumer[ListedOffset] | None = None,
     ) -> dict[TopicPartition, ListedOffset]:
-        """Ask the leaders; only for what they did not answer, they are asked again.
+        """Ask the leaders, and repeat it for partitions without an answer.
 
         Args:
             call: For whom.
@@ -89,7 +89,7 @@ class OffsetsManager:
 
 
 class OffsetInquiry:
-    """Which offset does each log have at a moment? See `LeaderQuery`."""
+    """The query of ListOffsets; see `LeaderQuery`."""
 
     api: str = LIST_OFFSETS.api
 
@@ -130,7 +130,7 @@ class OffsetInquiry:
 
 
 def is_whole(moment: int, row: ListedOffset) -> bool:
-    """Whether an answer has all of itself.
+    """Whether an answer has all of its fields.
 
     Every log has edges, and every record that was found by its time has one.
     """
@@ -140,7 +140,7 @@ def is_whole(moment: int, row: ListedOffset) -> bool:
 
 
 def stamped(row: ListedOffset) -> OffsetAndTimestamp | None:
-    """A record found by its time; None for none."""
+    """The offset and timestamp of a record found by time; None for none."""
     if row.offset is None or row.timestamp is None:
         return None
     return OffsetAndTimestamp(row.offset, row.timestamp, row.leader_epoch)

@@ -1,9 +1,9 @@
-"""What becomes of searches for positions: answers settled, errors told, ends made.
+"""Settles the outcomes of searches for positions: answers, errors, and ends.
 
 Thread: the network thread alone. `PositionsManager` does the asking.
 
-Nobody is told before everything that came with one answer is settled: the last one
-to hear of his position ends the search, and nothing shall be lost by that.
+No caller is told before everything that came with one answer is settled: the last
+caller to get its position ends the search, and nothing shall be lost by that.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -26,11 +26,11 @@ from prokurist.types import TopicPartition
 
 
 class Outcomes:
-    """See the module.
+    """Settles what searches for positions have found.
 
     Args:
         subscription: What is assigned.
-        background: Where errors go that nobody waits for.
+        background: Takes errors that no call waits for.
         metadata: Knows the leaders' epochs.
         trace: Where it is told what becomes of positions.
         ended: Called with what is of a topic that is no more: its place is committed
@@ -66,7 +66,7 @@ class Outcomes:
         return asked is not None and asked.ticket == wanted.ticket
 
     def wants(self, search: Search, tp: TopicPartition) -> bool:
-        """Whether an answer about a partition would be of use."""
+        """Whether an answer about a partition would still be used."""
         wanted = search.left.get(tp)
         return (
             wanted is not None and search.is_needed and self._subscription.still_wanted(wanted)
@@ -75,7 +75,7 @@ class Outcomes:
     def settle_listed(
         self, search: Search, found: Mapping[TopicPartition, ListedOffset]
     ) -> None:
-        """A leader has said where reading goes on."""
+        """Set positions that leaders have listed."""
         settled = []
         for tp, row in found.items():
             if row.offset is not None and tp in search.left:
@@ -92,7 +92,7 @@ class Outcomes:
     def settle_committed(
         self, search: Search, found: Mapping[TopicPartition, Position]
     ) -> None:
-        """The group has said where reading goes on; the leaders may have to confirm it."""
+        """Set positions to committed offsets, which leaders may have to validate."""
         settled = []
         for tp, position in found.items():
             if tp in search.left:
@@ -104,7 +104,7 @@ class Outcomes:
         self._all_over(search, settled)
 
     def settle_checks(self, search: Search, checks: Mapping[TopicPartition, Check]) -> None:
-        """A leader has confirmed positions, or says that its log was cut back."""
+        """Settle validations: confirmed positions, and truncated logs."""
         settled = []
         cut: list[LogTruncationException] = []
         for tp, check in checks.items():
@@ -139,7 +139,7 @@ class Outcomes:
             self.over(search, tp)
 
     def on_metadata(self, cluster: Cluster) -> None:
-        """See what positions are worth, by what is known of topics and leaders now."""
+        """Compare positions with the topic ids and leader epochs of new metadata."""
         assigned = self._subscription.assigned()
         self._see_topics(cluster, {tp.topic for tp in assigned})
         known = {tp: cluster.leader_epoch(tp) for tp in assigned}
@@ -148,12 +148,12 @@ class Outcomes:
             self._background.nudge()
 
     def _see_topics(self, cluster: Cluster, topics: Collection[str]) -> None:
-        """See which of them were deleted, and which created again."""
+        """Find topics that were deleted, and those that were recreated."""
         views = {each: cluster.topics.get(each) for each in topics}
         absent = [each for each, view in views.items() if view and view.error in ABSENT]
-        anew = self._subscription.topics_are(cluster.ids_of(topics), absent)
-        over = anew.begun + anew.given_up
-        self._ended(over + anew.absent)
+        recreated = self._subscription.topics_are(cluster.ids_of(topics), absent)
+        over = recreated.begun + recreated.given_up
+        self._ended(over + recreated.absent)
         if not over:
             return
         self._trace.emit(
@@ -162,13 +162,13 @@ class Outcomes:
             partitions=frozenset(over),
             count=len(over),
         )
-        if anew.unplaced:
-            wanted = [each for each, _ in anew.unplaced]
+        if recreated.unplaced:
+            wanted = [each for each, _ in recreated.unplaced]
             lost = [
                 truncated(
                     each.partition, offset, where="its topic was deleted and created again"
                 )
-                for each, offset in anew.unplaced
+                for each, offset in recreated.unplaced
             ]
             self._background.post(
                 BackgroundError(truncation_of(lost), frozenset(wanted), narrowing(lost))
@@ -178,7 +178,7 @@ class Outcomes:
     def over(
         self, search: Search, tp: TopicPartition, error: KafkaException | None = None
     ) -> None:
-        """A search has done with a partition."""
+        """End a search for one partition."""
         if self.searches.get(tp) is search:
             del self.searches[tp]
         search.over(tp, error)
@@ -201,14 +201,14 @@ class Outcomes:
         """
         refused = [search.left[tp] for tp in partitions if tp in search.left]
         heard = any(search.is_awaited(each.partition) for each in refused)
-        # Given up first: whoever has raised it may ask again.
+        # Given up first: the call that has raised it may ask again.
         if self._subscription.given_up(refused) and search.polled and not heard:
             self._background.post(BackgroundError(error, frozenset(refused), narrow))
         for wanted in refused:
             self.over(search, wanted.partition, error)
 
     def give_up(self, search: Search) -> None:
-        """It has ended: what it has not found is asked for again by whoever waits."""
+        """End a search: what it has not found may be asked for again by the calls that wait."""
         left = list(search.left.values())
         if self._subscription.given_up(left):
             self._background.nudge()

@@ -26,7 +26,7 @@ LEAST: Final = 30.0
 
 
 class Search:
-    """One look-up in the background.
+    """One look-up of positions in the background.
 
     Attributes:
         call: Its deadline and its ledger.
@@ -44,20 +44,20 @@ class Search:
 
     @property
     def polled(self) -> bool:
-        """Whether a `poll` has asked for it, which does not wait for it."""
+        """Whether a `poll` has asked for it, which does not follow it."""
         return self.call.detached
 
     @property
     def is_needed(self) -> bool:
-        """Whether anybody wants what it finds."""
+        """Whether a call or a poll wants its result."""
         return self.polled or self.call.is_followed
 
     def end_of(self, tp: TopicPartition) -> Promise[None]:
-        """Kept when it has done with a partition, whatever came of it; broken by an error."""
+        """The promise of a partition's end of the search; an error breaks it."""
         return self._ends.setdefault(tp, Promise())
 
     def over(self, tp: TopicPartition, error: KafkaException | None = None) -> None:
-        """It has done with a partition."""
+        """Note that the search has ended for a partition."""
         self.left.pop(tp, None)
         end = self._ends.pop(tp, None)
         if end is not None and error is not None:
@@ -66,7 +66,7 @@ class Search:
             end.keep(None)
 
     def is_awaited(self, tp: TopicPartition) -> bool:
-        """Whether somebody waits for a partition."""
+        """Whether a call waits for a partition."""
         return tp in self._ends
 
     def __repr__(self) -> str:
@@ -74,7 +74,7 @@ class Search:
 
 
 class SearchKind(Enum):
-    """Who is asked first about a position."""
+    """The kinds of searches, by what is asked first."""
 
     GROUP = "the group"
     LEADER = "the leader, who has to confirm it"
@@ -82,7 +82,7 @@ class SearchKind(Enum):
 
 
 def kind_of(wanted: PositionRequest) -> SearchKind:
-    """Who is asked first about this one."""
+    """The kind of search for a position."""
     if wanted.confirm is not None:
         return SearchKind.LEADER
     return SearchKind.GROUP if wanted.reset is None else SearchKind.POLICY
@@ -90,18 +90,18 @@ def kind_of(wanted: PositionRequest) -> SearchKind:
 
 @dataclass(frozen=True, slots=True)
 class Taking(Generic[RowT]):
-    """Takes what leaders find, as their answers come; see `Taker`."""
+    """Takes leaders' answers by functions; see `ReplyConsumer`."""
 
     take: Callable[[Mapping[TopicPartition, RowT]], None]
     wants: Callable[[TopicPartition], bool]
 
 
 def nothing(_found: Mapping[TopicPartition, ListedOffset]) -> None:
-    """Take no answer before all are there."""
+    """Ignore single answers: all of them are taken at the end."""
 
 
 def no_offset(partitions: Iterable[TopicPartition]) -> NoOffsetForPartitionException:
-    """Nothing is committed, and there is no policy."""
+    """The error for a partition without a committed offset and without a policy."""
     found = tuple(sorted(partitions))
     return NoOffsetForPartitionException(
         f"nothing is committed for {named(found)}, and auto.offset.reset is none: seek, "
@@ -111,7 +111,7 @@ def no_offset(partitions: Iterable[TopicPartition]) -> NoOffsetForPartitionExcep
 
 
 def truncation_of(errors: Iterable[LogTruncationException]) -> LogTruncationException:
-    """Of what one leader has said of several logs, one error that names all of them."""
+    """One error for several truncated logs."""
     each = list(errors)
     offsets: dict[TopicPartition, int] = {}
     divergent: dict[TopicPartition, OffsetAndMetadata] = {}
@@ -125,7 +125,7 @@ def truncation_of(errors: Iterable[LogTruncationException]) -> LogTruncationExce
 def narrowing(
     errors: Iterable[LogTruncationException],
 ) -> Callable[[frozenset[TopicPartition]], LogTruncationException]:
-    """Makes the error of some of these logs, where that of all of them says too much."""
+    """Makes the error for some of the truncated logs."""
     each = list(errors)
     return lambda partitions: truncation_of(
         error for error in each if not partitions.isdisjoint(error.partitions)

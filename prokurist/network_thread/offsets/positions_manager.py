@@ -1,4 +1,4 @@
-"""Positions of what is assigned: looked up where they are missing, when somebody asks.
+"""Looks up missing positions of assigned partitions, when a call asks for them.
 
 Thread: the network thread alone. Each look-up is one operation in the background,
 with a deadline of its own: what the group has committed, which the leaders confirm,
@@ -9,10 +9,10 @@ and where that says nothing, what the policy says, by the leaders.
 - One look-up serves all who wait: a partition is never looked up twice at once.
 - What a `poll` has asked for goes on after that poll, until its own deadline. What
   only `position` has asked for ends with the last one who waits for it.
-- An answer is bound to its ticket. Where the user has sought elsewhere or assigned
-  anew in the meantime it is dropped, and nothing more is asked about it.
+- An answer is bound to its ticket. After a seek or another assignment
+  in the meantime it is dropped, and nothing more is asked about it.
 - An error ends the look-up for the partitions that it concerns, and for no others.
-  Whoever waits for one of them raises it; if nobody does, the next `poll`.
+  A call that waits for one of them raises it; if none does, the next `poll`.
 - When metadata tells a new leader epoch, a poll that waits hears of it, and asks for
   what has to be confirmed.
 """
@@ -66,11 +66,11 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class PositionsManager:
-    """See the module.
+    """Looks up missing positions: by what was committed, by the leaders, by the reset policy.
 
     Args:
         subscription: What is assigned.
-        background: Where errors go that nobody waits for.
+        background: Takes errors that no call waits for.
         calls: Bounds the look-ups.
         offsets: Asks the leaders where logs begin and end.
         validation: Asks the leaders to confirm positions.
@@ -116,7 +116,7 @@ class PositionsManager:
         self._outcomes = Outcomes(subscription, background, metadata, trace, ended)
 
     def take(self, event: PositionEvent) -> None:
-        """Begin what an event asks for."""
+        """Start the work for an event."""
         match event:
             case LookUpPosition(call, tp):
                 self._calls.start(call, self.position(call, tp))
@@ -128,7 +128,7 @@ class PositionsManager:
     # --- for those who wait ----------------------------------------------------------
 
     async def position(self, call: Call, tp: TopicPartition) -> int:
-        """The position of a partition, as soon as it is known.
+        """The position of a partition; waits for a search if it is not known.
 
         Raises:
             NoOffsetForPartitionException: Nothing is committed and there is no policy;
@@ -154,13 +154,13 @@ class PositionsManager:
         return known
 
     def on_metadata(self, cluster: Cluster) -> None:
-        """See what positions are worth, by what is known of topics and leaders now."""
+        """Compare positions with the topic ids and leader epochs of new metadata."""
         self._outcomes.on_metadata(cluster)
 
     # --- searches --------------------------------------------------------------------
 
     def _search_all(self) -> None:
-        """Look up whatever is missing, for a poll."""
+        """Search for all missing positions, for a poll."""
         for search in set(self._outcomes.searches.values()):
             search.call.detached = True
         # A search for each kind: what the group does not tell concerns only the first.
@@ -172,7 +172,7 @@ class PositionsManager:
             self._calls.start(search.call, self._work(search))
 
     def _search_for(self, tp: TopicPartition) -> tuple[Search, bool]:
-        """The search for one partition, and whether it is new and to be started.
+        """The search for a partition, and whether it is new and has to be started.
 
         Raises:
             Withdrawn: Its position is not missing any more.
@@ -184,7 +184,7 @@ class PositionsManager:
         mine = next((wanted for wanted in missing if wanted.partition == tp), None)
         if mine is None:
             # The caller has left since we looked, and has sought or assigned already:
-            # only he does, and he does not while he waits here.
+            # only it does, and it does not while it waits here.
             raise Withdrawn("the caller has left, and reads elsewhere")
         # With all that are missing in the same way, which an error then names too.
         alike = [each for each in missing if kind_of(each) is kind_of(mine)]
@@ -217,7 +217,7 @@ class PositionsManager:
         partitions: Iterable[TopicPartition],
         after: SearchKind | None = None,
     ) -> None:
-        """Begin the next stage of some partitions, whatever the others wait for.
+        """Start the next stage for some partitions, without waiting for the others.
 
         Args:
             search: The search that they are of.
@@ -247,7 +247,7 @@ class PositionsManager:
         partitions: Iterable[TopicPartition],
         work: Coroutine[Any, Any, None],
     ) -> None:
-        """Do the work of a stage; its error concerns those that are in that stage yet."""
+        """Run a stage; its error concerns the partitions that are still in it."""
         try:
             await work
         except Withdrawn:
@@ -261,7 +261,7 @@ class PositionsManager:
             self._outcomes.refuse(search, stuck, error)
 
     async def _by_group(self, search: Search, partitions: list[TopicPartition]) -> None:
-        """What the group has committed; what it has not is left to the policy."""
+        """Use committed offsets; partitions without one go on to the policy."""
         commits = self._commits
         if commits is None:
             self._take_committed(search, dict.fromkeys(partitions))
@@ -273,7 +273,7 @@ class PositionsManager:
     def _take_committed(
         self, search: Search, found: Mapping[TopicPartition, OffsetAndMetadata | None]
     ) -> None:
-        """The group has answered for some partitions."""
+        """Take committed offsets of some partitions."""
         self._outcomes.settle_committed(
             search,
             {
@@ -298,10 +298,10 @@ class PositionsManager:
     async def _committed(
         self, search: Search, commits: CommitManager, partitions: tuple[TopicPartition, ...]
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Ask the group; a member that it does not count asks again as who it is then.
+        """Look up committed offsets; once more under a new identity after a refusal.
 
-        Put out, it hears so from its next heartbeat, and loses what it looks for. Nobody
-        has to be told before: a poll above all, which could do nothing about it.
+        A fenced member learns so from its next heartbeat, and loses what it looks for. No
+        call has to be told before: `poll` above all could do nothing about it.
         """
         failures = 0
         while True:
@@ -320,7 +320,7 @@ class PositionsManager:
                 return {}
 
     async def _by_leaders(self, search: Search, partitions: list[TopicPartition]) -> None:
-        """Have positions confirmed; where a log was cut back, the policy says what follows."""
+        """Validate positions; truncated logs go on by the policy."""
         unconfirmed = {
             tp: wanted.confirm
             for tp in partitions
@@ -341,7 +341,7 @@ class PositionsManager:
         )
 
     async def _by_policy(self, search: Search, partitions: list[TopicPartition]) -> None:
-        """What the leaders say of beginnings, ends and times."""
+        """Look up positions by the reset policy."""
         questions = {
             tp: self._moment(wanted.reset)
             for tp in partitions
@@ -362,7 +362,7 @@ class PositionsManager:
         )
 
     async def _by_end(self, search: Search, questions: Mapping[TopicPartition, int]) -> None:
-        """By time, and no record is that young: reading goes on with the next one written.
+        """Use the log's end where no record is young enough for a reset by duration.
 
         The end is asked for first and the time once more after it: a record written in
         between is found by one of the two.
@@ -403,7 +403,7 @@ class PositionsManager:
         partitions: Iterable[TopicPartition],
         ask: Callable[[tuple[TopicPartition, ...]], Awaitable[dict[TopicPartition, Any]]],
     ) -> dict[TopicPartition, Any]:
-        """Ask for partitions; if some topics are refused, again for the others.
+        """Ask for partitions; if some topics are refused, again without them.
 
         Raises:
             KafkaException: An error that is about no topics in particular.
@@ -427,7 +427,7 @@ class PositionsManager:
     # --- how a search ends -----------------------------------------------------------
 
     def drop_stale(self) -> None:
-        """Stop the searches of which nothing is wanted any more."""
+        """Stop searches whose results are not wanted any more."""
         for search in set(self._outcomes.searches.values()):
             for tp, wanted in tuple(search.left.items()):
                 if not self._subscription.still_wanted(wanted):

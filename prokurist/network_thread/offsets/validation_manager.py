@@ -1,4 +1,4 @@
-"""Whether leaders have the record before a position: the question of KIP-320.
+"""Validates positions: asks leaders whether they have the record before each (KIP-320).
 
 Thread: the network thread alone. The leaders are asked as `LeaderQueries` asks them.
 
@@ -28,7 +28,7 @@ from prokurist.types import Node, TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a leader says of a position.
+    """A leader's answer about a position.
 
     Attributes:
         partition: The partition.
@@ -49,7 +49,7 @@ class Check:
         return (None, None) if self.end is None else (self.end.epoch, self.end.end_offset)
 
     def confirms(self, position: Position) -> bool:
-        """Whether its log is the one that was read, as far as it can tell."""
+        """Whether the log is the one that was read, as far as the leader can tell."""
         if self.end is None:
             return True
         epoch, end_offset = self.shared
@@ -57,7 +57,7 @@ class Check:
 
 
 class ValidationManager:
-    """See the module.
+    """Validates positions by OffsetForLeaderEpoch.
 
     Args:
         leaders: Asks them.
@@ -72,7 +72,7 @@ class ValidationManager:
         positions: Mapping[TopicPartition, Position],
         taker: ReplyConsumer[Check],
     ) -> dict[TopicPartition, Check]:
-        """Have positions checked by the leaders; each knows its epoch.
+        """Validate positions that have an epoch.
 
         Raises:
             KafkaException: The same as `LeaderQueries.ask`.
@@ -84,7 +84,7 @@ class ValidationManager:
 
 
 class EpochQuery:
-    """Where does the epoch of the record before each position end? See `LeaderQuery`."""
+    """The query of OffsetForLeaderEpoch; see `LeaderQuery`."""
 
     api: str = OFFSET_FOR_LEADER_EPOCH.api
 
@@ -129,12 +129,12 @@ class EpochQuery:
         return LeaderReply(found, {**heard.failed, **early}, heard.stale or bool(early))
 
     def _is_early(self, tp: TopicPartition, check: Check) -> bool:
-        """Whether somebody else may lead by now, in the epoch that was read.
+        """Whether another broker may lead by now, in the epoch that was read.
 
         What we know of the leader is older than the record, so perhaps we have asked
         one that was deposed and does not know it yet. Its word would throw away a
         good position. Fresh metadata is asked for once; if that knows nothing newer
-        either, the epoch is nobody's.
+        either, no leader has had the epoch.
         """
         behind = check.asked_in is not None and check.asked_in < self._epoch(tp)
         return behind and tp not in self._doubted and not check.confirms(self._positions[tp])
@@ -145,5 +145,5 @@ class EpochQuery:
 
 
 def done(check: Check, action: Action) -> Check | None:
-    """An answer counts if it is no error."""
+    """Judge an answer that only counts without an error."""
     return check if action is Action.DONE else None

@@ -17,18 +17,18 @@ from prokurist.network_thread.operations.timer import Due, Timer
 
 
 class Expired(Withdrawn):
-    """The deadline has come; thrown into an operation, never seen by a user."""
+    """Thrown into an operation at its deadline; never seen by a user."""
 
 
 class Calls:
-    """The table of what is being worked on."""
+    """The calls that are worked on, with their operations."""
 
     def __init__(self, timer: Timer) -> None:
         self._timer = timer
         self._running: dict[Call, Operation[Any]] = {}
 
     def start(self, call: Call, work: Coroutine[Any, Any, Any]) -> None:
-        """Work for a call until it ends, at its deadline at the latest."""
+        """Start an operation for a call, which ends at the deadline at the latest."""
         if not call.is_open:
             # Its caller left while the event lay in the mailbox.
             work.close()
@@ -65,13 +65,13 @@ class Calls:
             operation.throw(Expired("the deadline has come"))
 
     def withdraw(self, call: Call) -> None:
-        """Stop working for a caller who has left before his deadline."""
+        """Stop working on a call whose caller has left before its deadline."""
         operation = self._running.get(call)
         if operation is not None:
             operation.throw(Withdrawn("the caller has left"))
 
     def fail(self, error: KafkaException) -> None:
-        """End all of them with an error."""
+        """End all calls with an error."""
         # First every report, then every clean-up: should one of those meet a bug of
         # ours, no caller waits any more. What it has not come to is left for a second try.
         for call in self._running:
@@ -81,7 +81,7 @@ class Calls:
             operation.throw(Withdrawn(str(error)))
 
     def oldest(self) -> Call | None:
-        """The one that has been worked on for longest."""
+        """The call that has been worked on for longest."""
         return min(self._running, key=lambda call: call.began, default=None)
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ from prokurist.network_thread.operations.operation import Promise, begin
 
 
 class ConcurrentPieces:
-    """Work in progress; an operation that awaits `ended` and is withdrawn ends all of it."""
+    """Concurrent pieces of work; withdrawing the operation that awaits `ended` ends all."""
 
     __slots__ = ("_running", "_whole")
 

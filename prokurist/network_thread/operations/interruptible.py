@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 
 
 class Interruptible(Generic[Value]):
-    """Hands on what a promise comes to, unless the wait is interrupted before.
+    """Awaits a promise, unless the wait is interrupted before.
 
     Args:
         awaited: The promise; it is forsaken when the wait is.

@@ -1,6 +1,6 @@
 """Operations: the whole way of a piece of work, readable from top to bottom.
 
-An operation is an `async def` without asyncio. It awaits promises; whoever keeps
+An operation is an `async def` without asyncio. It awaits promises; the code that keeps
 a promise steps the operations that wait for it. When its time is over, or its
 caller is gone, the reason is thrown in at its `await`, and its own `finally`
 clauses put everything back: an operation owns its end.
@@ -25,11 +25,11 @@ Value = TypeVar("Value")
 
 
 class Withdrawn(KafkaException):
-    """The caller has gone; thrown into an operation, never seen by a user."""
+    """Thrown into an operation whose caller has left; never seen by a user."""
 
 
 class Promise(Generic[Value]):
-    """One value, or one error, some time."""
+    """A value or an error that comes later."""
 
     __slots__ = ("_error", "_kept", "_value", "_waiting", "on_forsaken")
 
@@ -42,13 +42,13 @@ class Promise(Generic[Value]):
         """Called when the last one that waited has been thrown out of its wait."""
 
     def keep(self, value: Value) -> None:
-        """Fulfil it, and step whoever waits; later ones are ignored."""
+        """Fulfil it, and step the operations that wait; later calls are ignored."""
         if not self._kept:
             self._kept, self._value = True, value
             self._step_all()
 
     def break_(self, error: BaseException) -> None:
-        """Fail it, and step whoever waits; later ones are ignored."""
+        """Fail it, and step the operations that wait; later calls are ignored."""
         if not self._kept:
             self._kept, self._error = True, error
             self._step_all()
@@ -66,22 +66,22 @@ class Promise(Generic[Value]):
 
     @property
     def error(self) -> BaseException | None:
-        """What it was broken with; None for one that was not."""
+        """The error that it was broken with; None if it was not."""
         return self._error
 
     @property
     def value(self) -> Value:
-        """What it was kept with; for those who have looked."""
+        """The value that it was kept with; only after `is_kept`."""
         if not self._kept or self._error is not None:
             raise AssertionError(f"{self!r} has no value")
         return self._value  # type: ignore[return-value]  # kept without error: it is there
 
     def add(self, step: Callable[[], None]) -> None:
-        """Have a step made once it is kept."""
+        """Add a step that is made when it is kept."""
         self._waiting.append(step)
 
     def remove(self, step: Callable[[], None]) -> None:
-        """Forget a step; the last one to go forsakes the promise."""
+        """Remove a step; without any left the promise is forsaken."""
         if step in self._waiting:
             self._waiting.remove(step)
             if not self._waiting and not self._kept and self.on_forsaken is not None:
@@ -102,7 +102,7 @@ class Promise(Generic[Value]):
 
 
 class Operation(Generic[Value]):
-    """A coroutine on its way.
+    """A running coroutine.
 
     Args:
         work: The coroutine; it is started at once, as far as its first wait.
@@ -130,10 +130,10 @@ class Operation(Generic[Value]):
         self._advance(partial(work.send, None))
 
     def throw(self, why: KafkaException) -> None:
-        """End its wait with an exception; nothing happens once it has ended.
+        """End its wait with an exception; no effect once it has ended.
 
-        An operation that is running just now cannot be thrown at: whoever steps
-        it ends it by what it returns.
+        An operation that is running just now cannot be thrown at: the code that
+        steps it ends it by what it returns.
         """
         if self.ended or self._running:
             return
@@ -148,7 +148,7 @@ class Operation(Generic[Value]):
     def _go_on(self, awaited: Promise[Any]) -> None:
         # A kept promise steps all its waiters in turn. If the first of them throws
         # this operation out of its wait, this step still comes: it is then the step
-        # of a wait that is over. None begins anew at a promise that is kept.
+        # of a wait that is over. None waits again at a promise that is kept.
         if self._awaited is not awaited:
             return
         self._advance(partial(self._coroutine.send, None), awaited.error)
@@ -164,7 +164,7 @@ class Operation(Generic[Value]):
             finally:
                 if met is not None:
                     # Dealt with or on its way to a user: the frames it has been
-                    # through here tell nobody anything, and they hold what holds it.
+                    # through here tell a reader nothing, and they hold what holds it.
                     met.__traceback__ = None
         except StopIteration as stop:
             self._end(stop.value, None)
@@ -173,7 +173,7 @@ class Operation(Generic[Value]):
             self._end(None, error)
         except BaseException:
             # A bug goes through to the loop; the coroutine is over all the same,
-            # and whoever ends what is left must not throw at it.
+            # and the code that ends what is left must not throw at it.
             self.ended = True
             raise
         else:
@@ -192,7 +192,7 @@ class Operation(Generic[Value]):
 
 
 def begin(work: Coroutine[Any, Any, Value], name: str) -> Promise[Value]:
-    """Start work beside whoever awaits what it comes to; forsaking that ends the work."""
+    """Start work beside the operation that awaits its result; forsaking that ends the work."""
     promise = Promise[Value]()
 
     def done(value: Value | None, error: KafkaException | None) -> None:
@@ -207,16 +207,16 @@ def begin(work: Coroutine[Any, Any, Value], name: str) -> Promise[Value]:
 
 
 def all_of(promises: Iterable[Promise[Value]]) -> Promise[list[Value]]:
-    """All their values, in their order; or the first error, as soon as there is one.
+    """The values of some promises, in order; or the first error, at once.
 
-    Nobody waits for the others after an error, nor after whoever awaited this was
-    thrown out of it: both reach each promise that is not kept yet.
+    The others are not waited for after an error, nor after the operation that awaited this
+    was thrown out of it: both reach each promise that is not kept yet.
     """
     return _All(list(promises)).whole
 
 
 class _All(Generic[Value]):
-    """Some promises that are waited for together."""
+    """The common wait for some promises."""
 
     def __init__(self, parts: list[Promise[Value]]) -> None:
         self.whole: Promise[list[Value]] = Promise()

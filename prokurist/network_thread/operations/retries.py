@@ -10,7 +10,7 @@ from prokurist.network_thread.operations.timer import Timer
 
 
 class Retries:
-    """See the module.
+    """Backs off between one operation's attempts.
 
     Attributes:
         next: How many seconds the next pause will take.
@@ -31,7 +31,7 @@ class Retries:
         return self._timer.now + self.next < self._call.deadline.at
 
     async def pause(self) -> None:
-        """An attempt has failed: wait before the next one."""
+        """Wait after an attempt that has failed."""
         self._call.wait_begins("retry backoff", self._timer.now)
         await self._timer.sleep(self.next, f"retry backoff of {self._call.operation}")
         self._call.wait_ends(self._timer.now)

@@ -1,15 +1,15 @@
-"""A call of nobody in particular, for whom several may wait.
+"""A background call that several callers' calls may follow.
 
 Thread: the network thread alone; what it tells the calls that follow it goes
 through their own locks.
 
 A look-up in the background has a Call like any other work: that bounds it, and its
-ledger tells what it does. Whoever waits for it has a call of his own, with a
-deadline of its own, and wants to read in his report what the look-up was doing
-meanwhile. So he follows it, and his ledger hears whatever this one does.
+ledger tells what it does. A caller that waits for it has a call with a
+deadline of its own, whose report is to say what the look-up was doing
+meanwhile. So that call follows this one, and its ledger is told whatever this one does.
 
-Nothing is written for it when all who followed it have left, even if nobody has
-noticed that yet; unless it is lonely: then it goes on for nobody in particular.
+Nothing is written for it when all calls that followed it have ended, even if that was
+not noticed yet. A detached call goes on without followers.
 """
 
 from prokurist.events.call import Call, Try
@@ -17,10 +17,10 @@ from prokurist.events.clock import Deadline
 
 
 class SharedCall(Call):
-    """See the module.
+    """A call of the background that other calls follow.
 
     Attributes:
-        detached: Whether it goes on when nobody follows it.
+        detached: Whether it goes on without followers.
     """
 
     __slots__ = ("_copies", "_followers", "detached")
@@ -34,7 +34,7 @@ class SharedCall(Call):
         self._copies: dict[int, list[tuple[Call, Try]]] = {}
 
     def follow(self, call: Call, now: float) -> None:
-        """Let another call's ledger hear what this one does, from here on."""
+        """Have another call's ledger told what this one does from now on."""
         self._followers.append(call)
         if self._last_error is not None:
             call.met(self._last_error)
@@ -45,12 +45,12 @@ class SharedCall(Call):
                 self._copy(attempt, call, now)
 
     def leave_alone(self, call: Call) -> None:
-        """It waits no more."""
+        """Remove a follower, whose caller waits no more."""
         self._followers.remove(call)
 
     @property
     def is_followed(self) -> bool:
-        """Whether somebody waits."""
+        """Whether a call follows it."""
         return bool(self._followers)
 
     @property

@@ -27,7 +27,7 @@ REBUILD_AT: Final = 64
 
 
 class Due:
-    """One entry: when, why, and what then."""
+    """An entry of the timer: when, why, and what to do."""
 
     __slots__ = ("action", "at", "live", "reason")
 
@@ -38,7 +38,7 @@ class Due:
         self.live: bool = True
 
     def over(self) -> Callable[[], None]:
-        """It is done or cancelled: its action, which it no longer holds."""
+        """Mark it as done or cancelled, and drop its action."""
         self.live = False
         # A dead entry may lie in the heap for long, and its action leads to a whole call.
         action, self.action = self.action, nothing
@@ -49,7 +49,7 @@ class Due:
 
 
 class Timer:
-    """The heap, and the time of the turn.
+    """A heap of due entries, and the time of the present turn.
 
     Attributes:
         now: The clock, as the loop read it last.
@@ -66,7 +66,7 @@ class Timer:
         self.fired: int = 0
 
     def at(self, moment: float, reason: str, action: Callable[[], None]) -> Due:
-        """Have something done at an instant; one that never comes costs nothing."""
+        """Add an entry for an instant; `inf` costs nothing."""
         due = Due(moment, reason, action)
         if moment < math.inf:
             self._serial += 1
@@ -74,18 +74,18 @@ class Timer:
         return due
 
     def after(self, seconds: float, reason: str, action: Callable[[], None]) -> Due:
-        """Have something done so many seconds from now."""
+        """Add an entry for so many seconds from now."""
         return self.at(self.now + seconds, reason, action)
 
     def sleep(self, seconds: float, reason: str) -> Promise[None]:
-        """A pause, for an operation to await; its entry goes when no caller waits any more."""
+        """A pause for an operation to await; its entry ends with the wait."""
         pause = Promise[None]()
         due = self.after(seconds, reason, lambda: pause.keep(None))
         pause.on_forsaken = lambda: self.cancel(due)
         return pause
 
     def cancel(self, due: Due) -> None:
-        """Have it not done; nothing happens when it was done or cancelled before."""
+        """Cancel an entry; no effect if it was done or cancelled before."""
         if not due.live:
             return
         due.over()
@@ -97,11 +97,11 @@ class Timer:
                 self._dead = 0
 
     def mark(self) -> int:
-        """The present end of the line, for `fire`: what is set later waits a turn."""
+        """The present end of the order, for `fire`: later entries wait a turn."""
         return self._serial
 
     def fire(self, mark: int) -> None:
-        """Do all that is due and was set before the mark, the earliest first."""
+        """Run all due entries that were set before the mark, the earliest first."""
         later: list[tuple[float, int, Due]] = []
         while self._heap and self._heap[0][0] <= self.now:
             entry = heapq.heappop(self._heap)
@@ -118,7 +118,7 @@ class Timer:
 
     @property
     def next_at(self) -> float | None:
-        """When the heap's first entry is due, dead or alive: a glance from another thread.
+        """When the first entry is due, cancelled or not; for other threads.
 
         The network thread may be changing the heap meanwhile; a list is never
         seen half changed, and a stale answer is as good as an early one.
@@ -129,14 +129,14 @@ class Timer:
             return None
 
     def top(self) -> Due | None:
-        """The next entry that is due; None when there is none."""
+        """The next entry; None when there is none."""
         while self._heap and not self._heap[0][2].live:
             heapq.heappop(self._heap)
             self._dead -= 1
         return self._heap[0][2] if self._heap else None
 
     def __len__(self) -> int:
-        """How many entries are alive."""
+        """The number of entries that are not cancelled."""
         return len(self._heap) - self._dead
 
     def __repr__(self) -> str:
@@ -144,4 +144,4 @@ class Timer:
 
 
 def nothing() -> None:
-    """What an entry does that is over."""
+    """The action of an entry that is over."""

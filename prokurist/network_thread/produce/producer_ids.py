@@ -67,7 +67,7 @@ class ProducerIds:
     async def _ask(self) -> None:
         failures = 0
         while True:
-            node = await self._metadata.somebody()
+            node = await self._metadata.any_broker()
             try:
                 sent = self._client.send(node, InitProducerId(), anybody=True)
                 answer = (await sent).response

@@ -16,7 +16,7 @@ from prokurist.network_thread.wire.versions import Range, Versions
 
 @dataclass(frozen=True, slots=True)
 class ApiVersionsAnswer:
-    """What the broker offers.
+    """The API versions and the features that a broker offers.
 
     Attributes:
         error: 0, or why not; with 35 `offered` may hold ApiVersions alone, or nothing.
@@ -35,7 +35,7 @@ class ApiVersionsAnswer:
     finalized_in: int = -1
 
     def version_to_ask_again(self, asked: int) -> int:
-        """In which version to ask again after UNSUPPORTED_VERSION.
+        """The version to ask in after UNSUPPORTED_VERSION.
 
         It is below the one asked, so that a broker cannot keep us asking.
 
@@ -57,7 +57,7 @@ class ApiVersionsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ApiVersions:
-    """Which APIs do you know, and in which versions?
+    """Asks a broker for the API versions that it offers.
 
     The two names are left out below version 3: they only appear in the broker's
     metrics. From 3 on the broker refuses with INVALID_REQUEST whatever is not made
@@ -70,7 +70,7 @@ class ApiVersions:
     client_software_version: str
 
     def limits(self) -> Iterable[Limit]:
-        """Every version carries it."""
+        """Nothing: every version can carry it."""
         return ()
 
     def body(self) -> Body:

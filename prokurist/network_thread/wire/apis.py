@@ -24,7 +24,7 @@ MOST: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One kind of request.
+    """An API of the protocol, with the versions that the client speaks.
 
     Attributes:
         name: As the protocol calls it.

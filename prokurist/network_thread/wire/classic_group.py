@@ -24,7 +24,7 @@ from prokurist.network_thread.wire.translation import milliseconds, the_only, th
 
 @dataclass(frozen=True, slots=True)
 class JoinedMember:
-    """One member of a generation, as its leader is told.
+    """A member of the generation, as JoinGroup tells the leader.
 
     Attributes:
         member_id: The member.
@@ -47,7 +47,7 @@ class JoinGroupAnswer:
         protocol: The assignor that all members know; None with an error.
         leader: The member that assigns.
         member_id: Our id; with MEMBER_ID_REQUIRED the one to join with.
-        members: Everybody, if we are the leader; else nobody.
+        members: All members, if we are the leader; else none.
         skip_assignment: Whether the leader is not to assign (a static leader that
             came back, version 9).
         throttle: Seconds that the broker wants to be left alone.
@@ -65,7 +65,7 @@ class JoinGroupAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JoinGroup:
-    """Let me into the next generation.
+    """Joins the next generation of a classic group.
 
     Left out where a version lacks it: the rebalance timeout (below 1; the session
     timeout stands in) and the reason (below 8; only the broker's log has it).
@@ -94,7 +94,7 @@ class JoinGroup:
     protocol_type: str = "consumer"
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         yield from static_since(5, self.instance_id)
 
     def body(self) -> Body:
@@ -131,7 +131,7 @@ class JoinGroup:
 
 @dataclass(frozen=True, slots=True)
 class SyncGroupAnswer:
-    """Our part.
+    """The assignment of this member.
 
     Attributes:
         error: 0, or why there is none.
@@ -148,7 +148,7 @@ class SyncGroupAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SyncGroup:
-    """Give me my part; and here are everybody's, if I am the leader.
+    """Asks for the member's assignment; the leader's has those of all members.
 
     Left out where a version lacks it: the protocol's type and name (below 5; the
     broker then does not compare them with its own).
@@ -174,7 +174,7 @@ class SyncGroup:
     protocol_type: str = "consumer"
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         yield from static_since(3, self.instance_id)
 
     def body(self) -> Body:
@@ -203,7 +203,7 @@ class SyncGroup:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatAnswer:
-    """Whether we still belong.
+    """Whether the member is still in the group.
 
     Attributes:
         error: 0, or why not.
@@ -216,7 +216,7 @@ class HeartbeatAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """I am still here."""
+    """Tell the coordinator of a classic group that the member is alive."""
 
     api: ClassVar[Api] = HEARTBEAT
 
@@ -226,7 +226,7 @@ class Heartbeat:
     instance_id: str | None = None
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         yield from static_since(3, self.instance_id)
 
     def body(self) -> Body:
@@ -245,7 +245,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class LeaveGroupAnswer:
-    """Whether we are out.
+    """Whether the member has left.
 
     Attributes:
         error: 0, or why not.
@@ -258,7 +258,7 @@ class LeaveGroupAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LeaveGroup:
-    """I am leaving.
+    """Leaves a classic group.
 
     Left out where a version lacks it: the reason (below 5; only the broker's log
     has it).
@@ -272,7 +272,7 @@ class LeaveGroup:
     reason: str | None = None
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         yield from static_since(3, self.instance_id)
 
     def body(self) -> Body:
@@ -293,6 +293,6 @@ class LeaveGroup:
 
 
 def static_since(version: int, instance_id: str | None) -> Iterator[Limit]:
-    """What a static member's name needs."""
+    """The limit that a static member's instance id needs."""
     if instance_id is not None:
         yield Limit("group.instance.id", oldest=version)

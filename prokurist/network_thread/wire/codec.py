@@ -38,7 +38,7 @@ HEADER_FIELDS: Final = 64
 
 
 def prepare(api: Api, version: int) -> None:
-    """Make what `encode` and `decode` need for an API, which they else do at its first use."""
+    """Prepare the codec of an API, which its first use does otherwise."""
     writer_of(message(api, version, "request"))
     READING.reader_of(message(api, version, "response"))
 
@@ -46,7 +46,7 @@ def prepare(api: Api, version: int) -> None:
 def encode(
     request: Request[object], version: int, correlation_id: int, client_id: str | None
 ) -> bytes:
-    """The frame of a request, its length before it.
+    """Encode a request as a frame, its length included.
 
     Args:
         request: What to ask.
@@ -84,7 +84,7 @@ def encode(
 
 
 def correlation_id(frame: Frame) -> int:
-    """Which request a frame answers, without reading any further.
+    """Read the correlation id of a frame, and no more.
 
     Raises:
         MalformedAnswer: The frame is shorter than that.
@@ -97,7 +97,7 @@ def correlation_id(frame: Frame) -> int:
 
 
 def decode(request: Request[AnswerT], version: int, frame: Frame) -> AnswerT:
-    """Read the answer to a request.
+    """Decode the answer to a request.
 
     Args:
         request: What was asked.
@@ -125,7 +125,7 @@ def refuses_version(data: memoryview) -> bool:
 
 
 def read_answer(request: Request[AnswerT], version: int, data: memoryview) -> AnswerT:
-    """Read an answer that is in this version, all of it and nothing after it."""
+    """Read an answer in one version, to its last byte."""
     if len(data) > request.api.most_bytes:
         raise MalformedAnswer(
             f"the answer to {request.api} {version}, {len(data)} bytes, is longer than "

@@ -29,7 +29,7 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommitAnswer:
-    """How each partition fared.
+    """The error code of each partition of a commit.
 
     Attributes:
         errors: A code for each partition that the broker names, 0 for success.
@@ -42,7 +42,7 @@ class OffsetCommitAnswer:
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommit:
-    """Keep these offsets for this group.
+    """Commits offsets of a group.
 
     Left out where a version lacks it: the leader epoch (below 6; only the check
     for a truncated log is lost). Refused: a static member's name below 7, by
@@ -71,7 +71,7 @@ class OffsetCommit:
     topic_ids: Mapping[str, UUID] = field(default_factory=dict, compare=False)
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.instance_id is not None:
             yield Limit("group.instance.id", oldest=7)
         if self.is_member_epoch:
@@ -119,7 +119,7 @@ class OffsetCommit:
 
 @dataclass(frozen=True, slots=True)
 class CommittedOffset:
-    """What is committed for one partition.
+    """The committed offset of one partition.
 
     Attributes:
         partition: The partition.
@@ -138,7 +138,7 @@ class CommittedOffset:
 
 @dataclass(frozen=True, slots=True)
 class OffsetFetchAnswer:
-    """What the group has committed.
+    """The committed offsets of a group.
 
     Attributes:
         error: 0, or a code for the group as a whole (none in version 1, which
@@ -154,7 +154,7 @@ class OffsetFetchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class OffsetFetch:
-    """What has this group committed?
+    """Asks for the committed offsets of a group.
 
     Left out where a version lacks it: the member's id and epoch (below 9), by
     which the broker turns away those that are no longer members; the offsets
@@ -164,7 +164,7 @@ class OffsetFetch:
     better than none (what Java's consumer thinks of brokers before 2.5).
 
     All partitions are not asked for in version 10: its answer would name topics
-    by ids that nobody may know.
+    by ids that may be unknown here.
 
     Attributes:
         group_id: The group.
@@ -188,7 +188,7 @@ class OffsetFetch:
     topic_ids: Mapping[str, UUID] = field(default_factory=dict, compare=False)
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.partitions is None:
             yield Limit("asking for all committed offsets by topic name", oldest=2, newest=9)
         else:
@@ -244,7 +244,7 @@ class OffsetFetch:
 
 
 def without_ids(topics: Iterator[str], topic_ids: Mapping[str, UUID]) -> Iterator[Limit]:
-    """The ceiling of a request that cannot name all of its topics by id."""
+    """The limit of a request that cannot name all of its topics by id."""
     unknown = next((topic for topic in topics if topic not in topic_ids), None)
     if unknown is not None:
         yield Limit(f"topic {unknown}, whose id is not known,", newest=9)

@@ -16,7 +16,7 @@ from prokurist.network_thread.wire.translation import milliseconds, seconds, thr
 
 @dataclass(frozen=True, slots=True)
 class TopicIdPartitions:
-    """Partitions of one topic, which only its id names.
+    """Partitions of a topic that is named by its id alone.
 
     Attributes:
         topic_id: The topic's id.
@@ -29,7 +29,7 @@ class TopicIdPartitions:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupHeartbeatAnswer:
-    """What the coordinator wants of us.
+    """The coordinator's answer, with the target assignment if it has changed.
 
     Attributes:
         error: 0, or why we do not belong.
@@ -53,7 +53,7 @@ class ConsumerGroupHeartbeatAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupHeartbeat:
-    """I am still here; and what has changed since I last said so.
+    """A member's heartbeat, with the fields that have changed.
 
     None stands for "as I said before" in every field that has it. Nothing is
     ever left out: a pattern for the broker is refused by version 0, and from 1
@@ -87,7 +87,7 @@ class ConsumerGroupHeartbeat:
     owned: tuple[TopicIdPartitions, ...] | None = None
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.pattern is not None:
             yield Limit("a SubscriptionPattern", oldest=1)
         if not self.member_id:
@@ -130,7 +130,7 @@ class ConsumerGroupHeartbeat:
 
 
 def assigned(assignment: Body) -> tuple[TopicIdPartitions, ...]:
-    """Read an assignment.
+    """Read the partitions of an assignment.
 
     Raises:
         Malformed: It names the topic that has no id.

@@ -7,16 +7,16 @@ from prokurist.errors import KafkaException
 
 
 class MalformedAnswer(KafkaException):
-    """A frame that is no answer to its request: the connection is not to be trusted.
+    """A frame that is no valid answer: the connection cannot be used any more.
 
     The one exception that an answer's bytes can cause. The text names API and
-    version and never quotes the bytes, which may hold somebody's data.
+    version and never quotes the bytes, which may hold private data.
     """
 
 
 class UnsendableRequest(KafkaException):
-    """A value that the protocol has no room for, such as a group id of 40 000 bytes."""
+    """A value that the protocol cannot carry, such as a group id of 40 000 bytes."""
 
 
 class Malformed(ValueError):
-    """What is wrong, found by whoever reads: `codec` adds to which request, and raises."""
+    """What a reader found wrong; `codec` adds the request, and raises `MalformedAnswer`."""

@@ -1,7 +1,7 @@
 """Fetch: records, from where a consumer stands in each partition.
 
 What is answered is walked where it lies: the records of each partition are a view
-of the frame, of which not a byte is copied. Whoever keeps one keeps the frame.
+of the frame, of which not a byte is copied. A view keeps its frame alive.
 
 Topics go by their names up to version 12 and by their ids from version 13 on. So a
 request whose topics are not all known by id is bound to 12, and within one fetch
@@ -29,10 +29,10 @@ from prokurist.network_thread.wire.translation import (
 from prokurist.types import Node, TopicPartition
 
 CONSUMER: Final = -1
-"""The replica id of whoever is no replica."""
+"""The replica id of a client that is no replica."""
 
 NO_SESSION: Final = 0
-"""The session id of whoever has none."""
+"""The session id of a request without a session."""
 FIRST_EPOCH: Final = 0
 """Begin a session, and end the one that is named."""
 LAST_EPOCH: Final = -1
@@ -49,7 +49,7 @@ ABORTED_BYTES: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class FetchQuestion:
-    """What is wanted of one partition.
+    """A partition to fetch, from an offset on.
 
     Attributes:
         partition: The partition.
@@ -67,7 +67,7 @@ class FetchQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LeaderHint:
-    """Who leads a partition, as told by a broker that does not (KIP-951).
+    """The leader of a partition, as named by a broker that is not (KIP-951).
 
     Attributes:
         leader: The leader's id.
@@ -80,7 +80,7 @@ class LeaderHint:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPartition:
-    """What was answered for one partition.
+    """The answer for one partition.
 
     Attributes:
         partition: The partition.
@@ -90,7 +90,7 @@ class FetchedPartition:
         last_stable_offset: Up to where no transaction is open.
         log_start: Where its log begins.
         aborted: The aborted transactions among the records, each as its producer's
-            id and its first offset; None for whoever reads uncommitted ones.
+            id and its first offset; None with isolation.level=read_uncommitted.
         preferred_replica: The broker to be asked instead (KIP-392).
         leader: Who leads it, if another does.
     """
@@ -108,7 +108,7 @@ class FetchedPartition:
 
 @dataclass(frozen=True, slots=True)
 class FetchAnswer:
-    """The records.
+    """The answer to Fetch: records by partition.
 
     Attributes:
         error: 0, or why the request as a whole was refused.
@@ -126,7 +126,7 @@ class FetchAnswer:
 
     @property
     def size(self) -> int:
-        """Bytes that stay alive with the records in it: the memory of all their frame."""
+        """The bytes that its records keep alive: the memory of the whole frame."""
         frames = {id(each.records.obj): each for each in self.partitions if each.records}
         aborted = sum(len(each.aborted or ()) for each in self.partitions if each.records)
         kept = sum(memory_behind(each.records) for each in frames.values())
@@ -135,7 +135,7 @@ class FetchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """What is there from these offsets on?
+    """Fetches records of partitions, from an offset on in each.
 
     Left out where a version lacks it: the session (below 7; every fetch is a full
     one), the believed leader epoch (below 9) and the rack (below 11; the leader is
@@ -170,7 +170,7 @@ class Fetch:
     rack: str = ""
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if (self.questions or self.forgotten or self.session_id) and not self.topic_ids:
             yield Limit("a topic without an id", newest=IDS_SINCE - 1)
 
@@ -231,7 +231,7 @@ class Fetch:
 
 
 def memory_behind(view: memoryview) -> int:
-    """How many bytes of memory live as long as a view does.
+    """The bytes of memory that a view keeps alive.
 
     A native frame tells it, since its pages may have been another's before; any other
     is as large as it is long.
@@ -242,7 +242,7 @@ def memory_behind(view: memoryview) -> int:
 
 
 def partition_body(partition: int, question: FetchQuestion) -> Body:
-    """One partition of the request."""
+    """The request's body of one partition."""
     return {
         "partition": partition,
         "current_leader_epoch": or_minus_one(question.leader_epoch),
@@ -254,7 +254,7 @@ def partition_body(partition: int, question: FetchQuestion) -> Body:
 
 
 def fetched(topic: str, row: Body) -> FetchedPartition:
-    """One partition of the answer."""
+    """Read one partition of the answer."""
     leader = row.get("current_leader")
     aborted = row["aborted_transactions"]
     return FetchedPartition(

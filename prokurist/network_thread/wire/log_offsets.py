@@ -21,11 +21,11 @@ from prokurist.network_thread.wire.translation import (
 from prokurist.types import TopicPartition
 
 CONSUMER: Final = -1
-"""The replica id of whoever is no replica."""
+"""The replica id of a client that is no replica."""
 
 
 class Moment(IntEnum):
-    """The timestamps that mean something else than a time."""
+    """The special timestamps of ListOffsets."""
 
     LATEST = -1
     """The log's end: the next offset to be written, or the last stable one."""
@@ -52,7 +52,7 @@ SINCE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class OffsetQuestion:
-    """Which offset of a partition is wanted.
+    """A partition, and the timestamp whose offset is wanted.
 
     Attributes:
         partition: The partition.
@@ -69,7 +69,7 @@ class OffsetQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ListedOffset:
-    """Where in its log a partition has what was asked for.
+    """The offset that ListOffsets has found in one partition.
 
     Attributes:
         partition: The partition.
@@ -77,7 +77,7 @@ class ListedOffset:
         offset: The offset; None if there is no such record.
         timestamp: The record's timestamp; None for most moments.
         leader_epoch: The epoch that the record was written in, where it is known.
-        asked_in: The epoch that we believed its leader to be in; whoever asked says so.
+        asked_in: The epoch that we believed its leader to be in, set by the caller.
     """
 
     partition: TopicPartition
@@ -90,7 +90,7 @@ class ListedOffset:
 
 @dataclass(frozen=True, slots=True)
 class ListOffsetsAnswer:
-    """The offsets.
+    """The answer to ListOffsets.
 
     Attributes:
         offsets: A row for each partition that the broker names.
@@ -103,7 +103,7 @@ class ListOffsetsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ListOffsets:
-    """Which offset does each of these partitions have at this moment?
+    """Asks for offsets of partitions by timestamp.
 
     Left out where a version lacks it: the believed leader epoch (below 4; fewer
     stale questions are noticed) and the timeout (below 10; the broker then waits
@@ -124,7 +124,7 @@ class ListOffsets:
     timeout: float
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.read_committed:
             yield Limit("read_committed", oldest=2)
         for moment, since in SINCE.items():
@@ -173,7 +173,7 @@ class ListOffsets:
 
 @dataclass(frozen=True, slots=True)
 class EpochQuestion:
-    """The end of which epoch of a partition is wanted.
+    """A partition, and the epoch whose end is wanted.
 
     Attributes:
         partition: The partition.
@@ -188,7 +188,7 @@ class EpochQuestion:
 
 @dataclass(frozen=True, slots=True)
 class EpochEnd:
-    """Where an epoch of a partition ends.
+    """The end offset of an epoch in one partition.
 
     Attributes:
         partition: The partition.
@@ -206,7 +206,7 @@ class EpochEnd:
 
 @dataclass(frozen=True, slots=True)
 class OffsetForLeaderEpochAnswer:
-    """The ends.
+    """The answer to OffsetForLeaderEpoch.
 
     Attributes:
         ends: A row for each partition that the broker names.
@@ -219,7 +219,7 @@ class OffsetForLeaderEpochAnswer:
 
 @dataclass(frozen=True, slots=True)
 class OffsetForLeaderEpoch:
-    """Where did this epoch of each of these partitions end?
+    """Asks for the end offsets of leader epochs.
 
     Nothing is ever left out.
     """
@@ -229,7 +229,7 @@ class OffsetForLeaderEpoch:
     questions: tuple[EpochQuestion, ...]
 
     def limits(self) -> Iterable[Limit]:
-        """Every version carries it."""
+        """Nothing: every version can carry it."""
         return ()
 
     def body(self) -> Body:

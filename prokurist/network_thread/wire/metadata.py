@@ -17,7 +17,7 @@ from prokurist.types import Node
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata:
-    """Where one partition lives, by node ids.
+    """The leader and the replicas of one partition, by node ids.
 
     Attributes:
         partition: Its number.
@@ -40,7 +40,7 @@ class PartitionMetadata:
 
 @dataclass(frozen=True, slots=True)
 class TopicMetadata:
-    """One topic.
+    """The metadata of one topic.
 
     Attributes:
         error: 0, or why the rest is not there.
@@ -60,7 +60,7 @@ class TopicMetadata:
 
 @dataclass(frozen=True, slots=True)
 class MetadataAnswer:
-    """The cluster, as one broker sees it.
+    """The cluster's metadata, as one broker knows them.
 
     Attributes:
         error: 0, or a code for the answer as a whole (REBOOTSTRAP_REQUIRED), which
@@ -82,7 +82,7 @@ class MetadataAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Who leads what?
+    """Asks for brokers, topics and leaders.
 
     Topics are asked for by name, by id, or all of them; naming none asks for
     the brokers only. Nothing is ever left out: each version carries the question
@@ -105,7 +105,7 @@ class Metadata:
             raise ValueError("topics are asked for by name or by id, not both at once")
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.topic_ids:
             # Versions 10 and 11 have the field, and brokers ignore it there.
             yield Limit("asking by topic id", oldest=12)
@@ -144,7 +144,7 @@ class Metadata:
 
 
 def topic_metadata(row: Body) -> TopicMetadata:
-    """Read one topic."""
+    """Read one topic of a Metadata answer."""
     return TopicMetadata(
         error=row["error_code"],
         name=row["name"],
@@ -166,7 +166,7 @@ def topic_metadata(row: Body) -> TopicMetadata:
 
 
 class CoordinatorOf(IntEnum):
-    """Whose coordinator is looked for, as the protocol numbers them."""
+    """The key types of FindCoordinator."""
 
     GROUP = 0
     TRANSACTION = 1
@@ -174,7 +174,7 @@ class CoordinatorOf(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinatorAnswer:
-    """Where the coordinator is.
+    """The coordinator.
 
     Attributes:
         error: 0, or why it is not known.
@@ -191,7 +191,7 @@ class FindCoordinatorAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinator:
-    """Which broker coordinates this group, or this transactional id?
+    """Asks for the coordinator of a group or a transactional id.
 
     Nothing is ever left out.
     """
@@ -202,7 +202,7 @@ class FindCoordinator:
     kind: CoordinatorOf = CoordinatorOf.GROUP
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if self.kind is not CoordinatorOf.GROUP:
             yield Limit("looking for a transaction's coordinator", oldest=1)
 

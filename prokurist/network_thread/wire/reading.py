@@ -42,7 +42,7 @@ NUMBERS: Final = 8
 
 
 class Budget:
-    """How many elements one message may have.
+    """The number of elements that one message may still have.
 
     Each costs a hundred times the byte that it may be written in.
 
@@ -57,7 +57,7 @@ class Budget:
         self._left = most
 
     def take(self, name: str, count: int) -> None:
-        """Count elements before they are made.
+        """Take elements from the budget, before they are made.
 
         Raises:
             Malformed: They are too many.
@@ -68,13 +68,13 @@ class Budget:
 
 
 def too_many(name: str, most: int) -> str:
-    """The words for a message with too many elements."""
+    """The text for a message with too many elements."""
     return f"with its {name} it has more than {most} elements, the most that is taken"
 
 
 @cache
 def reader_of(message: Message) -> Whole:
-    """The reader for a message without its header."""
+    """Make the reader of a message without its header."""
     read = struct_reader(message.struct)
 
     def read_message(data: memoryview, at: int, most: int) -> tuple[Any, int]:
@@ -84,7 +84,7 @@ def reader_of(message: Message) -> Whole:
 
 
 def read_varint(data: memoryview, at: int) -> tuple[int, int]:
-    """An unsigned varint of at most five bytes."""
+    """Read an unsigned varint of at most five bytes."""
     value = data[at]
     at += 1
     if value < 0x80:
@@ -100,7 +100,7 @@ def read_varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def skip_tagged(data: memoryview, at: int, budget: Budget) -> int:
-    """Pass over the tagged fields of a structure of which we know none."""
+    """Skip the tagged fields of a structure that has no known ones."""
     return read_tagged({}, data, at, {}, budget)
 
 
@@ -111,7 +111,7 @@ def read_tagged(
     body: dict[str, Any],
     budget: Budget,
 ) -> int:
-    """Read the tagged fields that we know and pass over the others."""
+    """Read the tagged fields that are known, and skip the others."""
     if data[at] == 0:  # hardly ever is there one, and every structure asks
         return at + 1
     count, at = read_varint(data, at)
@@ -134,7 +134,7 @@ def read_tagged(
 
 
 def struct_reader(table: Struct) -> Reader:
-    """The reader for a structure, which makes a body of it."""
+    """Make the reader of a structure, which returns a body."""
     steps = list(steps_of(table))
 
     def read_struct(data: memoryview, at: int, budget: Budget) -> tuple[dict[str, Any], int]:
@@ -147,7 +147,7 @@ def struct_reader(table: Struct) -> Reader:
 
 
 def steps_of(table: Struct) -> Iterator[Step]:
-    """How to read a structure's fields; neighbours of fixed size in one step."""
+    """The steps that read a structure's fields; neighbours of fixed size are one step."""
     plain = [field for field in table.fields if field.tag is None]
     for fixed, run in groupby(plain, lambda f: f.kind in FIXED and not f.array):
         if fixed:
@@ -169,7 +169,7 @@ def steps_of(table: Struct) -> Iterator[Step]:
 
 
 def fixed_step(run: list[Field]) -> Step:
-    """Read neighbouring fields of fixed size at once."""
+    """Make the step that reads neighbouring fields of fixed size at once."""
     names = [field.name for field in run]
     layout = struct.Struct(">" + "".join(FIXED[field.kind] for field in run))
 
@@ -194,7 +194,7 @@ def read_field(
 
 
 def field_reader(field: Field, *, flexible: bool) -> Reader:
-    """The reader for one field."""
+    """Make the reader of one field."""
     if field.array:
         length = compact_length if flexible else int32_length
         if field.kind in FIXED:
@@ -209,7 +209,7 @@ def field_reader(field: Field, *, flexible: bool) -> Reader:
 
 
 def item_reader(field: Field, *, flexible: bool) -> Reader:
-    """The reader for what a field holds, or for one element of its array."""
+    """Make the reader of a field's value, or of one element of its array."""
     if field.struct is not None:
         return struct_reader(field.struct)
     match field.kind:
@@ -231,7 +231,7 @@ def item_reader(field: Field, *, flexible: bool) -> Reader:
 
 
 def compact_length(data: memoryview, at: int) -> tuple[int, int]:
-    """A length as a varint that is greater by one; −1 for null."""
+    """Read a length as a varint that is greater by one; −1 for null."""
     if data[at] < 0x80:
         return data[at] - 1, at + 1
     length, at = read_varint(data, at)
@@ -239,12 +239,12 @@ def compact_length(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def int16_length(data: memoryview, at: int) -> tuple[int, int]:
-    """A length in two bytes; negative for null."""
+    """Read a length of two bytes; negative for null."""
     return SHORT.unpack_from(data, at)[0], at + 2
 
 
 def int32_length(data: memoryview, at: int) -> tuple[int, int]:
-    """A length in four bytes; negative for null."""
+    """Read a length of four bytes; negative for null."""
     return INT.unpack_from(data, at)[0], at + 4
 
 
@@ -255,7 +255,7 @@ def check_null(field: Field, length: int) -> None:
 
 
 def room_for(field: Field, count: int, size: int, data: memoryview, at: int) -> None:
-    """Believe a length only as far as there are bytes for it."""
+    """Check that the bytes left can hold so many elements."""
     if count * size > len(data) - at:
         raise Malformed(f"{field.name} claims {count} where {len(data) - at} bytes are left")
 
@@ -270,7 +270,7 @@ def read_fixed(
 def read_string(
     field: Field, length: LengthReader, data: memoryview, at: int, budget: Budget
 ) -> tuple[str | None, int]:
-    """Read a string."""
+    """Read a string of UTF-8."""
     value, at = read_bytes(field, length, data, at, budget)
     if value is None:
         return None, at
@@ -283,7 +283,7 @@ def read_string(
 def read_bytes(
     field: Field, length: LengthReader, data: memoryview, at: int, _budget: Budget
 ) -> tuple[bytes | None, int]:
-    """Read bytes."""
+    """Read a field of bytes."""
     size, at = length(data, at)
     if size < 0:
         check_null(field, size)
@@ -295,7 +295,7 @@ def read_bytes(
 def read_records(
     field: Field, length: LengthReader, data: memoryview, at: int, _budget: Budget
 ) -> tuple[memoryview, int]:
-    """Find the records of a partition, and leave them where they are: in the frame."""
+    """Read the records of a partition as a view of the frame."""
     size, at = length(data, at)
     if size < 0:
         check_null(field, size)
@@ -305,7 +305,7 @@ def read_records(
 
 
 def read_uuid(data: memoryview, at: int, _budget: Budget) -> tuple[UUID | None, int]:
-    """Read a UUID, of which the zero one means none."""
+    """Read a UUID; zero means none."""
     raw = bytes(data[at : at + 16])
     if len(raw) < 16:
         raise Malformed(f"a UUID of {len(raw)} bytes")

@@ -23,7 +23,7 @@ AnswerT_co = TypeVar("AnswerT_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Which versions can carry what a request asks for, and why no others.
+    """Which versions can carry a request, and why no others.
 
     Attributes:
         why: What needs them, as the subject of "… needs version 4 or newer".
@@ -48,12 +48,12 @@ class Limit:
 
 
 class Request(Protocol[AnswerT_co]):
-    """A request, and how to read what is answered to it."""
+    """The interface of a request: its body, and how to read its answer."""
 
     api: ClassVar[Api]
 
     def limits(self) -> Iterable[Limit]:
-        """What narrows the versions for this very request.
+        """The limits of this request's versions.
 
         A field that an old version lacks is left out only where its absence
         changes nothing but efficiency; where it would change the meaning, there

@@ -13,7 +13,7 @@ from prokurist.network_thread.wire.request import Body, Limit
 
 @dataclass(frozen=True, slots=True)
 class SaslHandshakeAnswer:
-    """Whether the broker takes the mechanism.
+    """Whether the broker accepts the mechanism.
 
     Attributes:
         error: 0, or why not.
@@ -26,14 +26,14 @@ class SaslHandshakeAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SaslHandshake:
-    """Which mechanism the messages that follow belong to."""
+    """Names the mechanism of the messages that follow."""
 
     api: ClassVar[Api] = SASL_HANDSHAKE
 
     mechanism: str
 
     def limits(self) -> Iterable[Limit]:
-        """Every version carries it."""
+        """Nothing: every version can carry it."""
         return ()
 
     def body(self) -> Body:
@@ -64,14 +64,14 @@ class SaslAuthenticateAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SaslAuthenticate:
-    """One message of the mechanism."""
+    """Carries one message of the mechanism."""
 
     api: ClassVar[Api] = SASL_AUTHENTICATE
 
     data: bytes = field(repr=False)
 
     def limits(self) -> Iterable[Limit]:
-        """Every version carries it."""
+        """Nothing: every version can carry it."""
         return ()
 
     def body(self) -> Body:

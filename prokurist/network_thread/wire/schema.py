@@ -56,7 +56,7 @@ class Struct:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
-    """A request or an answer in one version; there is one of each, and it is known by itself.
+    """A request or an answer in one version; there is one object of each.
 
     Attributes:
         struct: Its fields.
@@ -69,7 +69,7 @@ class Message:
 
 @cache
 def message(api: Api, version: int, kind: Literal["request", "response"]) -> Message:
-    """The message of one API in one version."""
+    """The message of an API in one version."""
     since, asked, answered = TABLES[api.name]
     flexible = 0 <= since <= version
     struct = struct_of(asked if kind == "request" else answered, version, flexible=flexible)
@@ -79,7 +79,7 @@ def message(api: Api, version: int, kind: Literal["request", "response"]) -> Mes
 
 
 def struct_of(rows: Sequence[Row], version: int, *, flexible: bool) -> Struct:
-    """Those of a structure's fields that a version has.
+    """The structure of the fields that a version has.
 
     Args:
         rows: Its fields, each followed by what it is made of, one deeper.
@@ -107,7 +107,7 @@ def struct_of(rows: Sequence[Row], version: int, *, flexible: bool) -> Struct:
 
 
 def below(rows: Sequence[Row], at: int) -> Sequence[Row]:
-    """What the structure in a row is made of: the rows after it that are deeper."""
+    """The rows of a row's structure: those after it that are deeper."""
     end = at + 1
     while end < len(rows) and rows[end][0] > rows[at][0]:
         end += 1

@@ -15,32 +15,32 @@ T = TypeVar("T")
 
 
 def known(number: int) -> int | None:
-    """An epoch, id or offset of an answer; −1 stands for none."""
+    """An epoch, id or offset of an answer; None for −1."""
     return number if number >= 0 else None
 
 
 def or_minus_one(number: int | None) -> int:
-    """An epoch of a request; −1 stands for none."""
+    """An epoch of a request; −1 for None."""
     return -1 if number is None else number
 
 
 def seconds(milliseconds: int) -> float:
-    """A duration of an answer; a negative one is nonsense and waits for nothing."""
+    """A duration of an answer in seconds; a negative one counts as 0."""
     return max(0, milliseconds) / 1000
 
 
 def milliseconds(duration: float) -> int:
-    """A duration of a request."""
+    """A duration of a request in milliseconds."""
     return round(duration * 1000)
 
 
 def throttle(body: Body) -> float:
-    """How long the broker wants to be left alone; old versions do not say."""
+    """The throttle time of an answer in seconds; 0 in old versions."""
     return seconds(body.get("throttle_time", 0))
 
 
 def node(node_id: int, host: str, port: int, rack: str | None = None) -> Node:
-    """A broker that can be connected to.
+    """Make a node of a broker's fields, checked.
 
     Raises:
         Malformed: Its id would pass for a bootstrap address (those are negative),
@@ -53,14 +53,14 @@ def node(node_id: int, host: str, port: int, rack: str | None = None) -> Node:
 
 
 def the_only(rows: tuple[T, ...], what: str) -> T:
-    """The one row of an array in which we asked for one thing."""
+    """The only row of an array of which one was asked for."""
     if len(rows) != 1:
         raise Malformed(f"{len(rows)} {what} where one was asked for")
     return rows[0]
 
 
 def by_topic(rows: Iterable[tuple[TopicPartition, T]]) -> dict[str, list[tuple[int, T]]]:
-    """Rows of partitions as the protocol wants them, in the order they came in."""
+    """Group rows of partitions by topic, in the order they came in."""
     topics: dict[str, list[tuple[int, T]]] = {}
     for (topic, partition), row in rows:
         topics.setdefault(topic, []).append((partition, row))
@@ -70,7 +70,7 @@ def by_topic(rows: Iterable[tuple[TopicPartition, T]]) -> dict[str, list[tuple[i
 def by_partition(
     topics: Iterable[Body], topic_ids: Mapping[str, UUID] | None = None
 ) -> Iterator[tuple[TopicPartition, Body]]:
-    """The protocol's rows of topics, as rows of partitions.
+    """Flatten the protocol's rows of topics to rows of partitions.
 
     Args:
         topics: Rows with a `name` or a `topic_id`, and `partitions`.

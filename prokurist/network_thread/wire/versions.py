@@ -34,7 +34,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What one broker offers, or what a cap allows.
+    """The versions of each API that a broker offers, or that a cap allows.
 
     Attributes:
         ranges: The range of each API it knows, by the API's key.
@@ -48,12 +48,12 @@ class Versions:
         object.__setattr__(self, "ranges", MappingProxyType(dict(self.ranges)))
 
     def of(self, api: Api) -> Range | None:
-        """The range of one API; None if it is not known there."""
+        """The range of an API; None if it is not there."""
         return self.ranges.get(api.key)
 
     @classmethod
     def of_kafka(cls, release: str) -> "Versions":
-        """What the brokers of a release of Apache Kafka offer, for use as a cap.
+        """The versions that a release of Apache Kafka offers, as a cap.
 
         Only the newest versions are facts; the oldest are 0 or ours, since a cap
         does not bound from below.
@@ -78,7 +78,7 @@ class Versions:
 def negotiate(
     asked: Request[object] | Api, offered: Versions, cap: Versions | None = None
 ) -> int:
-    """The newest version in which this can be asked of this broker.
+    """The newest version in which a broker can be asked this.
 
     Args:
         asked: The request itself, so that what it needs counts; or the API, for

@@ -30,7 +30,7 @@ INT: Final = struct.Struct(">i")
 
 @cache
 def writer_of(message: Message) -> Writer:
-    """The writer for a message without its header.
+    """Make the writer of a message without its header.
 
     It raises `ValueError` for a value that the protocol has no room for, and `KeyError`
     where a field of this version is not given.
@@ -39,7 +39,7 @@ def writer_of(message: Message) -> Writer:
 
 
 def struct_writer(table: Struct) -> Writer:
-    """The writer for a structure, which is given as a body."""
+    """Make the writer of a structure, which is given as a body."""
     steps = list(steps_of(table))
 
     def write_struct(out: bytearray, body: Body) -> None:
@@ -50,7 +50,7 @@ def struct_writer(table: Struct) -> Writer:
 
 
 def steps_of(table: Struct) -> Iterator[Writer]:
-    """How to write a structure's fields; neighbours of fixed size in one step."""
+    """The steps that write a structure's fields; neighbours of fixed size are one step."""
     plain = [field for field in table.fields if field.tag is None]
     for fixed, run in groupby(plain, lambda f: f.kind in FIXED and not f.array):
         if fixed:
@@ -65,7 +65,7 @@ def steps_of(table: Struct) -> Iterator[Writer]:
 
 
 def fixed_step(run: list[Field]) -> Writer:
-    """Write neighbouring fields of fixed size at once."""
+    """Make the step that writes neighbouring fields of fixed size at once."""
     names = [field.name for field in run]
     layout = struct.Struct(">" + "".join(FIXED[field.kind] for field in run))
 
@@ -85,12 +85,12 @@ def write_field(name: str, write: Writer, out: bytearray, body: Body) -> None:
 
 
 def write_no_tags(out: bytearray, _body: Body) -> None:
-    """That no tagged field follows: those of our requests are for replicas, all of them."""
+    """Write that there are no tagged fields: those of our requests are for replicas."""
     out.append(0)
 
 
 def write_varint(out: bytearray, value: int) -> None:
-    """An unsigned varint."""
+    """Write an unsigned varint."""
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7
@@ -98,7 +98,7 @@ def write_varint(out: bytearray, value: int) -> None:
 
 
 def field_writer(field: Field, *, flexible: bool) -> Writer:
-    """The writer for one field."""
+    """Make the writer of one field."""
     item = item_writer(field, flexible=flexible)
     if field.array:
         length = compact_length if flexible else int32_length
@@ -107,7 +107,7 @@ def field_writer(field: Field, *, flexible: bool) -> Writer:
 
 
 def item_writer(field: Field, *, flexible: bool) -> Writer:
-    """The writer for what a field holds, or for one element of its array."""
+    """Make the writer of a field's value, or of one element of its array."""
     if field.struct is not None:
         return struct_writer(field.struct)
     match field.kind:
@@ -124,17 +124,17 @@ def item_writer(field: Field, *, flexible: bool) -> Writer:
 
 
 def compact_length(out: bytearray, length: int) -> None:
-    """A length as a varint that is greater by one; −1 for null."""
+    """Write a length as a varint that is greater by one; −1 for null."""
     write_varint(out, length + 1)
 
 
 def int16_length(out: bytearray, length: int) -> None:
-    """A length in two bytes; −1 for null."""
+    """Write a length of two bytes; −1 for null."""
     out += SHORT.pack(length)
 
 
 def int32_length(out: bytearray, length: int) -> None:
-    """A length in four bytes; −1 for null."""
+    """Write a length of four bytes; −1 for null."""
     out += INT.pack(length)
 
 
@@ -147,14 +147,14 @@ def write_number(field: Field, out: bytearray, value: Any) -> None:
 
 
 def write_null(field: Field, length: LengthWriter, out: bytearray) -> None:
-    """Write that nothing is there."""
+    """Write a null structure."""
     if not field.nullable:
         raise ValueError(f"{field.name} cannot be null")
     length(out, -1)
 
 
 def write_string(field: Field, length: LengthWriter, out: bytearray, value: str | None) -> None:
-    """Write a string."""
+    """Write a string as UTF-8."""
     if value is None:
         write_null(field, length, out)
         return
@@ -170,7 +170,7 @@ def write_string(field: Field, length: LengthWriter, out: bytearray, value: str 
 def write_bytes(
     field: Field, length: LengthWriter, out: bytearray, value: bytes | None
 ) -> None:
-    """Write bytes."""
+    """Write a field of bytes."""
     if value is None:
         write_null(field, length, out)
         return
@@ -179,7 +179,7 @@ def write_bytes(
 
 
 def write_uuid(out: bytearray, value: UUID | None) -> None:
-    """Write a UUID, of which the zero one means none."""
+    """Write a UUID; zero means none."""
     out += ZERO if value is None else value.bytes
 
 

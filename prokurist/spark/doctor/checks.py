@@ -23,7 +23,7 @@ INSTALL: Final = 'pip install "prokurist[spark]"'
 
 
 class CheckResult(Enum):
-    """What became of a look."""
+    """The result of a check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -32,7 +32,7 @@ class CheckResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One look.
+    """A check with its result and its advice.
 
     Attributes:
         name: At what.
@@ -49,7 +49,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """An interpreter, as it tells of itself.
+    """An interpreter, as it reports itself.
 
     Attributes:
         executable: Where it is.
@@ -69,18 +69,18 @@ class Python:
 
     @property
     def minor(self) -> tuple[int, ...]:
-        """What has to be the same everywhere."""
+        """The part of the version that driver and workers must share."""
         return numbers(self.version)[:2]
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """A version as numbers, as far as it has some: `4.2.0.dev1` is 4, 2, 0."""
+    """A version's leading numbers: `4.2.0.dev1` is 4, 2, 0."""
     found = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def of_driver(driver: Python) -> Iterator[Finding]:
-    """What is installed beside the driver."""
+    """Check the packages of the driver."""
     spark = driver.packages.get("pyspark")
     if spark is None:
         yield Finding("PySpark", CheckResult.FAILED, "is not installed here", INSTALL)
@@ -108,7 +108,7 @@ def of_driver(driver: Python) -> Iterator[Finding]:
 
 
 def arrow_of(python: Python, where: str) -> Finding:
-    """Whether an interpreter can hand records to Spark."""
+    """Check that an interpreter has pyarrow for Spark."""
     arrow = python.packages.get("pyarrow")
     if arrow is None:
         return Finding("PyArrow", CheckResult.FAILED, f"is not installed {where}", INSTALL)
@@ -119,7 +119,7 @@ def arrow_of(python: Python, where: str) -> Finding:
 
 
 def of_java(told: str | None) -> Finding:
-    """What `java -version` says; None where there is no Java."""
+    """Check the output of `java -version`; None means no Java."""
     found = re.search(r'version "(\d+)(?:\.(\d+))?', told or "")
     if found is None:
         return Finding(
@@ -141,7 +141,7 @@ def of_java(told: str | None) -> Finding:
 
 
 def of_python(named: str | None, driver: Python, worker: Python | None) -> Finding:
-    """The interpreter that Spark starts for its workers, on this machine.
+    """Check the interpreter that Spark starts for its workers, on this machine.
 
     Args:
         named: What names it: `PYSPARK_PYTHON`, or Spark's configuration; None for nothing.
@@ -186,7 +186,7 @@ def of_python(named: str | None, driver: Python, worker: Python | None) -> Findi
 
 
 def of_search(named: str | None) -> Iterator[Finding]:
-    """Whether Spark finds sources in Python by themselves.
+    """Check that Spark searches for sources in Python.
 
     It looks for them where there is such a command as its Python, and asks a shell, which it
     hands the name as it is: a path with a space is none.
@@ -205,7 +205,7 @@ def of_search(named: str | None) -> Iterator[Finding]:
 
 
 def to_name(executable: str) -> str:
-    """How an interpreter is named so that Spark finds it, and with it what is installed."""
+    """The advice that names an interpreter to Spark."""
     if is_plain(executable):
         return f"Set PYSPARK_PYTHON={executable} before the session is made."
     path = PurePath(executable)
@@ -216,12 +216,12 @@ def to_name(executable: str) -> str:
 
 
 def is_plain(executable: str) -> bool:
-    """Whether a shell reads it as one word."""
+    """Whether a shell reads a text as one word."""
     return shlex.quote(executable) == executable
 
 
 def of_master(master: str) -> Finding:
-    """Whether a task that fails is tried again."""
+    """Check that failed tasks are tried again."""
     if re.fullmatch(r"local(\[[^,\]]+\])?", master):
         tries = master.rstrip("]") + ",3]" if "[" in master else "local[*,3]"
         return Finding(
@@ -234,14 +234,14 @@ def of_master(master: str) -> Finding:
 
 
 def of_conf(conf: Callable[[str, str], str | None]) -> Iterator[Finding]:
-    """Settings of Spark's that cost something.
+    """Check for settings of Spark that cost time.
 
     Args:
         conf: The value of a key, or a default.
     """
     for key, cost in (
         ("spark.python.worker.reuse", "each task starts its own worker: about a second"),
-        ("spark.python.use.daemon", "each worker is started anew: more than a second"),
+        ("spark.python.use.daemon", "each worker is a new interpreter: more than a second"),
     ):
         if conf(key, "true") == "false":
             yield Finding(
@@ -253,7 +253,7 @@ def of_conf(conf: Callable[[str, str], str | None]) -> Iterator[Finding]:
 
 
 def of_workers(driver: Python, workers: Iterable[Python]) -> Iterator[Finding]:
-    """What workers tell of themselves, wherever they run; equal ones once."""
+    """Check the reports of the workers; equal ones once."""
     seen: dict[tuple[str, str, str], Python] = {}
     for each in workers:
         seen.setdefault((each.host, each.executable, each.error or ""), each)
@@ -270,7 +270,7 @@ def of_workers(driver: Python, workers: Iterable[Python]) -> Iterator[Finding]:
 
 
 def of_worker(driver: Python, worker: Python) -> Finding:
-    """One worker."""
+    """Check the Python and the packages of one worker."""
     name, where = "Worker", f"{worker.executable} on {worker.host}"
     for package in ("prokurist", "pyarrow"):
         if package not in worker.packages:

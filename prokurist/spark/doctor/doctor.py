@@ -40,7 +40,7 @@ PATIENCE: Final = 30.0
 
 
 def examine(spark: "SparkSession", bootstrap: str | None = None) -> Iterator[Finding]:
-    """Look at a session, its settings and its workers.
+    """Check a session, its settings and its workers.
 
     Args:
         spark: The session; a classic one, as those of Connect run no jobs of this kind.
@@ -76,7 +76,7 @@ def examine(spark: "SparkSession", bootstrap: str | None = None) -> Iterator[Fin
 
 
 def before_a_session() -> Iterator[Finding]:
-    """What can be known without one."""
+    """Check what needs no session."""
     driver = Python(**json.loads(interpreter_report.told()))
     yield from of_driver(driver)
     yield of_java(java())
@@ -86,7 +86,7 @@ def before_a_session() -> Iterator[Finding]:
 
 
 def java() -> str | None:
-    """What the Java says that Spark would start; None where there is none."""
+    """The output of the Java that Spark would start; None if there is none."""
     home = os.environ.get("JAVA_HOME")
     program = Path(home, "bin", "java") if home else shutil.which("java")
     run = finished([str(program), "-version"]) if program else None
@@ -94,7 +94,7 @@ def java() -> str | None:
 
 
 def interpreter(program: str) -> Python | None:
-    """What an interpreter tells of itself; None where it is none."""
+    """The report of an interpreter; None if it is none."""
     run = finished([program, interpreter_report.__file__])
     try:
         return None if run is None else Python(**json.loads(run.stdout))
@@ -103,7 +103,7 @@ def interpreter(program: str) -> Python | None:
 
 
 def finished(command: Sequence[str]) -> "subprocess.CompletedProcess[str] | None":
-    """A command that has ended; None where it cannot be started or does not end."""
+    """Run a command to its end; None if it cannot be started or does not end."""
     try:
         return subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=PATIENCE
@@ -113,7 +113,7 @@ def finished(command: Sequence[str]) -> "subprocess.CompletedProcess[str] | None
 
 
 def last_line(error: Exception) -> str:
-    """What a failure comes down to: Spark's texts are a page long."""
+    """The line that matters of a failure: Spark's texts are a page long."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if "Error" in line or "Exception" in line]
     return (told or lines or [repr(error)])[-1][:300]
@@ -149,7 +149,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def write(finding: Finding) -> None:
-    """One line."""
+    """Write a finding as one line."""
     line = {**asdict(finding), "verdict": finding.verdict.value}
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()

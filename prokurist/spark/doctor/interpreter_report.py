@@ -12,7 +12,7 @@ from importlib import metadata
 
 
 def told(bootstrap: str | None = None, timeout: float = 5.0) -> str:
-    """It, as JSON.
+    """The report as JSON.
 
     Args:
         bootstrap: Brokers to be reached from here; None for none.

@@ -65,7 +65,7 @@ Where = str | int | datetime | Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far a group is behind in one partition.
+    """The lag of a group in one partition.
 
     Attributes:
         committed: Where it is; None if it has committed nothing.
@@ -77,12 +77,12 @@ class Lag:
 
     @property
     def records(self) -> int | None:
-        """So many offsets, and at most as many records; None if nothing is committed."""
+        """The number of offsets behind, at least that of records; None without a commit."""
         return None if self.committed is None else max(0, self.end - self.committed)
 
 
 class OffsetManager:
-    """Plans what a batch job reads, commits it, and tells how far a group is behind.
+    """Plans what a batch job reads, commits it, and measures a group's lag.
 
     Args:
         bootstrap: The brokers, as in the clients' key `bootstrap.servers`.
@@ -142,7 +142,7 @@ class OffsetManager:
         max_records: int | None = None,
         timeout: float | timedelta | None = None,
     ) -> OffsetPlan:
-        """Pin what a batch job is to read.
+        """Pin the offsets that a batch job is to read.
 
         Args:
             topics: Names, partitions, or a `re.Pattern` that matches whole names.
@@ -231,7 +231,7 @@ class OffsetManager:
         )
 
     def check(self, plan: OffsetPlan, timeout: float | timedelta | None = None) -> None:
-        """See that what was planned can still be read: before a job, or before it is repeated.
+        """Check that a plan can still be read: before a job, or before it is repeated.
 
         Raises:
             DataLossException: A topic was created again, or a log begins behind a start or ends
@@ -277,7 +277,7 @@ class OffsetManager:
         force: bool = False,
         timeout: float | timedelta | None = None,
     ) -> dict[TopicPartition, int]:
-        """Have the group go on behind what is done.
+        """Commit the end of what a job has read.
 
         Args:
             done: The plan that was read, the checkpoint, or for each partition the offset
@@ -330,7 +330,7 @@ class OffsetManager:
         *,
         timeout: float | timedelta | None = None,
     ) -> dict[TopicPartition, Lag]:
-        """How far a group is behind, partition by partition.
+        """The lag of a group, partition by partition.
 
         Args:
             group: Which; None for the manager's own.
@@ -357,7 +357,7 @@ class OffsetManager:
         batch: int | None = None,
         spark: Any = None,
     ) -> Checkpoint:
-        """How far a streaming query has come; no broker is asked. See `read_checkpoint`.
+        """The offsets of a streaming query's checkpoint. See `read_checkpoint`.
 
         Raises:
             CheckpointException: It is no checkpoint, no batch is done, or none of its

@@ -23,7 +23,7 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class OffsetPlan:
-    """Which offsets a batch job is to read.
+    """The offsets that a batch job is to read.
 
     Attributes:
         bootstrap_servers: The brokers.
@@ -53,12 +53,12 @@ class OffsetPlan:
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """All partitions of the plan, in order, those without an offset to read as well."""
+        """All partitions of the plan, in order, empty ones included."""
         return sorted(self.ends)
 
     @property
     def size(self) -> int:
-        """How many offsets it has, which are at least as many as records."""
+        """The number of offsets, at least that of records."""
         return sum(end - self.starts[tp] for tp, end in self.ends.items())
 
     def __bool__(self) -> bool:
@@ -66,7 +66,7 @@ class OffsetPlan:
         return self.size > 0
 
     def ranges(self) -> list[OffsetRange]:
-        """What each task will read, cut as Spark's own source cuts it."""
+        """The ranges of the tasks, cut as Spark's own source cuts them."""
         return split(
             ranges_between(self.starts, self.ends),
             min_partitions=self.splits.min_partitions,
@@ -74,7 +74,7 @@ class OffsetPlan:
         )
 
     def options(self) -> dict[str, str]:
-        """What a reader needs in order to read just this: for `spark.read.options(**…)`.
+        """The options with which a reader reads just this: for `spark.read.options(**…)`.
 
         They fit `format("prokurist")` and Spark's own `format("kafka")`. What a client
         needs beyond the addresses, such as `kafka.security.protocol`, is not among them.
@@ -95,7 +95,7 @@ class OffsetPlan:
         return options
 
     def to_json(self) -> str:
-        """The plan as text, from which `from_json` makes it again."""
+        """The plan as JSON, which `from_json` reads."""
         return json.dumps(
             {
                 "version": VERSION,
@@ -119,7 +119,7 @@ class OffsetPlan:
 
     @classmethod
     def from_json(cls, text: str) -> "OffsetPlan":
-        """The plan that `to_json` wrote.
+        """Read a plan that `to_json` wrote.
 
         Raises:
             ConfigException: It is no plan.

@@ -25,7 +25,7 @@ ARGUMENTS: Final = Names(
 
 
 def place_of(given: object, name: str, now_ms: int) -> Place:
-    """A place in any of the forms that `OffsetManager.plan` takes.
+    """Read a place in any form that `OffsetManager.plan` takes.
 
     Raises:
         ConfigException: It is none of them.
@@ -45,7 +45,7 @@ def place_of(given: object, name: str, now_ms: int) -> Place:
 
 
 def edge_after_loss(given: str) -> Edge | None:
-    """Where reading goes on when a start is not in its log; None for nowhere.
+    """The edge of the log to go on from after a loss; None to raise.
 
     Raises:
         ConfigException: It is none of the words.
@@ -62,7 +62,7 @@ def lost(
     log_starts: Mapping[TopicPartition, int],
     log_ends: Mapping[TopicPartition, int],
 ) -> list[Loss]:
-    """Starts that are not in their logs."""
+    """The starts that are not in their logs."""
     return [
         Loss(tp, at, log_starts[tp], log_ends[tp])
         for tp, at in sorted(wanted.items())
@@ -71,7 +71,7 @@ def lost(
 
 
 def told(losses: Sequence[Loss], most: int = 5) -> str:
-    """Losses as a person reads them."""
+    """Losses as text."""
     more = len(losses) - most
     return "; ".join(map(str, losses[:most])) + (f"; and {more} more" if more > 0 else "")
 
@@ -81,7 +81,7 @@ def within(
     begin: Mapping[TopicPartition, int],
     log_ends: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
-    """Ends that are in their logs, and none before its start.
+    """Ends that lie in their logs, and none before its start.
 
     Raises:
         ConfigException: One is behind the end of its log.

@@ -44,7 +44,7 @@ Runs = Sequence[RecordColumns]
 
 
 class ArrowBatches:
-    """See the module.
+    """Makes Arrow batches of records, in the schema of Spark's source for Kafka.
 
     Args:
         columns: The columns that are wanted, in order.
@@ -57,7 +57,7 @@ class ArrowBatches:
         self._size = size
 
     def of(self, records: ConsumerRecords) -> Iterator[Any]:
-        """The same records as `pyarrow.RecordBatch`es."""
+        """Convert records to `pyarrow.RecordBatch`es."""
         runs = records.columns()
         count = len(records)
         arrays = [make(runs, count) for make in self._makers]
@@ -69,23 +69,23 @@ class ArrowBatches:
 
 
 def keys(runs: Runs, _count: int) -> Any:
-    """The keys; null for none."""
+    """The column of keys; null for none."""
     return byte_strings([run.keys for run in runs])
 
 
 def values(runs: Runs, _count: int) -> Any:
-    """The values; null for none."""
+    """The column of values; null for none."""
     return byte_strings([run.values for run in runs])
 
 
 def topics(runs: Runs, count: int) -> Any:
-    """The topic, of which there is one, for each record."""
+    """The column of topics, which has one value."""
     return repetition(runs[0].topic, 1 << count.bit_length()).slice(0, count)
 
 
 @lru_cache(maxsize=8)
 def repetition(name: str, count: int) -> Any:
-    """A name so many times; kept, since it is the same for each batch of a range."""
+    """A name repeated so often; kept for the next batch of a range."""
     encoded = name.encode()
     ends = array("i", range(0, (count + 1) * len(encoded), len(encoded)))
     data = pa.py_buffer(encoded * count)
@@ -93,17 +93,17 @@ def repetition(name: str, count: int) -> Any:
 
 
 def partitions(runs: Runs, count: int) -> Any:
-    """The partition, of which there is one, for each record."""
+    """The column of partitions, which has one value."""
     return repeated("i", [runs[0].partition], [count])
 
 
 def offsets(runs: Runs, _count: int) -> Any:
-    """The offsets."""
+    """The column of offsets."""
     return joined([run.offsets for run in runs], pa.int64())
 
 
 def timestamps(runs: Runs, _count: int) -> Any:
-    """The timestamps in microseconds; of a record without one, a millisecond before 1970.
+    """The column of timestamps in microseconds; −1 ms for a record without one.
 
     Spark's own source has it so: Kafka's −1 is not nothing to it.
     """
@@ -112,13 +112,13 @@ def timestamps(runs: Runs, _count: int) -> Any:
 
 
 def timestamp_types(runs: Runs, _count: int) -> Any:
-    """Who stamped each: 0 is its producer, 1 the broker, −1 nobody."""
+    """The column of timestamp types: 0 CreateTime, 1 LogAppendTime, −1 none."""
     kinds = [run.timestamp_type.value for run in runs]
     return repeated("i", kinds, [len(run.offsets) for run in runs])
 
 
 def headers(runs: Runs, count: int) -> Any:
-    """The headers; null where there are none."""
+    """The column of headers; null where there are none."""
     lengths = joined([run.headers.lengths for run in runs], pa.int32())
     if pc.max(lengths).as_py() <= NO_HEADERS:
         return pa.nulls(count, HEADERS)

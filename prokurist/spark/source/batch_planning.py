@@ -25,7 +25,7 @@ from prokurist.types import TopicPartition
 def planned(
     settings: Settings, columns: tuple[str, ...], where: FilterRanges = EVERYWHERE
 ) -> list[Piece]:
-    """What each task of a batch reads.
+    """The pieces that the tasks of a batch read.
 
     Args:
         settings: What the options come to.
@@ -63,7 +63,7 @@ def planned(
 
 
 def cut(settings: Settings, ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
-    """Ranges as tasks will read them."""
+    """Cut ranges for tasks."""
     splits = settings.splits
     return split(ranges, min_partitions=splits.min_partitions, max_records=splits.max_records)
 
@@ -71,7 +71,7 @@ def cut(settings: Settings, ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
 def pieces(
     settings: Settings, columns: tuple[str, ...], ranges: Iterable[OffsetRange]
 ) -> list[Piece]:
-    """What each task needs to know."""
+    """Make the piece of each task."""
     return [
         Piece(
             each,
@@ -97,7 +97,7 @@ def check_there(
     first: Mapping[TopicPartition, int],
     last: Mapping[TopicPartition, int],
 ) -> None:
-    """See that offsets lie in their logs.
+    """Check that offsets lie in their logs.
 
     Raises:
         DataLossException: Some do not.

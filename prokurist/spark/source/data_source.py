@@ -50,25 +50,25 @@ class KafkaDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What stands in `format`."""
+        """The name that `format` takes."""
         return "prokurist"
 
     def schema(self) -> str:
-        """The columns, where the user asks for none."""
+        """The default columns."""
         return ddl(with_headers=self._settings.include_headers)
 
     def reader(self, schema: StructType) -> "BatchReader":
-        """What reads a batch."""
+        """Make the reader of a batch."""
         columns = self._columns(schema)
         if not self._settings.filter_pushdown:
             return BatchReader(self._settings, columns)
-        # Here, because Spark asks whoever has the method, and pyspark 4.0 has no filters.
+        # Here, because Spark calls the method if there is one, and pyspark 4.0 has no filters.
         from prokurist.spark.source.filter_pushdown import FilteringReader  # noqa: PLC0415
 
         return FilteringReader(self._settings, columns)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        """What reads a stream."""
+        """Make the reader of a stream."""
         # Here, because a batch needs none of it, and older pysparks have not all of it.
         from prokurist.spark.source.stream_reader import StreamReader  # noqa: PLC0415
 
@@ -80,7 +80,7 @@ class KafkaDataSource(DataSource):
 
 
 class BatchReader(DataSourceReader):
-    """Reads from offsets to offsets, which are fixed when it is first asked for them.
+    """Spark's batch reader for Kafka; its offsets are fixed when first asked for.
 
     Args:
         settings: What the options come to.
@@ -93,11 +93,11 @@ class BatchReader(DataSourceReader):
         self._where = EVERYWHERE
 
     def partitions(self) -> Sequence[InputPartition]:
-        """A task for each piece of each partition that there is something of."""
+        """The input partitions: a task for each piece that is not empty."""
         pieces = planned(self._settings, self._columns, self._where)
         return [InputPartition(piece) for piece in pieces] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The records of one piece, as Arrow batches."""
+        """Read one piece as Arrow batches."""
         # Spark makes one task, of nothing, where there is nothing to read.
         return iter(()) if partition.value is None else read(partition.value, attempt_number())

@@ -23,7 +23,7 @@ from prokurist.types import TopicPartition
 
 
 class DeferringLogs:
-    """Answers as `resolving.Logs`; what is deferred is answered by 0, and to be left out.
+    """An `OffsetLookup`; what is deferred is answered by 0, and to be left out.
 
     Args:
         brokers: Asks groups.
@@ -49,17 +49,17 @@ class DeferringLogs:
     def beginnings(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int]:
-        """See `resolving.Logs`."""
+        """See `OffsetLookup`."""
         return self._answers(self._brokers.beginnings, dict.fromkeys(partitions, EARLIEST))
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """See `resolving.Logs`."""
+        """See `OffsetLookup`."""
         return self._answers(self._brokers.ends, dict.fromkeys(partitions, self._now_ms))
 
     def at_times(
         self, moments: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | None]:
-        """See `resolving.Logs`."""
+        """See `OffsetLookup`."""
         if not self._defers_times:
             return self._brokers.at_times(moments)
         return self._answers(
@@ -69,7 +69,7 @@ class DeferringLogs:
     def committed(
         self, group: str | None, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int | None]:
-        """See `resolving.Logs`."""
+        """See `OffsetLookup`."""
         return self._brokers.committed(group, partitions)
 
     def _answers(

@@ -1,4 +1,4 @@
-"""What the driver asks the brokers: partitions, ends of logs, times, and a group's offsets.
+"""Looks up, on the driver, partitions, ends of logs, offsets by time, and a group's offsets.
 
 Thread: whichever uses it, one at a time. The client is built when it is first needed, so
 what holds this can be pickled until then, and built again where it was not.
@@ -35,7 +35,7 @@ otherwise; the second key is not to contradict the first, as nothing is fetched 
 
 
 class DriverQueries:
-    """See the module; `resolving.Logs`.
+    """Look-ups of the driver; an `OffsetLookup`.
 
     Args:
         config: Configuration of the client, without a group.
@@ -55,7 +55,7 @@ class DriverQueries:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Bound all that is asked in here.
+        """Set the deadline of all look-ups inside the `with` block.
 
         Raises:
             TimeoutException: The time was over; which question has met its end is a matter of
@@ -71,7 +71,7 @@ class DriverQueries:
             self._deadline = None
 
     def partitions(self, selection: Selection, *, fresh: bool = False) -> list[TopicPartition]:
-        """Which partitions there are of what is to be read.
+        """The partitions of a selection.
 
         Args:
             selection: That.
@@ -100,21 +100,21 @@ class DriverQueries:
     def _found(
         self, names: Iterable[str], listed: Mapping[str, Sequence[PartitionInfo]]
     ) -> list[TopicPartition]:
-        """The partitions of some topics, in order."""
+        """The partitions of topics, in order."""
         found: list[TopicPartition] = []
         for name in sorted(names):
             infos = listed.get(name, ())
             if not infos:
                 raise UnknownTopicOrPartitionException(
-                    f"there is no topic {name!r}, or nobody may know of it: create it before "
-                    f"it is read"
+                    f"the topic {name!r} does not exist, or this user may not describe it: "
+                    f"create it before it is read"
                 )
             found.extend(sorted(TopicPartition(name, each.partition) for each in infos))
         self.topic_ids = {name: listed[name][0].topic_id for name in names}
         return found
 
     def leaders(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
-        """The id of each partition's leader, as far as it is known; None where none is."""
+        """The id of each partition's leader; None where there is none."""
         wanted = list(partitions)
         known: dict[TopicPartition, int | None] = {}
         for name in {tp.topic for tp in wanted}:
@@ -126,27 +126,27 @@ class DriverQueries:
     def beginnings(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int]:
-        """See `resolving.Logs`."""
+        """See `OffsetLookup`."""
         return self._client().beginning_offsets(partitions, self._left)
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """See `resolving.Logs`."""
+        """See `OffsetLookup`."""
         return self._client().end_offsets(partitions, self._left)
 
     def at_times(
         self, moments: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | None]:
-        """See `resolving.Logs`."""
+        """See `OffsetLookup`."""
         found = self._client().offsets_for_times(moments, self._left)
         return {tp: None if each is None else each.offset for tp, each in found.items()}
 
     def committed(
         self, group: str | None, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int | None]:
-        """See `resolving.Logs`. The group is asked by a client of its own, and not joined.
+        """See `OffsetLookup`. The group is asked by a client of its own, and not joined.
 
         Raises:
-            ConfigException: Nobody says which group.
+            ConfigException: No group is named.
         """
         asked = group or self._group
         if asked is None:
@@ -161,7 +161,7 @@ class DriverQueries:
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
-        """Bound what is asked in here by a part of the step's time."""
+        """Bound look-ups inside the `with` block by a part of the time."""
         whole = self._deadline
         part = Deadline.after(self._clock.now(), seconds)
         self._deadline = part if whole is None else whole.earlier(part)
@@ -172,12 +172,12 @@ class DriverQueries:
 
     @property
     def has_time(self) -> bool:
-        """Whether the time of the step is not over."""
+        """Whether the deadline has not come."""
         return self._left is None or self._left > 0
 
     @property
     def _left(self) -> float | None:
-        """Seconds that are left for this step."""
+        """The seconds until the deadline."""
         deadline = self._deadline
         return None if deadline is None else deadline.remaining(self._clock.now())
 
@@ -188,7 +188,7 @@ class DriverQueries:
         return self._consumer
 
     def close(self) -> None:
-        """Close the client, if there is one; it is built again when it is needed."""
+        """Close the client, which is built again when it is needed."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.close(CLOSE)

@@ -56,16 +56,16 @@ KINDS: Final[Mapping[str, type]] = {"topic": str, "partition": int, "offset": in
 
 
 class FilteringReader(BatchReader):
-    """Reads only where records can match the query's filters."""
+    """A batch reader that reads only where records can match the query's filters."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Note where that is; Spark shall judge by all of them again."""
+        """Take the filters, and return them all for Spark to apply again."""
         self._where = reduce(FilterRanges.and_, map(where_of, filters), EVERYWHERE)
         return filters
 
 
 def where_of(asked: Filter) -> FilterRanges:
-    """Where records are that may match a filter."""
+    """The ranges in which records may match a filter."""
     negated = isinstance(asked, Not)
     inner: Any = asked.child if isinstance(asked, Not) else asked
     judge = JUDGES.get(type(inner))
@@ -83,7 +83,7 @@ def where_of(asked: Filter) -> FilterRanges:
 
 
 def _offsets(asked: Filter, given: list[int]) -> FilterRanges:
-    """Between which offsets; several are looked for from the least to the greatest."""
+    """The range of offsets of a filter; of several values from the least to the greatest."""
     least, greatest = min(given), max(given)
     match asked:
         case GreaterThan():
@@ -99,7 +99,7 @@ def _offsets(asked: Filter, given: list[int]) -> FilterRanges:
 
 
 def _since(asked: Filter, given: list[Any]) -> FilterRanges:
-    """From when on; up to when says nothing, as records need not lie in order of time.
+    """The earliest time of a filter; an upper bound says nothing, as times are unordered.
 
     Times are compared in microseconds, and records have milliseconds.
     """

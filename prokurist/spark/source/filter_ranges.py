@@ -2,8 +2,8 @@
 
 Thread: any; a frozen value, which can be pickled.
 
-Invariants: only what no record can match is left out, so whoever judges each record that is
-read finds all that match.
+Invariants: only what no record can match is left out, so applying the filter to each record
+that is read finds all that match.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ from prokurist.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a topic's name or a partition's number has to be.
+    """A condition on a topic's name or a partition's number.
 
     Attributes:
         column: `topic` or `partition`.
@@ -38,7 +38,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class FilterRanges:
-    """All of it has to be so.
+    """Where matching records can be; all conditions must hold.
 
     Attributes:
         conditions: Of topic and partition.
@@ -53,7 +53,7 @@ class FilterRanges:
     since: int | None = None
 
     def and_(self, other: "FilterRanges") -> "FilterRanges":
-        """What is in both."""
+        """The intersection of both."""
         lasts = [each for each in (self.last, other.last) if each is not None]
         sinces = [each for each in (self.since, other.since) if each is not None]
         return FilterRanges(
@@ -88,7 +88,7 @@ class FilterRanges:
 
 
 def _cut(whole: OffsetRange, start: int | None, end: int | None) -> OffsetRange:
-    """The part of a range from an offset on, None for beyond it, up to another one."""
+    """The part of a range between two offsets."""
     end = whole.end if end is None else max(whole.start, min(whole.end, end))
     start = end if start is None else min(end, max(whole.start, start))
     return OffsetRange(whole.partition, start, end)

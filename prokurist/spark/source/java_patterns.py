@@ -32,7 +32,7 @@ TOKEN: Final = re.compile(r"\\.|&&|\[\^?\]?|\]|.", re.DOTALL)
 
 
 def java_pattern(text: str, name: str) -> re.Pattern[str]:
-    """The pattern; Spark searches with it, so it need not match a whole name.
+    """Compile a pattern that Java and Python read alike, for a search in names.
 
     Args:
         text: As it was written.

@@ -29,7 +29,7 @@ KAFKA: Final = "kafka."
 
 
 class Mode(enum.Enum):
-    """What an option is for."""
+    """The kinds of readers that an option is for."""
 
     BOTH = "batch, stream"
     BATCH = "batch"
@@ -38,7 +38,7 @@ class Mode(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One row of the table.
+    """One row of the table of options.
 
     Attributes:
         name: As it is written.
@@ -235,7 +235,7 @@ REFUSED: Final[Mapping[str, str]] = {
 
 
 class OnBrokerDown(enum.Enum):
-    """What becomes of a trigger when no broker answers."""
+    """What a trigger does when no broker answers."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -243,7 +243,7 @@ class OnBrokerDown(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the options of a reader come to; it can be pickled.
+    """The settings of a reader, from its options; it can be pickled.
 
     Attributes:
         given: All options, their names in lower case.
@@ -316,7 +316,7 @@ class Settings:
 
 
 def check_names(given: Mapping[str, str]) -> None:
-    """See that each name is known.
+    """Check that all options are known.
 
     Raises:
         ConfigException: One is not.
@@ -334,7 +334,7 @@ def check_names(given: Mapping[str, str]) -> None:
 
 
 def flag(given: Mapping[str, str], name: str, *, default: bool) -> bool:
-    """An option that is true or false.
+    """Read an option that is true or false.
 
     Raises:
         ConfigException: It is neither.
@@ -349,7 +349,7 @@ def flag(given: Mapping[str, str], name: str, *, default: bool) -> bool:
 
 
 def seconds(given: Mapping[str, str], name: str, default_ms: int) -> float:
-    """An option in milliseconds, as seconds.
+    """Read an option in milliseconds, as seconds.
 
     Raises:
         ConfigException: It is no number from 1 on.
@@ -366,7 +366,7 @@ def _on_broker_down(given: Mapping[str, str]) -> OnBrokerDown:
 
 
 def _client(given: Mapping[str, str]) -> dict[str, str]:
-    """The client's own keys, checked by the client; what it does not know is warned of."""
+    """The client's own keys, checked; unknown ones are warned of."""
     client: dict[str, str] = {}
     unknown: list[str] = []
     for name, value in given.items():

@@ -18,21 +18,21 @@ WAYS: Final = ("subscribe", "subscribePattern", "assign")
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """All partitions of some topics, those that come later among them."""
+    """All partitions of some topics, later ones included."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """All partitions of all topics in whose name a pattern is found."""
+    """All partitions of all topics whose names match a pattern."""
 
     pattern: re.Pattern[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """Some partitions, and no others."""
+    """A fixed set of partitions."""
 
     partitions: tuple[TopicPartition, ...]
 
@@ -41,7 +41,7 @@ Selection = Topics | Matching | Partitions
 
 
 def selection_in(options: Mapping[str, str]) -> Selection:
-    """Which partitions a reader's options ask for.
+    """Read which partitions a reader's options select.
 
     Args:
         options: Names in lower case, and values.

@@ -1,7 +1,7 @@
 """`register`: the source by hand, and a word about what would fail later.
 
 Spark finds `format("prokurist")` by itself. This is for sessions whose Python does not see
-the module that Spark looks for, and for whoever wants to be warned.
+the module that Spark looks for, and for programs that want to be warned.
 
 Thread: the application's. Processes: one that tells what workers will be, for a moment.
 """

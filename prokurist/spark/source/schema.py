@@ -23,12 +23,12 @@ HEADERS_TYPE: Final = "array<struct<key:string,value:binary>>"
 
 
 def schema(*, with_headers: bool) -> dict[str, str]:
-    """All columns, and the headers where they are wanted."""
+    """The columns, with the headers where they are wanted."""
     return {**COLUMNS, HEADERS: HEADERS_TYPE} if with_headers else dict(COLUMNS)
 
 
 def ddl(*, with_headers: bool) -> str:
-    """The same as Spark reads it."""
+    """The same as DDL for Spark."""
     columns = schema(with_headers=with_headers)
     return ", ".join(f"{name} {kind}" for name, kind in columns.items())
 

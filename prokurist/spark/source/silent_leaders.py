@@ -36,7 +36,7 @@ Question = Callable[[Collection[TopicPartition]], Mapping[TopicPartition, Answer
 
 
 class SilentLeaders:
-    """Asks leaders, and remembers which are silent; see the module.
+    """Asks leaders, and remembers which are silent.
 
     Args:
         brokers: Asks them.
@@ -119,7 +119,7 @@ class SilentLeaders:
     def _within(
         self, seconds: float, partitions: list[TopicPartition], question: Question[AnswerT]
     ) -> dict[TopicPartition, AnswerT] | None:
-        """Ask about all of these; None if not all is answered in time."""
+        """Ask about all of these; None if an answer is missing in time."""
         try:
             with self._brokers.at_most(seconds):
                 return dict(question(partitions))

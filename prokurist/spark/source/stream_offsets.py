@@ -1,4 +1,4 @@
-"""How far a stream goes with each trigger: what Spark asks of its source, without Spark.
+"""Computes the offsets of a stream's triggers; the source's logic without pyspark.
 
 Thread: the one of the process that Spark runs beside the driver for each source.
 
@@ -54,7 +54,7 @@ log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LogBounds:
-    """What one look has found.
+    """The beginnings and ends of logs, as looked up once.
 
     Attributes:
         partitions: All partitions that there are.
@@ -68,7 +68,7 @@ class LogBounds:
 
 
 class Stream:
-    """See the module.
+    """The offsets of one stream: where it begins, and how far each trigger goes.
 
     Args:
         settings: What the options come to.
@@ -93,11 +93,11 @@ class Stream:
 
     @property
     def limits(self) -> TriggerLimits:
-        """How much a trigger takes."""
+        """The limits of each trigger."""
         return self._limits
 
     def initial(self) -> dict[str, Any]:
-        """Where the stream begins: whenever it is asked, what was answered first.
+        """The stream's start, resolved once.
 
         Raises:
             ConfigException: The options name offsets that cannot be.
@@ -109,7 +109,7 @@ class Stream:
         return self._initial.as_dict()
 
     def _begun(self) -> SourceOffset:
-        """Where the stream begins; without waiting for leaders, unless all have to answer."""
+        """Resolve the start; without silent leaders, unless all have to answer."""
         now = epoch_milliseconds()
         beginning = stream_start(self._settings.given, now)
         partitions = self._brokers.partitions(self._settings.selection)
@@ -127,7 +127,7 @@ class Stream:
         return SourceOffset(starts, starts, logs.deferred)
 
     def freeze(self) -> None:
-        """Read no further than the logs go now.
+        """Fix the end of the stream to the present ends of the logs.
 
         Raises:
             KafkaException: The brokers do not tell in time.
@@ -137,7 +137,7 @@ class Stream:
             self._target = self._brokers.ends(partitions)
 
     def latest(self, start: Mapping[str, Any], *, limited: bool) -> dict[str, Any]:
-        """How far the next trigger goes; no further than the start, if it takes nothing.
+        """The end of the next trigger; its start if it reads nothing.
 
         Args:
             start: How far the stream has come.
@@ -164,11 +164,11 @@ class Stream:
         return SourceOffset(ends, begun.ends if bears_start else None, begun.deferred).as_dict()
 
     def report(self) -> dict[str, Any] | None:
-        """Where the logs ended when they were looked at last."""
+        """The ends of the logs when they were looked up last."""
         return None if self._latest is None else SourceOffset(self._latest).as_dict()
 
     def ranges(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[OffsetRange]:
-        """What the tasks of a trigger read.
+        """The pieces that the tasks of a trigger read.
 
         Raises:
             KafkaException: A partition is new, and its broker does not tell where it begins.
@@ -184,7 +184,7 @@ class Stream:
     # --- one look at the logs ----------------------------------------------------------
 
     def _looked(self, given: SourceOffset) -> tuple[LogBounds, SourceOffset]:
-        """Where the logs begin and end, and how far the stream has come.
+        """Look up the logs, and the position of the stream.
 
         What is gone is noticed. The second answer has the starts that were deferred until
         now, and is else what was given.
@@ -225,7 +225,7 @@ class Stream:
         return {tp: (first[tp], last[tp]) for tp in partitions}
 
     def _check_silence(self) -> None:
-        """See that no partition is passed over for too long.
+        """Raise if a partition has been left out for too long.
 
         Raises:
             TimeoutException: One is.
@@ -240,7 +240,7 @@ class Stream:
             raise error
 
     def _there(self, begun: Offsets) -> list[TopicPartition]:
-        """The partitions that there are; looked at again, if one seems to be gone."""
+        """The partitions that exist; looked up again if one seems to be gone."""
         found = self._listed(fresh=False)
         return found if begun.keys() <= set(found) else self._listed(fresh=True)
 
@@ -253,14 +253,14 @@ class Stream:
             return []
 
     def _notice(self, begun: Offsets, logs: LogBounds) -> None:
-        """Say what is gone, or raise it.
+        """Log what is gone, or raise it.
 
         Raises:
             DataLossException: It is not to be borne.
         """
         missing = [tp for tp in begun if tp not in logs.partitions]
         told = [f"{named(missing)} is there no more"] if missing else []
-        told += [f"the topic {name!r} was created again" for name in self._made_anew()]
+        told += [f"the topic {name!r} was created again" for name in self._recreated()]
         losses = [
             Loss(tp, at, logs.first[tp], logs.last[tp])
             for tp, at in sorted({**dict.fromkeys(logs.last, 0), **begun}.items())
@@ -280,7 +280,7 @@ class Stream:
             "; ".join(told),
         )
 
-    def _made_anew(self) -> list[str]:
+    def _recreated(self) -> list[str]:
         """Topics that are others than at the last look, as far as their ids tell."""
         known, self._topic_ids = self._topic_ids, {**self._topic_ids, **self._brokers.topic_ids}
         return sorted(
@@ -313,10 +313,10 @@ class Stream:
         known = {tp: begun[tp] if tp in begun else logs.first[tp] for tp in last}
         return self._limits.end(known, last)
 
-    # --- when nobody answers -----------------------------------------------------------
+    # --- without an answer -------------------------------------------------------------
 
     def _skip_or_raise(self, error: TimeoutException) -> None:
-        """Take note that a step came to nothing.
+        """Note a step without an answer, and raise unless it may be skipped.
 
         Raises:
             TimeoutException: That is not to be borne, or has been for too long.
@@ -336,7 +336,7 @@ class Stream:
             raise error
 
     def close(self) -> None:
-        """Close the client."""
+        """Close the stream's client."""
         self._brokers.close()
 
     def __repr__(self) -> str:

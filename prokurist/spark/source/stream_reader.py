@@ -1,4 +1,4 @@
-"""What reads a stream, as Spark asks it; see `streaming` for what is answered.
+"""The stream reader that Spark calls; `stream_offsets` has its logic.
 
 Thread: the main one of the process that Spark runs beside the driver for each source. A
 second object of this class is made elsewhere, for the sake of its `read` alone, and
@@ -38,7 +38,7 @@ from prokurist.spark.source.task_attempts import attempt_number
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """See the module.
+    """Spark's stream reader for Kafka.
 
     Args:
         settings: What the options come to.
@@ -61,12 +61,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         )
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Read no further than the logs go now."""
+        """Fix the end of the stream to the present ends of the logs."""
         self._heed_signals()
         self._stream.freeze()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """How much a trigger takes, in the words that Spark has for it."""
+        """The limit of a trigger, as Spark's read limit."""
         limits = self._stream.limits
         if limits.max_offsets is not None:
             return ReadMaxRows(limits.max_offsets)
@@ -75,42 +75,42 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Where the stream begins."""
+        """The offsets at which the stream begins."""
         self._heed_signals()
         return self._stream.initial()
 
     def latestOffset(  # noqa: N802 - Spark's name
         self, start: dict[str, Any], limit: ReadLimit
     ) -> dict[str, Any]:
-        """How far the next trigger goes."""
+        """The end of the next trigger."""
         self._heed_signals()
         # Who is to read all there is, whatever the options say, is told so by Spark.
         return self._stream.latest(start, limited=not isinstance(limit, ReadAllAvailable))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
-        """Where the logs ended at the last look, for the progress that Spark reports."""
+        """The ends of the logs at the last look, for Spark's progress."""
         return self._stream.report()
 
     def partitions(
         self, start: dict[str, Any], end: dict[str, Any]
     ) -> Sequence[InputPartition]:
-        """A task for each piece of each partition that there is something of."""
+        """The input partitions: a task for each piece that is not empty."""
         planned = pieces(self._settings, self._columns, self._stream.ranges(start, end))
         return [InputPartition(piece) for piece in planned] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The records of one piece, as Arrow batches."""
+        """Read one piece as Arrow batches."""
         return iter(()) if partition.value is None else read(partition.value, attempt_number())
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing: Spark keeps the offsets, and calls this one batch late, if at all."""
 
     def stop(self) -> None:
-        """Close the client; a second time does nothing."""
+        """Close the client; a second time has no effect."""
         self._stream.close()
 
     def _heed_signals(self) -> None:
-        """Let the signal by which Spark ends this process interrupt what waits."""
+        """Let the signal by which Spark ends this process interrupt a wait."""
         if not self._heeds_signals:
             self._heeds_signals = True
             signal.signal(signal.SIGTERM, leave)
@@ -125,6 +125,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def leave(_number: int, _frame: object) -> None:
-    """End the process by way of the exception that it takes; Spark sends the signal twice."""
+    """End the process by an exception; Spark sends the signal twice."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(0)

@@ -34,7 +34,7 @@ log: logging.Logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a task needs to know; it is pickled, and holds no client.
+    """What a task reads; it is pickled, and holds no client.
 
     Attributes:
         range: What is read.
@@ -86,7 +86,7 @@ def read(piece: Piece, attempt: int = 0) -> Iterator[Any]:
 
 
 def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[ConsumerRecords]:
-    """The records of a range, without those that are gone if they need not be there."""
+    """Read a range, without lost records if they may be missing."""
     wanted = piece.range
     patience = piece.patience(attempt)
     start, cut_at = wanted.start, None
@@ -118,10 +118,10 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
 
 
 def _after_loss(error: OffsetOutOfRangeException, wanted: OffsetRange) -> int:
-    """Where reading goes on after what is gone.
+    """Where reading goes on after lost records.
 
     Raises:
-        OffsetOutOfRangeException: Nobody could say in time what is left.
+        OffsetOutOfRangeException: What is left could not be looked up in time.
     """
     position = error.offsets.get(wanted.partition, wanted.start)
     if isinstance(error, LogTruncationException):

@@ -30,9 +30,9 @@ Key = tuple[int, tuple[tuple[str, str], ...]]
 
 
 def made(config: Mapping[str, str], **keys: Any) -> KafkaConsumer:
-    """A client, without the warnings about its configuration.
+    """Build a client, without warnings about its configuration.
 
-    Whoever reads the options gives them, once; clients are built in many processes.
+    The driver gives them once, when it reads the options; clients are built in many processes.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)
@@ -40,22 +40,22 @@ def made(config: Mapping[str, str], **keys: Any) -> KafkaConsumer:
 
 
 def keep_memory() -> None:
-    """Have the C library keep what a batch of rows has freed, for the next one.
+    """Have the C library keep the memory that a batch has freed, for the next one.
 
     glibc gives the end of its heap back when that is more than twice as large as the largest
     block that it has ever mapped and been given back. Without a large one that is a few MiB,
     and nearly each batch had its pages taken away and faulted in again: rows of 1 KiB came at
-    seven eighths of their rate. The block costs nothing, as nobody writes to it; another C
+    seven eighths of their rate. The block costs nothing, as nothing is written to it; another C
     library does as it likes.
     """
     bytes(A_LARGE_BLOCK)
 
 
 def spare_what_stays() -> None:
-    """Have the garbage collector pass over what there is by now: modules, and no garbage.
+    """Freeze what is loaded, so that the garbage collector passes over it.
 
     Spark's workers collect after each task, and went through all that was imported each time:
-    a tenth of what their main thread did. Done once, by whoever comes first.
+    a tenth of what their main thread did. Done once, by the first task.
     """
     if not gc.get_freeze_count():
         gc.collect()
@@ -63,16 +63,16 @@ def spare_what_stays() -> None:
 
 
 class WorkerConsumers:
-    """The clients of this process; see the module."""
+    """The clients of this process, kept from task to task."""
 
     def __init__(self) -> None:
         self._free: dict[Key, KafkaConsumer] = {}
 
     @contextmanager
     def lent(self, config: Mapping[str, str]) -> Iterator[KafkaConsumer]:
-        """A client for one task."""
+        """Lend a client to one task."""
         key = os.getpid(), tuple(sorted(config.items()))
-        # Copies that a fork has made are nobody's to close.
+        # Copies that a fork has made must not be closed here.
         self._free = {each: free for each, free in self._free.items() if each[0] == key[0]}
         consumer = self._free.pop(key, None) or self._built(config)
         try:
@@ -100,12 +100,12 @@ class WorkerConsumers:
             self._free.pop(next(iter(self._free))).close(CLOSE)
 
     def close(self) -> None:
-        """Close those that are free."""
+        """Close the idle clients."""
         while self._free:
             self._free.popitem()[1].close(CLOSE)
 
     def __len__(self) -> int:
-        """How many are free."""
+        """The number of idle clients."""
         return len(self._free)
 
 

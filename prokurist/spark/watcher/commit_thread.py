@@ -1,10 +1,10 @@
-"""The committer's thread: begun with the first query, and ended with the last.
+"""The committer's thread: started with the first query, and ended with the last.
 
 Thread: `CommitThread`'s methods are called from Spark's callbacks and the application; `_run`
 is the thread's own. It is a daemon, so it never keeps a program from ending.
-Invariants: the callbacks leave a letter and begin the thread, and wait for nothing. Between
+Invariants: the callbacks leave an event and begin the thread, and wait for nothing. Between
 the thread's last look and its end nothing is lost: both are made under one lock, as is the
-look of whoever would begin another.
+look of a callback that would begin another.
 """
 
 import threading
@@ -25,7 +25,7 @@ Look: TypeAlias = Callable[[], tuple[frozenset[str], list[QueryBatch]]]
 
 @dataclass(slots=True)
 class WorkerCall:
-    """Spark is to be asked, by the thread: the answer may never come.
+    """A question to Spark, which the thread asks: the answer may never come.
 
     Attributes:
         look: How.
@@ -40,7 +40,7 @@ class WorkerCall:
     batches: list[QueryBatch] = field(default_factory=list)
 
     def run(self) -> None:
-        """Ask."""
+        """Ask Spark, and keep its answer."""
         try:
             self.running, self.batches = self.look()
         except Exception:  # noqa: BLE001 - Spark has ended: there is nothing more to hear
@@ -50,14 +50,14 @@ class WorkerCall:
 
 
 class CommitThread:
-    """See the module.
+    """Runs the commit worker on a daemon thread while queries are watched.
 
     Args:
         rules: What the user has said.
         clock: The clock.
 
     Attributes:
-        inbox: Where the callbacks leave what they hear.
+        queue: Where the callbacks leave what they hear.
     """
 
     def __init__(self, rules: Rules, clock: Clock) -> None:
@@ -66,16 +66,16 @@ class CommitThread:
         self._thread: threading.Thread | None = None
         self._closing = False
         self._errand: WorkerCall | None = None
-        self.inbox: EventQueue = EventQueue(clock, self._wake)
+        self.queue: EventQueue = EventQueue(clock, self._wake)
         self._committing = CommitWorker(
-            self.inbox,
+            self.queue,
             rules,
             clock,
             Random(),  # noqa: S311 - jitter is no secret
         )
 
     def _wake(self) -> None:
-        """See that there is a thread."""
+        """Start the thread if it does not run."""
         with self._lock:
             if self._closing or (self._thread is not None and self._thread.is_alive()):
                 return
@@ -91,10 +91,10 @@ class CommitThread:
                 self._go(errand)
             due = self._committing.turn()
             if due is not None:
-                self.inbox.wait(due)
+                self.queue.wait(due)
                 continue
             with self._lock:
-                if self.inbox.is_empty and self._errand is None:
+                if self.queue.is_empty and self._errand is None:
                     self._thread = None
                     return
         self._committing.close()
@@ -102,10 +102,10 @@ class CommitThread:
     def _go(self, errand: WorkerCall) -> None:
         errand.run()
         for batch in errand.batches:
-            self.inbox.asked(batch, over=False)
+            self.queue.asked(batch, over=False)
 
     def flush(self, batch: QueryBatch, deadline: Deadline, given: float, *, over: bool) -> None:
-        """Wait until the group has been told of a batch.
+        """Wait until a batch has been committed.
 
         Args:
             batch: The batch.
@@ -118,8 +118,8 @@ class CommitThread:
             TimeoutException: The time is over.
         """
         began = self._clock.now()
-        self.inbox.asked(batch, over=over)
-        run = self.inbox.await_settled(
+        self.queue.asked(batch, over=over)
+        run = self.queue.await_settled(
             batch.query.run_id, batch.number, deadline, asked_at=began
         )
         if run is None:
@@ -129,7 +129,7 @@ class CommitThread:
         raise late(batch, run, given, given + self._clock.now() - deadline.at)
 
     def drain(self, look: Look, deadline: Deadline) -> None:
-        """Have all told that there is to tell, as far as there is time.
+        """Commit all that is left, as far as there is time.
 
         Args:
             look: How Spark is asked.
@@ -140,35 +140,35 @@ class CommitThread:
                 return
             errand = self._errand = WorkerCall(look)
         began = self._clock.now()
-        self.inbox.nudge()
+        self.queue.nudge()
         if not errand.done.wait(deadline.remaining(self._clock.now())):
             return
         for batch in errand.batches:
-            self.inbox.await_settled(batch.query.run_id, batch.number, deadline, asked_at=began)
+            self.queue.await_settled(batch.query.run_id, batch.number, deadline, asked_at=began)
         if errand.running is not None:
             # The others have ended: Spark still tells of their last batches.
-            self.inbox.await_end(errand.running, deadline)
+            self.queue.await_end(errand.running, deadline)
 
     def close(self, deadline: Deadline) -> None:
-        """End the thread, whatever it has not done; a second time does nothing."""
+        """End the thread, whatever is left; a second time has no effect."""
         with self._lock:
             self._closing, thread = True, self._thread
-        self.inbox.nudge()
+        self.queue.nudge()
         if thread is not None and thread is not threading.current_thread():
             thread.join(deadline.remaining(self._clock.now()))
 
     @property
     def is_alive(self) -> bool:
-        """Whether there is a thread."""
+        """Whether the thread runs."""
         thread = self._thread
         return thread is not None and thread.is_alive()
 
     def __repr__(self) -> str:
-        return f"Committer({self.inbox}, {'at work' if self.is_alive else 'idle'})"
+        return f"Committer({self.queue}, {'at work' if self.is_alive else 'idle'})"
 
 
 def late(batch: QueryBatch, run: Run, given: float, took: float) -> TimeoutException:
-    """The group was not told in time."""
+    """The error for a batch that was not committed in time."""
     failure = run.failure
     return TimeoutException(
         f"flush of {batch.query.label} has not ended within {given:g} s: its group has not "

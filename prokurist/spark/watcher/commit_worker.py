@@ -1,4 +1,4 @@
-"""The committer's work: letters read, groups told, logs looked at, one thing at a time.
+"""The committer's work: takes events, commits to groups, looks up log ends, one at a time.
 
 Thread: the committer's; handed its clock and what makes its clients, so that it is played
 in virtual time.
@@ -38,34 +38,34 @@ PAUSES: Final = (0.5, 10.0)
 
 
 class Client(Protocol):
-    """What is needed of a consumer."""
+    """What the worker needs of a consumer."""
 
     def committed(
         self, partitions: tuple[TopicPartition, ...], timeout: float, /
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
-        """What its group has."""
+        """The committed offsets of the client's group."""
         ...
 
     def commit_sync(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout: float, /
     ) -> None:
-        """Tell its group."""
+        """Commit offsets for the client's group."""
         ...
 
     def end_offsets(
         self, partitions: tuple[TopicPartition, ...], timeout: float, /
     ) -> Mapping[TopicPartition, int]:
-        """Where logs end."""
+        """The end offsets of partitions."""
         ...
 
     def close(self, timeout: float, /) -> None:
-        """It is needed no more."""
+        """Close the client."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the user has said.
+    """The user's settings of `watch`.
 
     Attributes:
         connect: Makes the client for a query and its group; None where that query is left
@@ -85,7 +85,7 @@ class Rules:
 
 @dataclass(slots=True)
 class Kept:
-    """A run, until it is done with.
+    """The worker's state of one run.
 
     Attributes:
         query: The run.
@@ -103,10 +103,10 @@ class Kept:
 
 
 class CommitWorker:
-    """See the module.
+    """Does the committer's work, one step at a time.
 
     Args:
-        inbox: Where letters come from, and where it is told what became of them.
+        queue: Where events come from, and where it is told what became of them.
         rules: What the user has said.
         clock: The clock.
         random: Spreads the pauses.
@@ -115,13 +115,13 @@ class CommitWorker:
 
     def __init__(
         self,
-        inbox: EventQueue,
+        queue: EventQueue,
         rules: Rules,
         clock: Clock,
         random: Random,
         queries: OpenQueries = QUERIES,
     ) -> None:
-        self._inbox = inbox
+        self._queue = queue
         self._rules = rules
         self._clock = clock
         self._backoff = Backoff(*PAUSES, random.random)
@@ -130,13 +130,13 @@ class CommitWorker:
         self._warnings = RepeatedWarnings()
 
     def turn(self) -> float | None:
-        """Read what has come, and do what is due first.
+        """Take the events, and do what is due first.
 
         Returns:
             When to come again, whatever comes before; None when nothing is left.
         """
-        for letter in self._inbox.take():
-            self._read(letter)
+        for event in self._queue.take():
+            self._read(event)
         now = self._clock.now()
         for kept in list(self._kept.values()):
             self._settle(kept, now)
@@ -153,67 +153,65 @@ class CommitWorker:
         return now
 
     def close(self) -> None:
-        """Leave everything as it is."""
+        """Close the clients, whatever is left to do."""
         for kept in list(self._kept.values()):
             self._part(kept)
 
-    # --- letters -----------------------------------------------------------------------
+    # --- events -----------------------------------------------------------------------
 
-    def _read(self, letter: QueuedEvent) -> None:
+    def _read(self, event: QueuedEvent) -> None:
         now = self._clock.now()
-        kept = self._kept.setdefault(letter.query.run_id, Kept(letter.query))
-        batch = letter.batch
+        kept = self._kept.setdefault(event.query.run_id, Kept(event.query))
+        batch = event.batch
         if batch is not None and batch.number > kept.batch:
             kept.query = batch.query
             try:
-                self._batch(kept, letter, batch)
+                self._batch(kept, event, batch)
             except Exception as error:  # noqa: BLE001 - the user's code, or an offset of Spark's
                 text = f"batch {batch.number} is ignored: {error}"
                 self._warnings.met(kept.query.label, BATCHES, text, now)
-                self._inbox.failed(kept.query, error, refused=True)
+                self._queue.failed(kept.query, error, refused=True)
             else:
                 kept.batch = batch.number
                 self._warnings.over(kept.query.label, BATCHES, now)
-        if letter.urgent and kept.watched is not None:
+        if event.urgent and kept.watched is not None:
             kept.watched.commitment.hurry(now)
-        if letter.over:
+        if event.over:
             kept.until = min(kept.until, now + GRACE)
 
-    def _batch(self, kept: Kept, letter: QueuedEvent, batch: QueryBatch) -> None:
+    def _batch(self, kept: Kept, event: QueuedEvent, batch: QueryBatch) -> None:
         ends = batch.ends()
         if kept.watched is None and ends:
-            self._begin(kept, letter)
+            self._begin(kept, event)
         if kept.watched is not None:
             kept.watched.ended(ends)
 
-    def _begin(self, kept: Kept, letter: QueuedEvent) -> None:
-        """A run turns out to read Kafka."""
+    def _begin(self, kept: Kept, event: QueuedEvent) -> None:
+        """Start to work for a run that turns out to read Kafka."""
         group = self._rules.group(kept.query)
         client = self._rules.connect(kept.query, group) if group else None
         if group is None or client is None:
             return
         commitment = PendingCommit(self._backoff, allow_rewind=self._rules.allow_rewind)
         kept.client = client
-        kept.watched = QueryProgress(
-            kept.query, group, letter.counters, commitment, self._clock
-        )
-        if not letter.over:
+        kept.watched = QueryProgress(kept.query, group, event.counters, commitment, self._clock)
+        if not event.over:
             self._queries.add(kept.watched)
 
     def _settle(self, kept: Kept, now: float) -> None:
-        """Say what is done, and part with what is over."""
+        """Report what is done, and drop runs that are over."""
         watched = kept.watched
         even = watched is None or not watched.commitment.is_open
         if even:
-            self._inbox.settled(kept.query, kept.batch)
+            self._queue.settled(kept.query, kept.batch)
         if kept.until < math.inf and watched is not None:
             self._queries.remove(watched)
         hopeless = watched is not None and watched.commitment.is_refused
         if (even or hopeless or now >= kept.until) and kept.until < math.inf:
             if not even:
                 self._warnings.given_up(kept.query.label, COMMITS, now)
-            # Another letter may have come meanwhile.
-            if self._inbox.forget(kept.query):
+            # Another event may have come meanwhile.
+            if self._queue.forget(kept.query):
                 self._part(kept)
 
     def _part(self, kept: Kept) -> None:
@@ -265,7 +263,7 @@ class CommitWorker:
             self._tell_of_rewind(watched, now)
 
     def _told(self, commitment: PendingCommit, client: Client, deadline: Deadline) -> bool:
-        """Ask and tell the group: whether there was something to tell."""
+        """Look up and commit offsets; returns whether there was something to do."""
         unknown = commitment.unknown
         if unknown:
             found = client.committed(unknown, deadline.remaining(self._clock.now()))
@@ -293,10 +291,10 @@ class CommitWorker:
         else:
             watched.commitment.failed(now)
         self._warnings.met(watched.query.label, COMMITS, text, now)
-        self._inbox.failed(watched.query, why, refused=refused)
+        self._queue.failed(watched.query, why, refused=refused)
 
     def _replace(self, kept: Kept, why: Exception) -> None:
-        """Build another client where this one will not work again."""
+        """Build another client if this one will not work again."""
         if (
             getattr(why, "fatal", False)
             and kept.client is not None
@@ -349,5 +347,5 @@ AHEAD: Final = "its group is not ahead of it"
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether another attempt may do."""
+    """Whether another attempt may succeed after an error."""
     return bool(getattr(error, "retriable", False))

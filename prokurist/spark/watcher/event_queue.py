@@ -1,11 +1,11 @@
-"""What Spark's callbacks and the application leave for the committer, and hear from it.
+"""The queue between Spark's callbacks and the application on one side, and the committer.
 
 Thread: callbacks and the application post, the committer takes; one lock guards all of it,
-and is held for a few assignments. Nobody waits for anybody but who asks to.
-Invariants: a run has one letter at most, with its newest batch: memory is bounded however
+and is held for a few assignments. Only a call that asks to waits.
+Invariants: a run has one queued event at most, with its newest batch: memory is bounded however
 long the committer is kept. What is counted is counted when it is posted, so nothing of it
-is lost when a letter is overtaken. Of runs that are over some hundreds are remembered, so
-that an event that comes late does not begin one anew.
+is lost when an event is overtaken. Of runs that are over some hundreds are remembered, so
+that an event that comes late does not begin one again.
 """
 
 import threading
@@ -23,7 +23,7 @@ MOST_REMEMBERED: Final = 256
 
 
 class RunCounters:
-    """What is counted of one run, when its events come.
+    """The counters of one run, kept as its events come.
 
     Attributes:
         rows: How many rows its batches had.
@@ -39,7 +39,7 @@ class RunCounters:
         self.last: QueryBatch | None = None
 
     def count(self, batch: QueryBatch) -> None:
-        """A batch is done; one without rows was none."""
+        """Count a batch that is done; one without rows was none."""
         self.rows += batch.rows
         if batch.rows:
             self.batches.observe(batch.seconds)
@@ -47,14 +47,14 @@ class RunCounters:
 
 @dataclass(slots=True)
 class QueuedEvent:
-    """What is new of a run.
+    """What has happened to a run since it was taken last.
 
     Attributes:
         query: The run.
         counters: Its counters.
         batch: Its newest batch.
         over: Whether it has ended.
-        urgent: Whether somebody waits for it.
+        urgent: Whether a call waits for it.
     """
 
     query: Query
@@ -66,7 +66,7 @@ class QueuedEvent:
 
 @dataclass(slots=True)
 class Run:
-    """What is known of a run, until it is over and done with.
+    """The queue's state of one run.
 
     Attributes:
         counters: What is counted of it.
@@ -82,7 +82,7 @@ class Run:
 
 
 class EventQueue:
-    """See the module.
+    """The newest batch of each run, its commits' results, and the counts of both.
 
     Args:
         clock: What waits are bounded by.
@@ -93,7 +93,7 @@ class EventQueue:
         self._clock = clock
         self._wake = wake
         self._changed = threading.Condition()
-        self._letters: dict[str, QueuedEvent] = {}
+        self._queued: dict[str, QueuedEvent] = {}
         self._runs: dict[str, Run] = {}
         self._over: OrderedDict[str, Run] = OrderedDict()
         self._nudged = False
@@ -101,19 +101,19 @@ class EventQueue:
     # --- who posts ---------------------------------------------------------------------
 
     def started(self, query: Query) -> None:
-        """A run has begun."""
+        """Note that a run has started."""
         self._post(query)
 
     def progressed(self, batch: QueryBatch) -> None:
-        """A batch is done, Spark says."""
+        """Add a batch that Spark reports as done."""
         self._post(batch.query, batch, counts=True)
 
     def ended(self, query: Query) -> None:
-        """A run is over, Spark says; of one that is not known there is nothing to do."""
+        """Note that a run is over; one that is not known is ignored."""
         self._post(query, over=True)
 
     def asked(self, batch: QueryBatch, *, over: bool) -> None:
-        """The application says that a batch is done, and waits for it.
+        """Add a batch that the application waits for.
 
         Args:
             batch: The batch, which Spark may have told of or be about to.
@@ -136,19 +136,19 @@ class EventQueue:
                 return
             if batch is not None and counts:
                 run.counters.count(batch)
-            letter = self._letters.setdefault(query.run_id, QueuedEvent(query, run.counters))
-            letter.over = letter.over or over
-            letter.urgent = letter.urgent or urgent
+            event = self._queued.setdefault(query.run_id, QueuedEvent(query, run.counters))
+            event.over = event.over or over
+            event.urgent = event.urgent or urgent
             last = run.counters.last
             if batch is not None and (last is None or batch.number > last.number):
-                letter.batch = run.counters.last = batch
+                event.batch = run.counters.last = batch
             self._changed.notify_all()
         self._wake()
 
     def _run_of(
         self, query: Query, batch: QueryBatch | None, *, over: bool, urgent: bool
     ) -> Run | None:
-        """The run that a letter is of; None for one that has nothing to tell any more."""
+        """The run that an event is of; None for one that has nothing to tell any more."""
         run = self._runs.get(query.run_id)
         if run is not None:
             return run
@@ -165,15 +165,15 @@ class EventQueue:
     # --- the committer -----------------------------------------------------------------
 
     def take(self) -> list[QueuedEvent]:
-        """All letters."""
+        """Take the newest batch of every run."""
         with self._changed:
-            letters, self._letters = self._letters, {}
-        return list(letters.values())
+            queued, self._queued = self._queued, {}
+        return list(queued.values())
 
     def wait(self, until: float) -> None:
-        """Wait for a letter, for a nudge, or for a moment."""
+        """Wait for an event, for a nudge, or for a moment."""
         with self._changed:
-            if not self._letters and not self._nudged:
+            if not self._queued and not self._nudged:
                 seconds = until - self._clock.now()
                 if seconds > 0:
                     self._changed.wait(min(seconds, threading.TIMEOUT_MAX))
@@ -186,14 +186,14 @@ class EventQueue:
             self._changed.notify_all()
 
     def settled(self, query: Query, batch: int) -> None:
-        """The group has been told all of a run up to this batch."""
+        """Note that all of a run is committed up to this batch."""
         with self._changed:
             if (run := self._runs.get(query.run_id)) is not None and run.settled < batch:
                 run.settled, run.failure = batch, None
                 self._changed.notify_all()
 
     def failed(self, query: Query, why: Exception, *, refused: bool) -> None:
-        """The group could not be told, or has said no."""
+        """Note that a commit has failed or was refused."""
         with self._changed:
             if (run := self._runs.get(query.run_id)) is not None:
                 run.failure = why
@@ -201,13 +201,13 @@ class EventQueue:
                 self._changed.notify_all()
 
     def forget(self, query: Query) -> bool:
-        """A run is over and done with.
+        """Forget a run that is over.
 
         Returns:
-            False where there is another letter of it.
+            False where there is another event of it.
         """
         with self._changed:
-            if query.run_id in self._letters:
+            if query.run_id in self._queued:
                 return False
             self._over[query.run_id] = self._runs.pop(query.run_id, Run())
             while len(self._over) > MOST_REMEMBERED:
@@ -220,7 +220,7 @@ class EventQueue:
     def await_settled(
         self, run_id: str, batch: int, deadline: Deadline, *, asked_at: float
     ) -> Run | None:
-        """Wait until the group knows of a batch, refuses it, or the time is over.
+        """Wait until a batch is committed or refused, or the time is over.
 
         Args:
             run_id: Whose batch.
@@ -247,7 +247,7 @@ class EventQueue:
                 self._changed.wait(min(left, threading.TIMEOUT_MAX))
 
     def await_end(self, of_others_than: Collection[str], deadline: Deadline) -> None:
-        """Wait until all runs but these are over and done with, or the time is over."""
+        """Wait until all runs but these are over, or the time is."""
         with self._changed:
             while self._runs.keys() - set(of_others_than):
                 left = deadline.remaining(self._clock.now())
@@ -257,8 +257,8 @@ class EventQueue:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no letter."""
-        return not self._letters
+        """Whether the queue is empty."""
+        return not self._queued
 
     def __repr__(self) -> str:
-        return f"Inbox({len(self._runs)} runs, {len(self._letters)} letters)"
+        return f"EventQueue({len(self._runs)} runs, {len(self._queued)} queued)"

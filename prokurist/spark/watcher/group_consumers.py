@@ -42,7 +42,7 @@ class GroupConsumers:
             self._keys("checked", "checked", more)
 
     def connect(self, query: Query, group: str) -> KafkaConsumer | None:
-        """A client that can tell this group; None where the query is left alone."""
+        """Build a client that commits for this group; None if the query is to be left alone."""
         more: Mapping[str, object] | None = {}
         if self._queries is not None:
             more = self._queries.get(query.name or "", self._queries.get(query.id))

@@ -2,7 +2,7 @@
 
 Thread: Spark's callbacks come on a thread of PySpark's, one after the other; `flush` and
 `close` are called by the application. The work is the committer's thread's.
-Invariants: a callback leaves a letter and returns; nothing gets out of it, for through
+Invariants: a callback leaves an event and returns; nothing gets out of it, for through
 Spark Connect an error there would cost every listener of the session its events.
 """
 
@@ -53,7 +53,7 @@ OPEN: Final = WeakSet["CommitListener"]()
 
 
 def group_of(query: Query) -> str:
-    """The group of a query for which the user names none."""
+    """The default group of a query, for which the user names none."""
     return f"spark.{query.label}"
 
 
@@ -69,7 +69,7 @@ def watch(
     queries: Mapping[str, Mapping[str, object]] | None = None,
     **keys: "Unpack[ConsumerKeywords]",
 ) -> "CommitListener":
-    """Tell groups of the progress of this session's streaming queries, and see their lag.
+    """Commit the progress of this session's streaming queries, and measure their lag.
 
     For each query that reads Kafka, through whatever source, the end of each batch that is
     done is committed to a group of its own, and the ends of its logs are looked up again and
@@ -114,7 +114,7 @@ def watch(
 
 
 class CommitListener(StreamingQueryListener):
-    """What `watch` adds to a session; see there, and the module."""
+    """The listener that `watch` adds to a session."""
 
     def __init__(
         self,
@@ -145,36 +145,36 @@ class CommitListener(StreamingQueryListener):
 
     @property
     def metrics_port(self) -> int | None:
-        """Where metrics are served; None for nowhere."""
+        """The port at which metrics are served; None if they are not."""
         return None if self._server is None else self._server.port
 
     # --- Spark's callbacks -------------------------------------------------------------
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's
-        """A query has been started; `start` waits for this."""
-        self._hear(lambda inbox: inbox.started(query_of(event, event.name)))
+        """Post that a query has started; its `start` waits for this."""
+        self._hear(lambda queue: queue.started(query_of(event, event.name)))
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """A batch is done."""
+        """Post the batch that is done to the committer."""
 
-        def progressed(inbox: EventQueue) -> None:
+        def progressed(queue: EventQueue) -> None:
             batch = QueryBatch.done(event.progress)
             if batch is not None:
-                inbox.progressed(batch)
+                queue.progressed(batch)
 
         self._hear(progressed)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """Nothing has come; the logs are looked at all the same."""
+        """Post an idle trigger, so that the logs are looked at."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """A query has ended, in whatever way."""
-        self._hear(lambda inbox: inbox.ended(query_of(event, None)))
+        """Post that a query has ended."""
+        self._hear(lambda queue: queue.ended(query_of(event, None)))
 
     def _hear(self, of: "Callable[[EventQueue], None]") -> None:
         try:
-            of(self._committer.inbox)
-        except Exception as error:  # noqa: BLE001 - see the module
+            of(self._committer.queue)
+        except Exception as error:  # noqa: BLE001 - a listener must not break Spark's
             text = f"an event was passed over: {error!r}"
             self._warnings.met("Spark's listener", "events are read", text, self._clock.now())
 
@@ -183,7 +183,7 @@ class CommitListener(StreamingQueryListener):
     def flush(
         self, query: "StreamingQuery | None" = None, timeout: float | timedelta = FLUSH
     ) -> None:
-        """Wait until groups have been told of all that is done by now.
+        """Wait until all batches done by now are committed.
 
         Spark tells of batches a little after they are done, also after `awaitTermination`
         has returned. This asks the query itself.
@@ -216,7 +216,7 @@ class CommitListener(StreamingQueryListener):
         )
 
     def close(self, timeout: float | timedelta = FLUSH) -> None:
-        """Watch nothing any more, after all that is done has been told if there is time.
+        """Stop watching, after committing all that is done if there is time.
 
         Args:
             timeout: Seconds.
@@ -232,7 +232,7 @@ class CommitListener(StreamingQueryListener):
             self._server.close()
 
     def _end(self, deadline: Deadline) -> None:
-        """The interpreter ends, and Spark with it."""
+        """Commit what is done as the interpreter exits, and Spark with it."""
         self._committer.drain(self._look, deadline)
         self._committer.close(deadline)
         # Spark's JVM ends a little later than its callbacks, and would log that they fail.
@@ -259,18 +259,18 @@ class CommitListener(StreamingQueryListener):
 
 
 def last_batch(query: "StreamingQuery") -> QueryBatch | None:
-    """The last batch that a query has done, as it tells itself; None for none yet."""
+    """The last batch that a query has done; None if there is none."""
     progress = query.lastProgress
     return None if progress is None else QueryBatch.done(progress)
 
 
 def query_of(event: Any, name: str | None) -> Query:
-    """The run that an event is of."""
+    """The query of an event."""
     return Query(str(event.id), str(event.runId), name)
 
 
 def positive(name: str, given: float | timedelta) -> float:
-    """A span that is more than nothing.
+    """Check that a duration is above zero.
 
     Raises:
         ConfigException: It is nothing.
@@ -283,7 +283,7 @@ def positive(name: str, given: float | timedelta) -> float:
 
 @atexit.register
 def end_all() -> None:
-    """Have everything told that is done, when the interpreter ends."""
+    """Commit all that is done, as the interpreter exits."""
     clock = MonotonicClock()
     deadline = Deadline.after(clock.now(), AT_EXIT)
     for listener in list(OPEN):

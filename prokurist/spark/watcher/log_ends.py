@@ -1,4 +1,4 @@
-"""Where a log ended at which moments, from which the age of what is not done yet follows.
+"""Samples of a log's end offsets, from which the age of the oldest unprocessed record follows.
 
 Thread: one writes, any may read: what is read is one tuple, which is replaced.
 Invariants: so many samples at most; where they become too many every second one between
@@ -19,7 +19,7 @@ Sample = tuple[int, float]
 
 
 class LogEnds:
-    """See the module.
+    """Samples of one log's end offsets.
 
     Attributes:
         end: Where the log ended last; None before it was seen.
@@ -32,12 +32,12 @@ class LogEnds:
 
     @property
     def end(self) -> int | None:
-        """See the class."""
+        """The log's last known end offset; None before it was seen."""
         samples = self._samples
         return samples[-1][0] if samples else None
 
     def seen(self, end: int, now: float, done: int) -> None:
-        """The log ends there now.
+        """Add a sample of the log's end.
 
         Args:
             end: Its end.
@@ -55,7 +55,7 @@ class LogEnds:
         self._samples = samples
 
     def age(self, done: int, now: float) -> float | None:
-        """How long ago the first record was written that is not done yet.
+        """Seconds since the oldest unprocessed record was written, as far as samples tell.
 
         Between two samples records are taken to have come evenly. Where the first of them
         is older than what is known, it is at least as old as that.
@@ -84,7 +84,7 @@ class LogEnds:
 
 
 def since(done: int, samples: Sequence[Sample]) -> tuple[Sample, ...]:
-    """The samples that are of use to whoever has come so far."""
+    """The samples that are still of use at this position."""
     for nth, (_, following) in enumerate(pairwise(samples)):
         if following[0] > done:
             return tuple(samples[nth:])

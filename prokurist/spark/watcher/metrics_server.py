@@ -1,4 +1,4 @@
-"""All metrics of this process at a port, for as long as somebody watches queries.
+"""Serves all metrics of this process at a port, for as long as queries are watched.
 
 Thread: made and closed on the application's; a thread of `prometheus_client` serves.
 """
@@ -7,7 +7,7 @@ from prokurist.metrics import register
 
 
 class MetricsServer:
-    """See the module.
+    """An HTTP server of the process's metrics.
 
     Args:
         port: Where; 0 for any that is free.
@@ -28,7 +28,7 @@ class MetricsServer:
         self.port: int = self._server.server_port
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop serving metrics."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

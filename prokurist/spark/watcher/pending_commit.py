@@ -1,10 +1,10 @@
-"""What a group is still to be told of a query's progress, and when.
+"""The offsets of a query that are still to be committed to its group, and when.
 
 Thread: the committer's; pure, and handed each moment.
 Invariants: only the newest end of each partition waits, so whatever comes in the time of an
 outage is one commit after it. Before a partition's first commit the group is asked what it
 has, and whenever it was not told anything for an hour: a group without members forgets
-offsets some days after they were committed, and somebody else may have moved them.
+offsets some days after they were committed, and another program may have moved them.
 An offset goes back only where that is allowed.
 """
 
@@ -23,7 +23,7 @@ REFUSED_FOR: Final = 60.0
 
 
 class PendingCommit:
-    """See the module.
+    """The offsets that one run has still to commit, with back-off and hourly renewal.
 
     Args:
         backoff: The pauses between attempts that fail.
@@ -47,7 +47,7 @@ class PendingCommit:
         self._renew_at = math.inf
 
     def ended(self, ends: Mapping[TopicPartition, int]) -> None:
-        """A batch has ended there; what waited before is overtaken.
+        """Take the end of a batch, which replaces what waited before.
 
         Args:
             ends: Of all partitions: one that is not among them is no more.
@@ -68,17 +68,17 @@ class PendingCommit:
 
     @property
     def is_open(self) -> bool:
-        """Whether the group is still to be asked or told something."""
+        """Whether offsets are still to be looked up or committed."""
         return bool(self.unknown or self.pending)
 
     @property
     def unknown(self) -> tuple[TopicPartition, ...]:
-        """The partitions of which the group has to be asked first."""
+        """The partitions whose committed offsets have to be looked up first."""
         return tuple(each for each in self._ends if each not in self.committed)
 
     @property
     def pending(self) -> dict[TopicPartition, int]:
-        """What is to be committed of those that it was asked about."""
+        """The offsets to commit of partitions that were looked up."""
         return {
             partition: end
             for partition, end in self._ends.items()
@@ -87,7 +87,7 @@ class PendingCommit:
 
     @property
     def kept_back(self) -> dict[TopicPartition, int]:
-        """The partitions in which the group is ahead, and where: it is not told to go back."""
+        """The partitions in which the group is ahead, and where: no commit takes it back."""
         if self._allow_rewind:
             return {}
         return {
@@ -102,17 +102,17 @@ class PendingCommit:
         return self._renewing if end == committed else self._allow_rewind
 
     def renew(self, now: float) -> None:
-        """The hour is over: everything is asked and told anew."""
+        """Look up and commit everything again, as the hour is over."""
         self.committed, self._renewing = {}, True
         self._renew_at, self._not_before = math.inf, now
 
     def hurry(self, now: float) -> None:
-        """Somebody waits: no pause holds the next attempt back, nor a refusal before it."""
+        """Try at once, since a call waits, whatever pause or refusal there was."""
         self.is_refused = False
         self._not_before = min(self._not_before, now)
 
     def has(self, committed: Mapping[TopicPartition, int | None], now: float) -> None:
-        """The group has these offsets; None for no offset."""
+        """Take looked-up committed offsets; None for no offset."""
         self.committed = {**self.committed, **committed}
         if not self.is_open:
             # It has them already. It counts from now all the same: when they were
@@ -120,7 +120,7 @@ class PendingCommit:
             self._done(now)
 
     def told(self, offsets: Mapping[TopicPartition, int], now: float) -> None:
-        """The group has taken these."""
+        """Note offsets that were committed."""
         self.committed = {**self.committed, **offsets}
         self._done(now)
 
@@ -129,19 +129,19 @@ class PendingCommit:
         self._not_before, self._renew_at = now, now + RENEWED_EVERY
 
     def failed(self, now: float) -> None:
-        """An attempt has failed, and the next may not."""
+        """Back off after an attempt that has failed."""
         self._failures += 1
         self.is_refused = False
         self._not_before = now + self._backoff.pause(self._failures)
 
     def refused(self, now: float) -> None:
-        """The group has said no."""
+        """Stop committing, since the group has refused."""
         self.is_refused = True
         self._not_before = now + REFUSED_FOR
 
     @property
     def ends(self) -> Mapping[TopicPartition, int]:
-        """Where the last batch has ended."""
+        """The end offsets of the last batch."""
         return self._ends
 
     def __repr__(self) -> str:

@@ -26,7 +26,7 @@ NOTHING: Final = ("", "null", "None")
 
 
 class NotKafkaOffsets(ValueError):
-    """A Kafka source has told an offset that is none of Kafka's."""
+    """Raised where a Kafka source has reported an offset of another form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ class Query:
 
     @property
     def label(self) -> str:
-        """What it goes by in metrics and messages, which is its name, or else its id."""
+        """Its name in metrics and messages, or else its id."""
         return self.name or self.id
 
 
 @dataclass(frozen=True, slots=True)
 class QueryBatch:
-    """A batch that is done.
+    """A batch of a query that is done.
 
     Attributes:
         query: Whose it is.
@@ -71,7 +71,7 @@ class QueryBatch:
 
     @classmethod
     def of(cls, progress: Mapping[str, Any]) -> "QueryBatch":
-        """Read a progress of Spark's, of an event or of `query.lastProgress`."""
+        """Read a batch from Spark's progress, of an event or of `query.lastProgress`."""
         sources: Iterable[Mapping[str, Any]] = progress["sources"]
         rows = progress.get("numInputRows")
         if rows is None:  # Through Spark Connect there is no sum.
@@ -88,7 +88,7 @@ class QueryBatch:
 
     @classmethod
     def done(cls, progress: Mapping[str, Any]) -> "QueryBatch | None":
-        """Read the last batch that is done out of a progress, which may be of an idle trigger.
+        """Read the last batch that is done from a progress, which may be of an idle trigger.
 
         Spark gives an idle trigger the number of the batch that will come next. Where it
         stands is where the batch before that one ended. When that was over is not known.
@@ -104,7 +104,7 @@ class QueryBatch:
         return replace(batch, number=batch.number - 1, ended=None) if batch.number else None
 
     def ends(self) -> dict[TopicPartition, int]:
-        """For each partition of Kafka's the offset after the last record that is done.
+        """The end offset of each Kafka partition in the batch.
 
         A partition that two sources read is done as far as both have come.
 
@@ -119,7 +119,7 @@ class QueryBatch:
 
 
 def ended_at(timestamp: str, seconds: float) -> float | None:
-    """When a trigger was over that began then; None where that is no time."""
+    """When a trigger ended; None if its time cannot be read."""
     try:
         return datetime.fromisoformat(timestamp).timestamp() + seconds
     except (TypeError, ValueError):
@@ -127,7 +127,7 @@ def ended_at(timestamp: str, seconds: float) -> float | None:
 
 
 def ends_of(description: str, end: str) -> Mapping[TopicPartition, int]:
-    """Where a source has come to; nothing for one that does not read Kafka.
+    """The end offsets of a source; empty if it does not read Kafka.
 
     Raises:
         NotKafkaOffsets: It is a source of the JVM's, and that is unreadable.

@@ -1,4 +1,4 @@
-"""One run of a query that reads Kafka: how far it is, and how far its logs are.
+"""One run of a query that reads Kafka: its progress, and the ends of its logs.
 
 Thread: the committer's writes; readings are made in any. What a reading walks through is
 replaced and never changed.
@@ -20,7 +20,7 @@ RESULTS = ("committed", "refused", "failed", "kept_back")
 
 
 class QueryProgress:
-    """See the module.
+    """The progress of one run, and the lag and the age that follow from it.
 
     Args:
         query: The run.
@@ -58,7 +58,7 @@ class QueryProgress:
         self._logs: Mapping[TopicPartition, LogEnds] = {}
 
     def ended(self, ends: Mapping[TopicPartition, int]) -> None:
-        """A batch has ended there."""
+        """Take the end offsets of a batch."""
         if ends.keys() - self._logs.keys():
             self.sample_at = self._clock.now()  # Of the new ones nothing is known yet.
         self._logs = {each: self._logs.get(each) or LogEnds() for each in ends}
@@ -66,13 +66,13 @@ class QueryProgress:
         self.commitment.ended(ends)
 
     def sampled(self, ends: Mapping[TopicPartition, int], now: float) -> None:
-        """The logs end there now."""
+        """Take the present ends of the logs."""
         for partition, end in ends.items():
             if (log := self._logs.get(partition)) is not None:
                 log.seen(end, now, self.done[partition])
 
     def reading(self, most_partitions: int) -> QueryReading:
-        """It as it is now."""
+        """Read the present state, for metrics."""
         now, last = self._clock.now(), self._counters.last
         logs, done, committed = self._logs, self.done, self.commitment.committed
         listed: list[PartitionReading] = []

@@ -1,6 +1,6 @@
 """What a handler is given, and what it may give back.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 from collections.abc import Callable

@@ -201,7 +201,7 @@ def make_batch(
 
 
 def make_marker(producer_id: int, *, committed: bool, timestamp: int = 0) -> RecordBatch:
-    """The marker that ends a producer's transaction; a broker stamps it with its clock."""
+    """The marker that ends a producer's transaction, with the time of a broker's clock."""
     key = struct.pack(">hh", 0, int(committed))
     marker = Record(struct.pack(">hi", 0, 0), key, timestamp)
     return make_batch([marker], producer_id=producer_id, attributes=TRANSACTIONAL | CONTROL)

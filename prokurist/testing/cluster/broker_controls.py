@@ -64,7 +64,7 @@ class BrokerControls(Steering):
     def restart(self, node: int) -> None:
         """Start a broker that was killed; nothing that was committed is lost.
 
-        It leads nothing again but what nobody leads.
+        It leads nothing again but partitions without a leader.
         """
         with self._change() as (cluster, now):
             cluster.state.welcome_back(node)

@@ -2,18 +2,18 @@
 
 Phases, and what ends them:
 
-- EMPTY: somebody joins;
+- EMPTY: a member joins;
 - PREPARING: everybody has joined again, or the rebalance timeout;
 - COMPLETING: the leader's SyncGroup, or the rebalance timeout, by which in a STABLE
   group too everybody has to have asked for its part;
-- STABLE: somebody comes, goes, or wants something else.
+- STABLE: a member joins, leaves, or changes its subscription.
 
 Only what is STABLE or EMPTY stands in the coordinator's log, so that is what is left
 when another broker takes over. How members get in stands in `classic_joins`.
 
 Time is what the caller says it is: `advance` does what was due, in order.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 import math
@@ -50,7 +50,7 @@ MOVES: Final = {
     Phase.COMPLETING: frozenset({Phase.STABLE, Phase.PREPARING}),
     Phase.STABLE: frozenset({Phase.PREPARING}),
 }
-"""Which phase may follow which; a failover begins anew with what was written down."""
+"""Which phase may follow which; a failover starts again with what was written down."""
 
 
 class ClassicGroup:
@@ -65,7 +65,7 @@ class ClassicGroup:
         leader: The member that assigns.
         members: By id, in the order in which they came.
         pending: Ids that were given out and not used yet, and until when they hold.
-        newcomer: Whether somebody came during the delay of a first rebalance.
+        newcomer: Whether a member joined during the delay of a first rebalance.
         initial: Whether the rebalance is a first one, which that delay ends.
     """
 
@@ -98,7 +98,7 @@ class ClassicGroup:
 
     @property
     def empty(self) -> bool:
-        """Whether nobody is in it."""
+        """Whether it has no members."""
         return self.phase is Phase.EMPTY
 
     @property
@@ -202,7 +202,7 @@ class ClassicGroup:
     def commit_refusal(
         self, member_id: str, instance_id: str | None, generation: int, now: float
     ) -> int:
-        """Why offsets of a member, or of nobody, are not kept; 0 if they are."""
+        """Why offsets of a member, or of a client that is none, are refused; 0 if not."""
         if generation < 0 and self.empty:
             return ErrorCode.none
         if generation < 0 and not member_id and instance_id is None:
@@ -245,7 +245,7 @@ class ClassicGroup:
             self.complete_if_joined(now)
 
     def complete_if_joined(self, now: float) -> None:
-        """End the preparation if there is nobody left to wait for."""
+        """End the preparation if no member is left to wait for."""
         joined = all(each.joining for each in self.members.values())
         if self.phase is Phase.PREPARING and not self.initial and joined and not self.pending:
             self._complete(now)
@@ -373,7 +373,7 @@ class ClassicGroup:
             each.heard_of(now)
 
     def _elect(self) -> bool:
-        """Have somebody lead who is there; False if nobody is."""
+        """Choose a leader among the members that have joined; False if there is none."""
         there = [each.member_id for each in self.members.values() if each.joining]
         if self.leader not in there:
             self.leader = there[0] if there else self.leader

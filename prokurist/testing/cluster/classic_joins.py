@@ -1,6 +1,6 @@
 """How members get into a classic group: the many cases of one JoinGroup.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 import uuid
@@ -25,7 +25,7 @@ MEMBER_IDS: Final = uuid.UUID("6d656d62-6572-4964-a973-206f66206772")
 
 
 def join(group: ClassicGroup, asked: Joining, name: str, now: float) -> Parked | Values:
-    """Let somebody into a group, at once or once a rebalance is complete.
+    """Let a member into a group, at once or once a rebalance is complete.
 
     Args:
         group: The group.
@@ -67,7 +67,7 @@ def accepts(group: ClassicGroup, member_id: str) -> bool:
 
 
 def speaks(group: ClassicGroup, asked: Joining) -> bool:
-    """Whether somebody has a protocol in common with all members."""
+    """Whether a new member has a protocol in common with all members."""
     if group.empty:
         return bool(asked.protocol_type and asked.protocols)
     names = {name for name, _ in asked.protocols}
@@ -93,7 +93,7 @@ def add(group: ClassicGroup, asked: Joining, member_id: str, now: float) -> Park
 
 
 def join_again(group: ClassicGroup, asked: Joining, now: float) -> Parked | Values:
-    """Somebody with an id."""
+    """Let a member with an id join again."""
     if asked.member_id in group.pending:
         del group.pending[asked.member_id]
         return add(group, asked, asked.member_id, now)
@@ -122,7 +122,7 @@ def update(group: ClassicGroup, member: ClassicMember, asked: Joining, now: floa
 def take_over(
     group: ClassicGroup, holder: ClassicMember, asked: Joining, new_id: str, now: float
 ) -> Parked | Values:
-    """A static member has come back under a new id; whoever used the old one is fenced."""
+    """A static member has come back under a new id; the user of the old one is fenced."""
     if holder.joining is not None:
         fenced = refused_join(ErrorCode.fenced_instance_id, holder.member_id)
         holder.joining.answer = fenced
@@ -143,7 +143,7 @@ def take_over(
     group.write_down()
     answer = group.joined(holder)
     if led and not asked.may_skip:
-        # An old client that hears that it leads would assign, and nobody else would
-        # hear of it: so it is told that somebody leads who is no more.
+        # An old client that learns that it leads would assign, and no other member would
+        # learn of it: so it is told that a member leads that has gone.
         return {**answer, "leader": old_id, "members": []}
     return {**answer, "skip_assignment": led}

@@ -1,6 +1,6 @@
 """Members of a classic group, what they ask for, and how they vote.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 import math
@@ -86,13 +86,13 @@ class ClassicMember:
     def due(self) -> float:
         """When it is forgotten: never while the broker itself keeps it waiting.
 
-        But for a new member: it knows no id yet, so nobody would ever miss it.
+        But for a new member: it knows no id yet, so it would never be missed.
         """
         waiting = self.joining is not None or self.syncing is not None
         return math.inf if waiting and not self.is_new else self.deadline
 
     def heard_of(self, now: float) -> None:
-        """Begin its session anew."""
+        """Restart its session."""
         self.deadline = now + self.asked.session_timeout
 
     def metadata(self, protocol: str) -> bytes:
@@ -122,7 +122,7 @@ def elected_protocol(members: Iterable[ClassicMember]) -> str:
 
 
 def refused_join(code: int, member_id: str) -> Values:
-    """A JoinGroup's answer that lets nobody in."""
+    """A JoinGroup answer that refuses the member."""
     return {
         "error_code": code,
         "generation_id": -1,

@@ -1,7 +1,7 @@
 """The cluster model: brokers to connect to, in whatever time the driver says it is.
 
 Pure and deterministic: no threads, no sockets, no clock; the same calls give the
-same results. Whoever drives it hands in frames and the time, asks `next_due`, and
+same results. The driver hands in frames and the time, asks `next_due`, and
 calls `advance` then; the deliveries come in the order in which they fell due. A
 call at a later time first lets happen what was due before.
 
@@ -187,7 +187,7 @@ class Cluster:
     def _step(self, session: Session) -> None:
         try:
             session.step(self._now)
-        except Exception as error:  # noqa: BLE001  # kept, and raised by whoever closes
+        except Exception as error:  # noqa: BLE001  # kept, and raised by close
             error.add_note(f"in the cluster model, at {session}")
             self.failures.append(error)
             self.end(session, End.CLOSED)
@@ -237,7 +237,7 @@ class Cluster:
         try:
             request = decode(bytes(frame))
         except MalformedRequest as error:
-            # A broker closes; and somebody sent it, which a test should hear of.
+            # A broker closes; and a client sent it, which a test should learn of.
             error.add_note(f"from the client of {session}")
             self.failures.append(error)
             self.end(session, End.CLOSED)

@@ -3,12 +3,12 @@
 The group has an epoch, which grows when who wants what has changed; the target
 assignment is made for an epoch; each member follows at its own speed, heartbeat by
 heartbeat (`consumer_members`). All of it stands in the coordinator's log, so another
-broker goes on with it; only the sessions begin anew.
+broker goes on with it; only the sessions restart.
 
 Two things are quicker than in Kafka: a pattern is looked at with the first heartbeat
 of the group after the one that brought it, and new topics with the next one.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 import math
@@ -85,7 +85,7 @@ class ConsumerGroup:
 
     @property
     def empty(self) -> bool:
-        """Whether nobody is in it."""
+        """Whether it has no members."""
         return not self.members
 
     @property
@@ -108,7 +108,7 @@ class ConsumerGroup:
         return bool(late)
 
     def fail_over(self, now: float) -> None:
-        """Another broker reads the log: the sessions begin anew."""
+        """Another broker reads the log: the sessions restart."""
         for each in self.members.values():
             each.deadline = now + self.settings.consumer_session_timeout
             if each.standing is MemberPhase.UNREVOKED:
@@ -138,7 +138,7 @@ class ConsumerGroup:
     def heartbeat(
         self, beat: Beat, topics: Mapping[str, Listed], now: float
     ) -> tuple[ConsumerMember, bool]:
-        """One heartbeat of a member, or of somebody who wants to be one.
+        """Answer a heartbeat of a member, or of a client that joins.
 
         Args:
             beat: What it says.
@@ -211,7 +211,7 @@ class ConsumerGroup:
     def commit_refusal(
         self, member_id: str, epoch: int, parts: list[Part], version: int
     ) -> int:
-        """Why offsets of a member, or of nobody, are not kept; 0 if they are."""
+        """Why offsets of a member, or of a client that is none, are refused; 0 if not."""
         if epoch < 0 and self.empty:
             return ErrorCode.none
         member = self.members.get(member_id)
@@ -260,7 +260,7 @@ class ConsumerGroup:
             return member
         holder = self.static(beat.instance_id)
         if holder is None:
-            raise Refused(f"nobody has the instance id {beat.instance_id}")
+            raise Refused(f"no member has the instance id {beat.instance_id}")
         if holder.member_id != beat.member_id:
             raise Refused(
                 f"{beat.instance_id} is {holder.member_id} now, not {beat.member_id}",

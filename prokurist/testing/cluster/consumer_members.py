@@ -1,13 +1,13 @@
 """Members of a group of the consumer protocol (KIP-848), and how they are reconciled.
 
-A member is given a partition only when nobody else has it or has still to give it
+A member is given a partition only when no other has it or has still to give it
 up. Its standing says what it waits for:
 
 - STABLE: nothing; it has what it is to have;
 - UNREVOKED: for itself: it has to report that it does not own something any more;
 - UNRELEASED: for others, who have to give up what it is to have.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 import math
@@ -156,7 +156,7 @@ class ConsumerMember:
             self.before, self.epoch = self.epoch, epoch
 
     def refuses_epoch(self, beat: Beat) -> bool:
-        """Whether what somebody says in an epoch is not to be believed."""
+        """Whether a heartbeat's epoch is to be refused."""
         if beat.epoch in (0, self.epoch):
             return False
         # It may not have heard the answer that moved it on.

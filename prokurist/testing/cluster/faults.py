@@ -4,7 +4,7 @@ A rule is taken into account when a broker takes up a request, not when the byte
 arrive; a counted one is used up by the requests it hit. Undoing a rule changes
 nothing for what it hit before, but for `HOLD`, which lets go.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ class RuleKind(Enum):
     FAIL = "fail"
     """The handler refuses with an error code."""
     WRONG_ID = "wrong correlation id"
-    """The answer bears a number that nobody asked under."""
+    """The answer has a correlation id that was not asked under."""
     GARBAGE = "garbage"
     """Other bytes stand where the answer would have been."""
     THROTTLE = "throttle"

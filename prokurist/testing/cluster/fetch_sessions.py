@@ -2,9 +2,9 @@
 
 A session is begun by a full fetch and goes on with incremental ones: those name what
 has changed, and are answered with what has. The broker counts the requests of each,
-and whoever is out of step has to begin anew.
+and a client that is out of step has to start again.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 from collections.abc import Callable, Iterable

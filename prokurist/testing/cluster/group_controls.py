@@ -32,7 +32,7 @@ class GroupControls(Steering):
         """Have another broker coordinate a group; its offsets go along.
 
         Its members too, as after a failover: a classic group with what its last
-        complete rebalance wrote down, and every session begins anew.
+        complete rebalance wrote down, and every session restarts.
         """
         with self._change() as (cluster, now):
             cluster.state.broker(node)
@@ -95,6 +95,6 @@ class GroupControls(Steering):
             return cluster.journal.entries(api, node)
 
     def forget_requests(self) -> None:
-        """Begin the journal anew."""
+        """Empty the journal."""
         with self._change() as (cluster, _):
             cluster.journal.clear()

@@ -1,6 +1,6 @@
 """A group as a test sees it: the same description that the real Kafka's harness gives.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from prokurist.types import TopicPartition
 
 
 def view(state: State, name: str) -> GroupDescription:
-    """A group of either protocol; one that nobody spoke of is a dead classic one."""
+    """A group of either protocol; one that does not exist is a dead classic one."""
     group = state.groups.get(name)
     membership = group.membership if group and group.known else None
     if membership is None:

@@ -1,9 +1,9 @@
 """Groups as their coordinator keeps them: committed offsets, and who is a member.
 
 A group whose members assign partitions to themselves has none; it is an empty
-classic group that nobody ever joined.
+classic group that no member ever joined.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 import math

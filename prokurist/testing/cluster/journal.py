@@ -1,6 +1,6 @@
 """Every request that reached the cluster, so that a test can ask what was on the wire.
 
-Thread: whoever drives the model; a served cluster gives out copies under its lock.
+Thread: the one that drives the model; a served cluster gives out copies under its lock.
 """
 
 from collections import deque
@@ -51,7 +51,7 @@ class Entry:
 
     @property
     def client_id(self) -> str | None:
-        """Who said he asks."""
+        """The request's client id."""
         return self.request.client_id
 
     @property

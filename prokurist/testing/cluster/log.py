@@ -4,7 +4,7 @@ Invariants: offsets rise; `start <= end`; an epoch begins where the one before i
 ended; below `stable_end` no transaction is open. `epochs` has the epochs with records,
 which every complete copy knows; what a leader knows beyond them is the partition's.
 
-Thread: whoever drives the model; the log itself has no lock.
+Thread: the one that drives the model; the log itself has no lock.
 """
 
 from bisect import bisect_left

@@ -111,7 +111,7 @@ class RequestControls(Steering):
 
         Args:
             api: The API.
-            code: Any number of 16 bits, those included that nobody knows yet.
+            code: Any number of 16 bits, unknown ones included.
             node: The broker; None for all.
             times: How many requests; None until it is undone. A request in which
                 nothing fits does not count.
@@ -146,7 +146,7 @@ class RequestControls(Steering):
     def wrong_correlation_id(
         self, api: ApiName | None = None, *, node: int | None = None, times: int | None = 1
     ) -> Fault:
-        """Answer under a number that nobody asked under."""
+        """Answer under a correlation id that was not asked under."""
         return self._enforce(api, node, times, Rule(RuleKind.WRONG_ID))
 
     def garbage(

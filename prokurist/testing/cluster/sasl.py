@@ -2,7 +2,7 @@
 
 Made from the RFCs and from what a broker answers, with nothing of the client's.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 import base64

@@ -15,9 +15,9 @@ States, and what a session in them waits for:
 - OVER: nothing; the connection is closed.
 
 When the client closes, the request being worked on still takes effect, as it does
-on a broker that has read it: a commit may have happened though nobody heard of it.
+on a broker that has read it: a commit may have happened though no client learned of it.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 Handlers read and change this; sessions, faults and delivery stand in `cluster`.
 
-Thread: whoever drives the model; there is no lock in here.
+Thread: the one that drives the model; there is no lock in here.
 """
 
 import math
@@ -39,13 +39,13 @@ class State:
         brokers: By node id.
         topics: By name.
         groups: By id; one is made when it is first spoken of.
-        denied_topics: Topics that nobody is authorized for.
+        denied_topics: Topics that no client is authorized for.
         denied_groups: Groups likewise.
         auto_create: Whether asking for a topic's metadata makes it.
         group_settings: What the brokers' configuration says about groups.
         followers_serve: Whether consumers may read from followers, and are told of one
             in their rack.
-        default_partitions: Into how many partitions, when nobody says.
+        default_partitions: How many partitions a topic has by default.
         cluster_id: The cluster's own id.
         features: What is finalised, with its level.
         features_epoch: Grows with each change of that.

@@ -57,7 +57,7 @@ class Steering(ABC):
 
     @abstractmethod
     def _change(self) -> AbstractContextManager[Change]:
-        """The model, for as long as nobody else may touch it.
+        """The model, for as long as no other thread may touch it.
 
         On entry what was due before has happened; on exit what the change brings
         about is on its way.

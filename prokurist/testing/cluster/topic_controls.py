@@ -160,7 +160,7 @@ class TopicControls(Steering):
             return node
 
     def leader(self, tp: TopicPartition) -> tuple[int, int]:
-        """Who leads a partition (−1 for nobody), and in which epoch."""
+        """The leader of a partition (−1 for none), and its epoch."""
         with self._change() as (cluster, _):
             partition = partition_of(cluster.state, tp)
             return partition.leader, partition.epoch

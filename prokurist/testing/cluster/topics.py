@@ -1,6 +1,6 @@
 """Topics and partitions: who leads, in which epoch, with which copies.
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 import re

@@ -55,7 +55,7 @@ class Request:
         key: Its number as it came.
         version: The version as it came, offered or not.
         correlation_id: What the answer has to repeat.
-        client_id: Who says he asks; None when nobody says or it was not read.
+        client_id: The request's client id; None when there is none or it was not read.
         body: kio's request of that version; None when the version is not one of
             kio's, so that there is only the head.
         left_over: Bytes behind the request. A broker does not mind them, and

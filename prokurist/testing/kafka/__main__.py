@@ -75,7 +75,7 @@ def _where(kafka: RealKafka) -> str:
 
 
 def _watch(kafka: RealKafka) -> NoReturn:
-    """Look after the nodes until somebody interrupts."""
+    """Look after the nodes until Ctrl-C."""
     clock = MonotonicClock()
     while True:
         kafka.check()

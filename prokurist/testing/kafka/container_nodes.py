@@ -295,7 +295,7 @@ class ContainerNodes:
         network, self._network = self._network, None
         with contextlib.ExitStack() as ending:
             if network is not None:
-                # Its client is nobody else's, and testcontainers does not close it.
+                # Its client is not shared, and testcontainers does not close it.
                 ending.callback(network._docker.client.close)  # noqa: SLF001
                 ending.callback(network.remove)
             for container in containers:
@@ -334,7 +334,7 @@ def _start_error(error: Exception) -> PortTaken | DockerUnavailable:
     if any(sign in text.lower() for sign in _PORT_TAKEN):
         return PortTaken(
             "the engine could not bind a host port: it is taken",
-            way_out="end whoever listens there, or choose another port",
+            way_out="end the program that listens there, or choose another port",
             detail=tail([text]),
         )
     return DockerUnavailable(

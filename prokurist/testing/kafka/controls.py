@@ -15,7 +15,7 @@ from prokurist.testing.kafka.starting import wait_until_ready
 from prokurist.testing.proxy import Fault, FaultProxy
 
 RESTARTED_WITHIN: Final = 180.0
-"""Seconds until nodes that are started again must be ready, if nobody says otherwise."""
+"""Default seconds within which nodes that are started again must be ready."""
 _END_WITHIN: Final = 5.0
 
 

@@ -84,7 +84,7 @@ class KafkaFailed(HarnessError):
 
 
 class PortTaken(KafkaFailed):
-    """Somebody else listens on a port that this Kafka needs."""
+    """Another program listens on a port that this Kafka needs."""
 
 
 class BrokerDied(KafkaFailed):

@@ -1,4 +1,4 @@
-"""The first rung: a Kafka that somebody else runs, at `PROKURIST_TEST_BOOTSTRAP`.
+"""The first rung: a Kafka that runs already, at `PROKURIST_TEST_BOOTSTRAP`.
 
 Thread: any; no state.
 """

@@ -1,6 +1,6 @@
 """Kafka's jars, fetched once by Maven into the user's cache folder.
 
-Thread: any, and any number of processes: whoever holds the lock file fetches,
+Thread: any, and any number of processes: the one that holds the lock file fetches,
 the others wait for it and find the jars.
 Invariants: a folder that bears the final name is complete, since it got that
 name by one rename after the last jar was there.
@@ -84,7 +84,7 @@ def fetch_jars(
         if (found := cached_jars(version, cache)) is not None:
             return found
         for stale in cache.glob(f"kafka-{version}.part-*"):
-            # We hold the lock: whoever began this one was killed at it.
+            # We hold the lock: the process that began this one was killed at it.
             shutil.rmtree(stale, ignore_errors=True)
         part = Path(tempfile.mkdtemp(prefix=f"kafka-{version}.part-", dir=cache))
         try:

@@ -60,7 +60,7 @@ class Wish:
     security: SecuredListener | None = None
 
     def needs_own_nodes(self) -> str:
-        """Why a Kafka that somebody else runs will not do; empty if it will."""
+        """Why a Kafka that runs already cannot be used; empty if it can."""
         if self.security is not None:
             return "it is wanted with certificates of its own"
         if self.controls:
@@ -162,7 +162,7 @@ def _ping(timeout: int) -> tuple[str, str]:
     environment = {**os.environ, "DOCKER_HOST": host} if host else dict(os.environ)
     with warnings.catch_warnings():
         # docker-py leaves the socket of a failed connect to the garbage collector; in a
-        # run whose warnings are errors that would fail somebody's test, so it is
+        # run whose warnings are errors that would fail a test, so it is
         # collected here, with the traceback that holds it.
         warnings.simplefilter("ignore", ResourceWarning)
         try:

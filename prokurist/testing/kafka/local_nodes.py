@@ -219,8 +219,8 @@ class LocalNodes:
         lines = one.log_lines()
         if any("Address already in use" in line for line in lines[-200:]):
             raise PortTaken(
-                f"node {node}: somebody listens on one of its ports",
-                way_out="end whoever listens there, or choose another port",
+                f"node {node}: another program listens on one of its ports",
+                way_out="end the program that listens there, or choose another port",
                 detail=tail(lines, 8),
             )
         raise BrokerDied(

@@ -55,7 +55,7 @@ class Nodes(Protocol):
 
         Raises:
             BrokerDied: It has ended.
-            PortTaken: It has ended since somebody else listens on its port.
+            PortTaken: It has ended since another program listens on its port.
         """
         ...
 

@@ -42,7 +42,7 @@ class Address(NamedTuple):
 
 
 def is_free(port: int) -> bool:
-    """Whether somebody who comes now can listen on this port."""
+    """Whether a program that starts now can listen on this port."""
     with socket.socket() as probe:
         # As the broker does: the last connections of a broker that was there before
         # do not count.
@@ -59,12 +59,12 @@ def check_free(port: int | None) -> None:
     """Look at a port that the user chose; None is no choice.
 
     Raises:
-        PortTaken: Somebody listens there.
+        PortTaken: Another program listens there.
     """
     if port is not None and not is_free(port):
         raise PortTaken(
             f"port {port} is taken",
-            way_out="end whoever listens there, choose another, or leave it out",
+            way_out="end the program that listens there, choose another, or leave it out",
         )
 
 

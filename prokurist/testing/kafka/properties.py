@@ -17,7 +17,7 @@ Properties = dict[str, str]
 # never wins back what the second compiler costs at its start.
 QUICK_JAVA: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 
-# The harness would not find its own nodes again if these were somebody else's.
+# The harness would not find its own nodes again if these were set by the user.
 _OURS: Final = frozenset(
     {
         "advertised.listeners",

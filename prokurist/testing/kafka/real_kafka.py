@@ -72,7 +72,7 @@ class RealKafka:
             version: The version of Apache Kafka.
             properties: Broker properties by their real names.
             port: The direct port of the first node; free ports if None.
-            controls: Whether a Kafka that somebody else runs will not do, since the
+            controls: Whether a Kafka that runs already cannot be used, since the
                 test freezes, kills or cuts it.
             java_options: Options of the virtual machine, instead of those that make a
                 broker start quickly. Only where the harness starts it itself.
@@ -304,7 +304,7 @@ class RealKafka:
         *,
         timeout: float = _CALL_TIMEOUT,
     ) -> str:
-        """Create a topic under a name that nobody else has, and return the name.
+        """Create a topic under a unique name, and return the name.
 
         Raises:
             AdminFailed: The broker refused, or not by the deadline.

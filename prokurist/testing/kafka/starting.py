@@ -27,7 +27,7 @@ _LOOK_WITHIN: Final = 2.0
 def start_nodes(
     choose: Callable[[], Nodes], count: int, admin: Admin, deadline: Deadline, clock: Clock
 ) -> tuple[Nodes, tuple[FaultProxy, ...]]:
-    """Start nodes that `choose` makes, and again if somebody was quicker to take a port.
+    """Start nodes that `choose` makes, and again if another program has taken a port first.
 
     Between our look at a port and the broker's bind another process can bind it: the
     broker then dies with a line that says so. With a port that the user chose, `choose`
@@ -67,7 +67,7 @@ def start_nodes(
 def stop_nodes(nodes: Nodes | None, proxies: Sequence[FaultProxy], deadline: Deadline) -> None:
     """End nodes and proxies, each of them whatever becomes of the others."""
     with contextlib.ExitStack() as ending:
-        # From the last to the first: the proxies end while there is somebody to talk to.
+        # From the last to the first: the proxies end while the nodes still answer.
         if nodes is not None:
             ending.callback(nodes.close, deadline)
         for proxy in proxies:

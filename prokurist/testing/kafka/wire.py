@@ -40,7 +40,7 @@ class BrokerConnection:
         """Connect and ask for the broker's versions.
 
         Raises:
-            AdminFailed: Nobody answers there by the deadline.
+            AdminFailed: There is no answer by the deadline.
         """
         self._address = address
         self._clock = clock

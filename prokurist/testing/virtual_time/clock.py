@@ -5,7 +5,7 @@
         ...
 
 Thread: the test's alone, which runs the network threads' turns while it waits.
-Invariants: time passes in `advance` and in calls that wait, and nowhere else; nobody
+Invariants: time passes in `advance` and in calls that wait, and nowhere else; no thread
 sleeps. The same test takes the same steps each time.
 """
 

@@ -1,6 +1,6 @@
 """The helper of authentication in virtual time: work is done a little later, by the world.
 
-Thread: whoever runs the world.
+Thread: the one that runs the world.
 """
 
 from collections.abc import Callable

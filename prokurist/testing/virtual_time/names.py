@@ -1,7 +1,7 @@
 """Host names to addresses in virtual time: what stands in for the Resolver.
 
 It answers as that one does: a number at once, a name by way of `collect` a little
-later, and nobody after `close`. No thread is in it.
+later, and none after `close`. No thread is in it.
 """
 
 from collections.abc import Callable
@@ -98,5 +98,5 @@ class Names:
 
 
 def unknown(host: str) -> NetworkException:
-    """What is said of a name that nobody knows."""
-    return NetworkException(f"nobody knows {host}")
+    """The error for an unknown name."""
+    return NetworkException(f"{host} is not a known name")

@@ -1,6 +1,6 @@
 """A network without sockets: its far end is the cluster model.
 
-Thread: whoever runs the world.
+Thread: the one that runs the world.
 Invariants: see `network_thread.io.network`. What is written reaches the broker LATENCY
 later, and what a broker sends the client; nothing is reordered on a connection.
 """

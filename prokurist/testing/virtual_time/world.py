@@ -1,6 +1,6 @@
 """A world in virtual time: the real network thread, and a cluster model as its network.
 
-Time stands still while somebody has something to do, and then jumps to the next
+Time stands still while any client has something to do, and then jumps to the next
 moment at which something is due. So thirty seconds take milliseconds, and a loop that
 spins is one that turns without end at one moment: that is an error here.
 
@@ -158,7 +158,7 @@ class World(Generic[Wire]):
             hosts = self.hosts.get(each.node.host, (each.node.host,))
             if address.host in hosts and address.port == each.node.port:
                 return each.node.id
-        raise ConnectionRefusedError(f"nobody listens at {address}")
+        raise ConnectionRefusedError(f"nothing listens at {address}")
 
     def join(self, config: ConsumerConfig, cap: Versions | None = None) -> Member[Wire]:
         """A consumer's network side; it runs from `start` on.
@@ -223,7 +223,7 @@ class World(Generic[Wire]):
             endpoint=no_endpoint,
             sleep=self.clock.sleep,
             now=lambda: self.clock.time,
-            lots=self.random.random,
+            draw=self.random.random,
         )
         return Authenticator(mechanisms, helping, self.random.random)
 
@@ -243,7 +243,7 @@ class World(Generic[Wire]):
         return [*self.members, *self.senders]
 
     def at(self, moment: float, action: Callable[[], object]) -> None:
-        """Have something happen at a moment, whoever waits then: a signal, another thread."""
+        """Have something happen at a moment, whatever waits then: a signal, another thread."""
         self._plans.append((moment, action))
 
     def run(self, until: float, waiter: Waiter | None = None) -> bool:

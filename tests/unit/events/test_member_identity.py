@@ -23,9 +23,9 @@ def test_whatever_may_give_partitions_to_others_is() -> None:
     member_identity.wants_in()
     seen = [member_identity.identity.incarnation]
     steps: tuple[Callable[[], None], ...] = (
-        lambda: member_identity.counted(ME, anew=True),
+        lambda: member_identity.counted(ME, reassigned=True),
         member_identity.put_out,
-        lambda: member_identity.counted(ME, anew=True),
+        lambda: member_identity.counted(ME, reassigned=True),
         member_identity.alone,
     )
     for step in steps:

@@ -35,7 +35,7 @@ def made(mechanism: str, **keys: Any) -> Mechanism:
         endpoint=no_endpoint,
         sleep=lambda _: None,
         now=lambda: 1440938160.0,
-        lots=lambda: 0.0,
+        draw=lambda: 0.0,
     ).make(HOST)
 
 

@@ -121,7 +121,7 @@ def keeper(source: object, now: list[float]) -> TokenKeeper:
     return TokenKeeper(
         source,  # type: ignore[arg-type]
         now=lambda: now[0],
-        lots=lambda: 0.0,
+        draw=lambda: 0.0,
         window=0.8,
         jitter=0.05,
         least=60,

@@ -53,7 +53,7 @@ def keeper(source: TokenSource, now: Source) -> TokenKeeper:
     return TokenKeeper(
         source,
         now=lambda: now.now,
-        lots=lambda: 0.0,
+        draw=lambda: 0.0,
         window=0.8,
         jitter=0.05,
         least=60,

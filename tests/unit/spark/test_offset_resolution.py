@@ -31,26 +31,26 @@ class Paper:
     def beginnings(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int]:
-        """See `Logs`."""
+        """See `OffsetLookup`."""
         self.asked.append(f"beginnings {len(partitions)}")
         return {tp: {A: 10, B: 20}[tp] for tp in partitions}
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """See `Logs`."""
+        """See `OffsetLookup`."""
         self.asked.append(f"ends {len(partitions)}")
         return {tp: {A: 100, B: 200}[tp] for tp in partitions}
 
     def at_times(
         self, moments: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | None]:
-        """See `Logs`."""
+        """See `OffsetLookup`."""
         self.asked.append(f"times {sorted(moments.values())}")
         return {tp: 50 if tp == A else None for tp in moments}
 
     def committed(
         self, group: str | None, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int | None]:
-        """See `Logs`."""
+        """See `OffsetLookup`."""
         self.asked.append(f"committed {group} {len(partitions)}")
         return {tp: 42 if tp == A else None for tp in partitions}
 

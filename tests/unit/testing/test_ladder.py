@@ -180,7 +180,7 @@ def test_a_port_is_free_until_somebody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         assert not is_free(port)
-        with pytest.raises(PortTaken, match=f"port {port} is taken; end whoever"):
+        with pytest.raises(PortTaken, match=f"port {port} is taken; end the program"):
             check_free(port)
     check_free(port)
     check_free(None)

@@ -5,7 +5,7 @@ version (`field` below reads what some versions lack) and gives back the fields 
 all versions; `wire.build` takes those that the version has. It may also park the
 request (`Wait`) or refuse to answer (`Silence`).
 
-Thread: whoever drives the model.
+Thread: the one that drives the model.
 """
 
 from functools import cache

@@ -62,7 +62,7 @@ def answered(member_id: str | None, epoch: int) -> Values:
 
 
 def check(request: Any, context: Context) -> None:
-    """Refuse what nobody may ask for.
+    """Refuse what no client may ask for.
 
     Raises:
         Refused: It is asked for.

@@ -28,9 +28,9 @@ class Place(NamedTuple):
 
     @property
     def led(self) -> Partition:
-        """The partition, for whoever has looked at the code."""
+        """The partition; only for callers that have looked at the code."""
         if self.partition is None or self.code:
-            raise AssertionError(f"nobody may speak for {self}")
+            raise AssertionError(f"{self} has no partition that is led here")
         return self.partition
 
 
@@ -95,7 +95,7 @@ def standing(
 
 
 def leader_hint(where: Place) -> Values:
-    """The leader, for answers whose newer versions tell it to whoever asked elsewhere."""
+    """The leader, for answers whose newer versions name it to clients that asked elsewhere."""
     wrong = (ErrorCode.not_leader_or_follower, ErrorCode.fenced_leader_epoch)
     if where.code not in wrong or where.partition is None:
         return {}

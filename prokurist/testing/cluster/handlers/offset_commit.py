@@ -1,7 +1,7 @@
-"""OffsetCommit: positions that a group keeps, of its members or of nobody in particular.
+"""OffsetCommit: stores offsets of a group, from its members or from a client that is none.
 
-With generation −1 anybody may commit for a group that has no members, whatever he
-calls himself. Topics are looked at before the group: what is not there is refused as
+With generation −1 any client may commit for a group that has no members, whatever its
+member id. Topics are looked at before the group: what is not there is refused as
 such, even where the group would refuse everything.
 """
 
@@ -79,7 +79,7 @@ def group_refusal(
     group = state.group_now(name, context.now)
     epoch = request.generation_id_or_member_epoch
     if epoch >= 0 and not group.known:
-        # From version 9 on the answer says that nobody ever heard of the group.
+        # From version 9 on the answer says that the group does not exist.
         return (
             ErrorCode.group_id_not_found
             if context.version >= 9
@@ -101,7 +101,7 @@ def group_refusal(
 def topic_refusal(
     state: State, topic: Topic | None, asked: Any, each: Any, context: Context
 ) -> int:
-    """Why nobody may commit for a partition: said before anybody looks at the group."""
+    """Why no commit is taken for a partition; looked at before the group."""
     name = topic.name if topic else field(asked, "name")
     code = context.refusals.part(name, each.partition_index)
     if code:

@@ -80,26 +80,26 @@ def test_there_is_a_thread_for_as_long_as_there_are_queries(
     assert not committer.is_alive
     for run in ("run-1", "run-2"):
         query = Query("id", run)
-        committer.inbox.started(query)
+        committer.queue.started(query)
         (thread,) = (
             each for each in threading.enumerate() if each.name == "prokurist-spark-committer"
         )
         assert thread.daemon
-        committer.inbox.progressed(batch(0, at(5), query))
-        committer.inbox.ended(query)
+        committer.queue.progressed(batch(0, at(5), query))
+        committer.queue.ended(query)
         until(lambda: not committer.is_alive)
     assert client.has == {A0: 5}
-    assert repr(committer) == "Committer(Inbox(0 runs, 0 letters), idle)"
+    assert repr(committer) == "Committer(EventQueue(0 runs, 0 queued), idle)"
 
 
 def test_events_wait_for_nothing(committer: CommitThread, client: Held) -> None:
     """However long the committer is held by a broker; afterwards the newest is told."""
     client.go_on.clear()
-    committer.inbox.progressed(batch(0, at(0)))
+    committer.queue.progressed(batch(0, at(0)))
     assert client.inside.wait(20)
     with Stopwatch() as took:
         for number in range(1, 1000):
-            committer.inbox.progressed(batch(number, at(number)))
+            committer.queue.progressed(batch(number, at(number)))
     assert took.own < 1.0
     client.go_on.set()
     flush(committer, batch(999, at(999)), 20.0, over=False)
@@ -155,14 +155,14 @@ def test_a_drain_has_all_told_that_spark_knows_of(
 ) -> None:
     """The last batch of what runs; and of what has ended, what Spark tells of meanwhile."""
     ended = Query("id-2", "run-2")
-    committer.inbox.started(BILLS)
-    committer.inbox.started(ended)
-    late = threading.Timer(0.1, committer.inbox.ended, (ended,))
+    committer.queue.started(BILLS)
+    committer.queue.started(ended)
+    late = threading.Timer(0.1, committer.queue.ended, (ended,))
     late.start()
     committer.drain(lambda: (frozenset({BILLS.run_id}), [batch(4, at(40))]), soon())
     late.join()
     assert client.has == {A0: 40}
-    assert repr(committer.inbox) == "Inbox(1 runs, 0 letters)"
+    assert repr(committer.queue) == "EventQueue(1 runs, 0 queued)"
 
 
 @pytest.mark.parametrize("waits", [True, False])
@@ -175,7 +175,7 @@ def test_a_drain_ends_by_its_deadline(committer: CommitThread, waits: bool) -> N
             held.wait(20)
         return nobody()
 
-    committer.inbox.started(BILLS)
+    committer.queue.started(BILLS)
     with Stopwatch() as took:
         committer.drain(look, soon(0.2))
     assert took.seconds >= 0.15
@@ -186,7 +186,7 @@ def test_a_drain_ends_by_its_deadline(committer: CommitThread, waits: bool) -> N
 def test_a_drain_does_not_wait_for_a_spark_that_has_ended(committer: CommitThread) -> None:
     """There is nothing more to hear; and with no query there is nothing at all."""
     committer.drain(nobody, soon(600))
-    committer.inbox.started(BILLS)
+    committer.queue.started(BILLS)
     committer.drain(lambda: 1 // 0, soon(600))  # type: ignore[arg-type, return-value]
 
 
@@ -195,6 +195,6 @@ def test_after_the_close_nothing_begins(committer: CommitThread, client: Held) -
     flush(committer, batch(3, at(30)), 20.0, over=False)
     committer.close(soon())
     assert client.closed
-    committer.inbox.progressed(batch(4, at(40)))
+    committer.queue.progressed(batch(4, at(40)))
     committer.close(soon())
     assert not committer.is_alive

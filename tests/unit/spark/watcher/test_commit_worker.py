@@ -33,7 +33,7 @@ class Bench:
         watched: Callable[[Query], bool] = lambda _: True,
     ) -> None:
         self.clock = HandClock()
-        self.inbox = EventQueue(self.clock)
+        self.queue = EventQueue(self.clock)
         self.queries = OpenQueries()
         self.clients: list[FakeClient] = []
         self.ready = FakeClient(self.clock)
@@ -41,7 +41,7 @@ class Bench:
         self._watched = watched
         rules = Rules(self._connect, group, 10.0, 5.0, allow_rewind)
         self.committing = CommitWorker(
-            self.inbox,
+            self.queue,
             rules,
             self.clock,
             Random(1),  # noqa: S311 - a lot that can be drawn again
@@ -72,7 +72,7 @@ class Bench:
     def progress(self, *batches: QueryBatch) -> None:
         """Spark tells of these, and there is time for what is due at once."""
         for each in batches:
-            self.inbox.progressed(each)
+            self.queue.progressed(each)
         self.run()
 
     @property
@@ -85,7 +85,7 @@ class Bench:
         """None where the group knows of a batch; else what went wrong."""
         now = self.clock.now()
         deadline = Deadline.after(now, 0)
-        return self.inbox.await_settled(BILLS.run_id, number, deadline, asked_at=now)
+        return self.queue.await_settled(BILLS.run_id, number, deadline, asked_at=now)
 
     def lag(self, partition: TopicPartition = A0) -> tuple[int | None, float | None]:
         """Its lag in records and seconds."""
@@ -96,7 +96,7 @@ class Bench:
 def test_the_end_of_a_batch_is_committed_to_the_querys_group() -> None:
     """At once, after the group was asked what it has."""
     bench = Bench()
-    bench.inbox.started(BILLS)
+    bench.queue.started(BILLS)
     bench.progress(batch(0, at(5, 7)))
     assert bench.connected == [("bills", "spark.bills")]
     assert bench.client.told == [{A0: 5, A1: 7}]
@@ -268,7 +268,7 @@ def test_a_query_that_has_ended_has_no_series() -> None:
     bench = Bench()
     bench.progress(batch(0, at(5)))
     assert bench.reading.batch == 0
-    bench.inbox.ended(BILLS)
+    bench.queue.ended(BILLS)
     assert bench.run() is None
     assert bench.queries.read(10) == []
     assert bench.client.closed
@@ -281,7 +281,7 @@ def test_the_last_batch_of_a_query_that_has_ended_is_told_all_the_same() -> None
     bench.ready.error = TimeoutException("too late")
     bench.progress(batch(0, at(5)))
     assert bench.reading.batch == 0
-    bench.inbox.ended(BILLS)
+    bench.queue.ended(BILLS)
     bench.run(GRACE / 2)
     assert bench.queries.read(10) == []
     bench.client.error = None
@@ -295,8 +295,8 @@ def test_it_is_given_up_after_a_while(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
     bench.ready.error = TimeoutException("too late")
     with caplog.at_level(logging.WARNING, "prokurist.spark"):
-        bench.inbox.progressed(batch(0, at(5)))
-        bench.inbox.ended(BILLS)
+        bench.queue.progressed(batch(0, at(5)))
+        bench.queue.ended(BILLS)
         assert bench.run(GRACE + 1) is None
     assert bench.client.closed
     assert "bills has ended: given up after 30 s" in caplog.records[-1].message
@@ -309,7 +309,7 @@ def test_a_refusal_is_not_waited_out_when_the_query_has_ended() -> None:
     bench = Bench()
     bench.ready.error = CommitFailedException("members")
     bench.progress(batch(0, at(5)))
-    bench.inbox.ended(BILLS)
+    bench.queue.ended(BILLS)
     assert bench.run() is None
     assert bench.client.closed
 
@@ -320,7 +320,7 @@ def test_a_refusal_is_asked_about_anew_when_somebody_waits() -> None:
     bench.ready.error = CommitFailedException("members")
     bench.progress(batch(0, at(5)))
     bench.client.error = None
-    bench.inbox.asked(batch(0, at(5)), over=True)
+    bench.queue.asked(batch(0, at(5)), over=True)
     assert bench.run() is None
     assert bench.clients[0].told == [{A0: 5}]
 
@@ -329,7 +329,7 @@ def test_a_restarted_query_goes_on_with_its_group() -> None:
     """Another run of the same checkpoint, with a client of its own."""
     bench = Bench()
     bench.progress(batch(0, at(5)))
-    bench.inbox.ended(BILLS)
+    bench.queue.ended(BILLS)
     bench.run()
     again = Query(BILLS.id, "run-2", "bills")
     bench.ready.has = {A0: 5}
@@ -399,6 +399,6 @@ def test_who_waits_does_not_wait_for_a_pause() -> None:
     bench.ready.error = CommitFailedException("members")
     bench.progress(batch(0, at(5)))
     bench.client.error = None
-    bench.inbox.asked(batch(0, at(5)), over=False)
+    bench.queue.asked(batch(0, at(5)), over=False)
     bench.run()
     assert bench.client.told == [{A0: 5}]
