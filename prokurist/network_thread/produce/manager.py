@@ -35,7 +35,7 @@ from prokurist.network_thread.produce.sealing import Codec, sealed
 from prokurist.network_thread.wire.apis import PRODUCE
 from prokurist.network_thread.wire.produce import Produce, ProduceAnswer
 from prokurist.records.compression import Compression
-from prokurist.types import Node
+from prokurist.types import Node, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,7 @@ class ProduceManager:
             self.stir,
             client.trace,
         )
+        self._sendings: dict[TopicPartition, PartitionSending] = {}
         self._destinations: dict[int, Destination] = {}
         self._leaderless: dict[PartitionSending, None] = {}
         self._due: Due | None = None
@@ -141,10 +142,18 @@ class ProduceManager:
             self._due = self._timer.at(moment, "batches that linger or expire", nothing)
 
     def sending(self, queue: PartitionQueue) -> PartitionSending:
-        """What is kept of a partition."""
+        """What is kept of a partition.
+
+        Also while its topic is forgotten: numbers that began again under the same epoch would
+        pass for those of batches that were written long ago.
+        """
         found: PartitionSending | None = queue.sending
         if found is None:
-            found = queue.sending = PartitionSending(queue)
+            found = self._sendings.get(queue.tp)
+            if found is None:
+                found = self._sendings[queue.tp] = PartitionSending(queue)
+            found.queue = queue
+            queue.sending = found
         return found
 
     def _sending_of(self, batch: Batch) -> PartitionSending | None:
