@@ -14,7 +14,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from prokurist.errors import IllegalStateException, KafkaException
+from prokurist.errors import (
+    IllegalStateException,
+    KafkaException,
+    LeaderNotAvailableException,
+)
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.partition_queue import PartitionQueue
@@ -125,12 +129,23 @@ class ProduceManager:
             self._arrange(self.sending(queue))
         expired, after_expiry = self._accumulator.expired(now)
         for batch in expired:
-            self._endings.expire(batch, self._sending_of(batch))
+            self._endings.expire(batch, self._sending_of(batch), self._why_unsent(batch))
         for destination in [each for each in self._destinations.values() if each.partitions]:
             self._serve(destination)
         self._watch_availability()
         moments = (after_growth, after_expiry, self._accumulator.next_due())
         self._set_timer(min((each for each in moments if each is not None), default=None))
+
+    def _why_unsent(self, batch: Batch) -> KafkaException | None:
+        """What stands in the way of a batch of which no attempt has met an error."""
+        if self._metadata.cluster.leader(batch.tp) is None:
+            return self._metadata.last_error or LeaderNotAvailableException(
+                f"{batch.name} has no leader"
+            )
+        if self._ids is not None and self._ids.current is None:
+            return self._ids.last_error
+        failure = self._client.reachability.last_failure
+        return failure[0] if failure is not None and failure[1] >= batch.created else None
 
     def _set_timer(self, moment: float | None) -> None:
         if self._due is not None and self._due.live:
