@@ -12,6 +12,7 @@ from typing import Final
 
 from prokurist.errors.cluster import (
     InvalidRequestException,
+    PolicyViolationException,
     RebootstrapRequiredException,
     UnknownServerException,
     UnsupportedVersionException,
@@ -34,10 +35,15 @@ from prokurist.errors.groups import (
     UnreleasedInstanceIdException,
     UnsupportedAssignorException,
 )
-from prokurist.errors.security import GroupAuthorizationException, TopicAuthorizationException
+from prokurist.errors.security import (
+    ClusterAuthorizationException,
+    GroupAuthorizationException,
+    TopicAuthorizationException,
+)
 from prokurist.errors.timeout import BufferExhaustedException, TimeoutException
 from prokurist.errors.topics import (
     CorruptRecordException,
+    InvalidRequiredAcksException,
     InvalidTopicException,
     LogTruncationException,
     OffsetMetadataTooLarge,
@@ -45,6 +51,7 @@ from prokurist.errors.topics import (
     OffsetOutOfRangeException,
     UnknownTopicIdException,
     UnknownTopicOrPartitionException,
+    UnsupportedCompressionTypeException,
     UnsupportedForMessageFormatException,
 )
 from prokurist.errors.tree import (
@@ -111,7 +118,8 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         TimeoutException: "Read the text: it says where the time went. Call again; give more "
         "time if it was too little. `may_have_happened` says whether a commit may stand all "
         "the same.",
-        BufferExhaustedException: "To come, with the producer.",
+        BufferExhaustedException: "The cluster takes less than is sent: send less, give more "
+        "brokers or partitions, or raise `buffer.memory`. Nothing of the record was sent.",
         # What brokers answer.
         UnknownServerException: "Look at the broker's log. `error_code` keeps a number that is "
         "newer than this version.",
@@ -126,6 +134,13 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         OffsetMetadataTooLarge: "Shorten the note; `offset.metadata.max.bytes` of the brokers "
         "bounds it.",
         InvalidCommitOffsetSizeException: "Commit fewer partitions at once, or shorter notes.",
+        InvalidRequiredAcksException: "Set `acks` to `all`, 1 or 0.",
+        PolicyViolationException: "Ask whoever runs the cluster: a policy of its own refuses this.",
+        UnsupportedCompressionTypeException: "Set another `compression.type`, or use newer "
+        "brokers.",
+        ClusterAuthorizationException: "Have the right to write to the topic granted, for "
+        "brokers before 2.8 IdempotentWrite on the cluster; or set `enable.idempotence` to "
+        "false.",
         TopicAuthorizationException: "Have the right on the topics granted that it names, and "
         "go on polling.",
         GroupAuthorizationException: "Have the right to read in the group granted. A member "

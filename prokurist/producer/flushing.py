@@ -61,9 +61,9 @@ def out_of_time(
     """What `flush` raises: what is left of what was sent, and what was tried."""
     left = [leaf for batch in batches for leaf in leaves(batch)]
     partitions: dict[TopicPartition, None] = dict.fromkeys(each.tp for each in left)
-    attempts = sorted(
-        (attempt for each in left for attempt in each.attempts), key=lambda each: each.began
-    )
+    # A request carries batches of many partitions, and is in the ledger of each.
+    found = {(each.began, each.node): each for batch in left for each in batch.attempts}
+    attempts = [found[key] for key in sorted(found)]
     records, size = sum(each.count for each in left), sum(each.payload for each in left)
     error = TimeoutException(
         operation="flush",

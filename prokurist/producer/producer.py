@@ -421,6 +421,8 @@ class KafkaProducer:
         """Raise why nothing can be sent any more."""
         self._check_usable("send")
         died = self._built().thread.died_of
+        if died is None:
+            raise IllegalStateException("send of a producer that is closed: build another")
         raise NetworkThreadDiedException(
             f"the network thread died of a bug in prokurist ({died!r}): close this producer "
             f"and build another, and please report the cause"

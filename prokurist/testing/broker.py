@@ -19,13 +19,12 @@ one lock, and sockets only by the server's thread.
 import argparse
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from prokurist.events.clock import Clock, MonotonicClock
+from prokurist.events.clock import Clock, MonotonicClock, epoch_milliseconds
 from prokurist.testing.broker_server import LOOPBACK, PATIENCE, Server, serve
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.control import Controls
@@ -77,7 +76,9 @@ class EmbeddedBroker(Controls):
         if ports and len(ports) != nodes:
             raise ValueError(f"{nodes} brokers need {nodes} ports, or none: {list(ports)}")
         self._clock: Clock = MonotonicClock() if clock is None else clock
-        self._wall_ahead = time.time() - self._clock.now() if clock is None else 0.0
+        self._wall_ahead = (
+            epoch_milliseconds() / 1000 - self._clock.now() if clock is None else 0.0
+        )
         self._ports = tuple(ports) or (0,) * nodes
         self._topics = dict(topics or {})
         self._auto_create = auto_create

@@ -2,13 +2,13 @@
 
 from typing import Any, Final
 
-from prokurist import Delivery, TopicPartition
+from prokurist import Delivery, KafkaProducer, TopicPartition
 from prokurist.records.compression import decompress
 from prokurist.records.headers import BATCH_HEADER, header_at
 from prokurist.records.implementation import CODEC
 from prokurist.records.record import ConsumerRecord
 from prokurist.testing.cluster.batches import RecordBatch
-from tests.simulation.world import World
+from tests.simulation.world import Sender, World
 
 TP: Final = TopicPartition("orders", 0)
 """Where most tests write to."""
@@ -48,4 +48,27 @@ def failure(delivery: Delivery) -> BaseException:
     assert delivery.done(), f"{delivery!r}"
     error = delivery.exception(0)
     assert error is not None, f"{delivery!r}"
+    return error
+
+
+def made(world: World, **keys: object) -> tuple[KafkaProducer, Sender]:
+    """A producer whose topic is known and whose connection stands."""
+    sender = world.sender(**{"linger_ms": 0, **keys})
+    producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
+    producer.send("orders", b"warm", partition=0)
+    producer.flush(5.0)
+    world.control.forget_requests()
+    return producer, sender
+
+
+def sequences(world: World) -> list[tuple[int, int]]:
+    """Epoch and first sequence number of each batch in the log."""
+    return [(each.producer_epoch, each.base_sequence) for each in batches_of(world)]
+
+
+def failure_of(producer: KafkaProducer) -> BaseException:
+    """What a record for the usual partition fails with."""
+    delivery = producer.send("orders", b"v", partition=0)
+    error = delivery.exception(30.0)
+    assert error is not None
     return error

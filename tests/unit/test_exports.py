@@ -22,6 +22,11 @@ HEAVY = (
 )
 
 NAMES = {
+    "RecordMetadata",
+    "ProducerRecord",
+    "ProducerConfig",
+    "KafkaProducer",
+    "Delivery",
     "Assignor",
     "CommitFailedException",
     "ConfigException",

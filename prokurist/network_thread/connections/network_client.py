@@ -15,6 +15,7 @@ from prokurist.errors import DisconnectException, KafkaException
 from prokurist.events.outage_log_events import CONNECTION_ACCEPTED, CONNECTION_REFUSED
 from prokurist.events.reachability import Reachability
 from prokurist.events.trace import UNREAD, Trace
+from prokurist.network_thread.connections.addresses import leave, same_address
 from prokurist.network_thread.connections.authentication import Authenticator
 from prokurist.network_thread.connections.connection import Connection
 from prokurist.network_thread.connections.connection_state import ConnectionState
@@ -356,7 +357,13 @@ class NetworkClient:
         own = self._connections.get((node.id, lane))
         if own is not None and own.has_stand_in:
             own = self._stand_in(own)
-        return own is not None and same_address(own.node, node) and own.takes
+        return (
+            own is not None
+            and same_address(own.node, node)
+            and own.state is ConnectionState.READY
+            and own.pipeline.takes
+            and self._network.writable(own.number)
+        )
 
     def ready_at(self, node: Node, lane: Lane) -> float:
         """When a connection may be tried, or is not throttled any more."""
@@ -432,18 +439,3 @@ class NetworkClient:
             f"NetworkClient({len(self._connections)} connections, {self.in_flight} in flight, "
             f"{self.waiting} unsent)"
         )
-
-
-def leave(former: Connection | None, connection: Connection) -> None:
-    """Close a connection whose broker has moved to another address.
-
-    What still waits there fails and may come again at once: the new one is in use by then.
-    """
-    if former is not None and former is not connection:
-        moved = f"{former.node} is {connection.node} by now: its address changed"
-        former.close(DisconnectException(moved))
-
-
-def same_address(one: Node, other: Node) -> bool:
-    """Whether two nodes have one address, whatever their racks."""
-    return (one.host, one.port) == (other.host, other.port)

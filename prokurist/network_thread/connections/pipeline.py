@@ -358,6 +358,12 @@ class Pipeline:
         return self._sent[0].began if self._sent else self._timer.now
 
     @property
+    def takes(self) -> bool:
+        """Whether a request would be written as soon as the socket can take it."""
+        quiet = self._timer.now < self.throttled_until
+        return not (quiet or self.holds or self.waiting)
+
+    @property
     def in_flight(self) -> int:
         """The number of requests written and not answered, abandoned ones included."""
         return len(self._sent)

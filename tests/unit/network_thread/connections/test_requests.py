@@ -25,5 +25,11 @@ def test_on_the_wire_it_has_a_number_and_a_version() -> None:
 
 
 def test_what_a_broker_may_park_has_a_lane_of_its_own() -> None:
-    """B217: fetches, joins and coordinator traffic, each apart from all else."""
-    assert {lane.value for lane in Lane} == {"general", "coordinator", "fetch", "join"}
+    """B217: fetches, joins, produce and coordinator traffic, each apart from all else."""
+    assert {lane.value for lane in Lane} == {
+        "general",
+        "coordinator",
+        "fetch",
+        "join",
+        "produce",
+    }

@@ -8,7 +8,7 @@ the broker, and nothing of `wire` helps them.
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from types import NoneType
 from typing import Any, get_args, get_origin
@@ -22,6 +22,7 @@ from tests.unit.network_thread.wire import (
     cluster_exchanges,
     fetch_exchanges,
     group_exchanges,
+    produce_exchanges,
     sasl_exchanges,
 )
 from tests.unit.network_thread.wire.exchange import Exchange, Fields
@@ -90,6 +91,8 @@ def as_kio(cls: Any, values: Fields, code_at: Path | None = None, code: int = 0)
             made[field.name] = ErrorCode(code if path == () else value)
         elif kind.startswith("timedelta"):
             made[field.name] = timedelta(milliseconds=value)
+        elif kind.startswith("datetime"):
+            made[field.name] = datetime.fromtimestamp(value / 1000, tz=UTC)
         elif struct_type is None or value is None:
             made[field.name] = values[field.name]
         elif array:
@@ -113,6 +116,7 @@ ALL = (
     cluster_exchanges.EXCHANGES
     + fetch_exchanges.EXCHANGES
     + group_exchanges.EXCHANGES
+    + produce_exchanges.EXCHANGES
     + sasl_exchanges.EXCHANGES
 )
 CASES = tuple(Case(exchange, v) for exchange in ALL for v in exchange.versions)

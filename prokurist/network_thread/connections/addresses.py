@@ -1,0 +1,23 @@
+"""Brokers that keep their address, and those that have moved.
+
+Thread: the network thread alone.
+"""
+
+from prokurist.errors import DisconnectException
+from prokurist.network_thread.connections.connection import Connection
+from prokurist.types import Node
+
+
+def leave(former: Connection | None, connection: Connection) -> None:
+    """Close a connection whose broker has moved to another address.
+
+    What still waits there fails and may come again at once: the new one is in use by then.
+    """
+    if former is not None and former is not connection:
+        moved = f"{former.node} is {connection.node} by now: its address changed"
+        former.close(DisconnectException(moved))
+
+
+def same_address(one: Node, other: Node) -> bool:
+    """Whether two nodes have one address, whatever their racks."""
+    return (one.host, one.port) == (other.host, other.port)

@@ -1,0 +1,175 @@
+"""flush, purge and close: P46 to P50."""
+
+import logging
+
+import pytest
+
+from prokurist import errors
+from tests.simulation.producing import failure, made, produced, values_of
+from tests.simulation.world import World
+
+
+def test_flush_with_a_frozen_broker() -> None:
+    """P46: it ends at its time and tells what is left; the records go on."""
+    world = World()
+    producer, sender = made(world, linger_ms=5)
+    with producer:
+        world.control.freeze()
+        deliveries = [
+            producer.send("orders", b"v%d" % each, partition=each % 3) for each in range(9)
+        ]
+        began = world.clock.time
+        turns = sender.network.turns
+        with pytest.raises(errors.TimeoutException) as raised:
+            producer.flush(2.0)
+        assert world.clock.time - began == pytest.approx(2.0)
+        assert sender.network.turns - turns < 20
+        error = raised.value
+        assert {each.partition for each in error.partitions} == {0, 1, 2}
+        assert [each.request for each in error.attempts] == ["Produce"]
+        assert error.may_have_happened
+        assert "9 records (" in str(error)
+        assert "they are not withdrawn" in str(error)
+        assert not any(each.done() for each in deliveries)
+        world.control.thaw()
+        producer.flush(5.0)
+        assert all(each.offset is not None for each in deliveries)
+
+
+def test_flush_of_nothing_is_at_once() -> None:
+    """Also where no broker is there."""
+    world = World()
+    with world.producer() as producer:
+        world.control.freeze()
+        producer.flush(0)
+        producer.flush()
+
+
+def test_flush_ends_lingering_and_it_comes_back() -> None:
+    """What was sent before is sent at once, what comes later lingers again."""
+    world = World()
+    producer, _ = made(world, linger_ms=2000)
+    with producer:
+        producer.send("orders", b"v", partition=0)
+        began = world.clock.time
+        producer.flush(5.0)
+        assert world.clock.time - began < 0.01
+        late = producer.send("orders", b"w", partition=0)
+        world.clock.sleep(1.0)
+        assert not late.done()
+        world.clock.sleep(1.1)
+        assert late.done()
+
+
+def test_a_record_that_failed_does_not_make_flush_raise() -> None:
+    """P47: its handle tells it."""
+    world = World()
+    producer, _ = made(world, linger_ms=5)
+    with producer:
+        world.control.fail("Produce", 29, times=1)
+        delivery = producer.send("orders", b"v", partition=0)
+        producer.flush(5.0)
+        assert isinstance(failure(delivery), errors.TopicAuthorizationException)
+
+
+def test_flush_checks_its_timeout() -> None:
+    """Before anything is done."""
+    world = World()
+    with world.producer() as producer:
+        with pytest.raises(ValueError, match="not negative"):
+            producer.flush(-1)
+        with pytest.raises(TypeError, match="number of seconds"):
+            producer.flush("2")  # type: ignore[arg-type]
+
+
+def test_purge_fails_the_unsent_alone() -> None:
+    """P48: what is on the wire goes on, and numbering goes on without a gap."""
+    world = World()
+    producer, _ = made(world, linger_ms=0)
+    with producer:
+        world.control.hold("Produce")
+        sent = producer.send("orders", b"sent", partition=0)
+        world.clock.sleep(0.05)
+        for _ in range(4):
+            producer.send("orders", b"also", partition=1)
+            world.clock.sleep(0.01)
+        unsent = [producer.send("orders", b"unsent", partition=0) for _ in range(3)]
+        assert producer.purge() == 3
+        assert all("purged" in str(failure(each)) for each in unsent)
+        assert not any(failure(each).may_have_happened for each in unsent)  # type: ignore[attr-defined]
+        assert not sent.done()
+        world.control.heal()
+        assert producer.send("orders", b"next", partition=0).result(5.0).offset == 2
+    assert values_of(world) == [b"warm", b"sent", b"next"]
+
+
+def test_close_with_a_frozen_broker(caplog: pytest.LogCaptureFixture) -> None:
+    """P49: it returns the count in its time; handles tell what may have happened."""
+    world = World()
+    producer, sender = made(world, linger_ms=0)
+    world.control.freeze()
+    first = producer.send("orders", b"sent", partition=0)
+    world.clock.sleep(0.01)
+    for _ in range(4):
+        producer.send("orders", b"also", partition=1)
+        world.clock.sleep(0.01)
+    unsent = producer.send("orders", b"unsent", partition=0)
+    began = world.clock.time
+    with caplog.at_level(logging.ERROR):
+        assert producer.close(2.0) == 6
+    assert world.clock.time - began <= 2.001
+    assert failure(first).may_have_happened  # type: ignore[attr-defined]
+    assert not failure(unsent).may_have_happened  # type: ignore[attr-defined]
+    assert "6 records undelivered" in caplog.text
+    assert sender.machinery.accumulator.memory.free == sender.machinery.accumulator.memory.total
+
+
+def test_close_delivers_what_it_can() -> None:
+    """Lingering ends, callbacks run, and nothing is given up."""
+    world = World()
+    producer, _ = made(world, linger_ms=60_000)
+    heard: list[int] = []
+    producer.send(
+        "orders", b"v", partition=0, on_delivery=lambda where, _: heard.append(where.offset)
+    )
+    began = world.clock.time
+    assert producer.close() == 0
+    assert world.clock.time - began < 0.1
+    assert heard == [1]
+
+
+def test_close_without_time() -> None:
+    """P50: nothing waits, and every handle has ended."""
+    world = World()
+    producer, _ = made(world, linger_ms=1000)
+    deliveries = [producer.send("orders", b"v", partition=each) for each in range(3)]
+    began = world.clock.time
+    assert producer.close(0) == 3
+    assert world.clock.time - began < 0.05
+    assert all(each.done() for each in deliveries)
+    assert len(produced(world)) == 1
+
+
+def test_a_block_that_is_left_by_an_exception() -> None:
+    """What is on the wire gets a second; the exception is raised."""
+    world = World()
+    producer, _ = made(world, linger_ms=5)
+    began = world.clock.time
+    with pytest.raises(ZeroDivisionError), producer:
+        world.control.freeze()
+        producer.send("orders", b"v", partition=0)
+        raise ZeroDivisionError
+    assert world.clock.time - began < 1.1
+
+
+def test_close_ends_those_who_wait_for_memory() -> None:
+    """P9: a blocked `send` raises when another thread closes."""
+    world = World()
+    producer, _ = made(world, linger_ms=5, buffer_memory=40_000)
+    world.control.freeze()
+    for number in range(2):
+        producer.send("orders", b"x" * 16_000, partition=number)
+    world.at(world.clock.time + 0.5, producer._accumulator.close)
+    with pytest.raises(errors.IllegalStateException):
+        producer.send("orders", b"x" * 16_000, partition=2)
+    assert producer.close(0.1) == 2

@@ -1,0 +1,164 @@
+"""Sequence numbers of an idempotent producer: P37 to P41."""
+
+import logging
+
+import pytest
+
+from prokurist import KafkaProducer, TopicPartition, errors
+from prokurist.network_thread.produce.producer_ids import LAST_EPOCH, ProducerId
+from tests.simulation.producing import (
+    TP,
+    failure,
+    failure_of,
+    made,
+    sequences,
+    values_of,
+)
+from tests.simulation.world import World
+
+
+def test_a_batch_that_expires_unsent() -> None:
+    """P37: nothing has happened, and there is no gap and no new epoch."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=900, delivery_timeout_ms=1000)
+    with producer, world.control.kill(1):
+        world.clock.sleep(0.1)
+        delivery = producer.send("orders", b"lost", partition=0)
+        world.clock.sleep(2.0)
+        error = failure(delivery)
+        assert isinstance(error, errors.TimeoutException)
+        assert not error.may_have_happened
+        assert not error.attempts
+        assert error.last_error is not None
+    with producer:
+        pass
+    assert sequences(world) == [(0, 0)]
+
+
+def test_after_one_that_expired_unsent_the_numbers_go_on() -> None:
+    """P37: the next batch has the next number."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=900, delivery_timeout_ms=1000)
+    with producer:
+        with world.control.kill(1):
+            world.clock.sleep(0.1)
+            lost = producer.send("orders", b"lost", partition=0)
+            world.clock.sleep(2.0)
+            failure(lost)
+        assert producer.send("orders", b"kept", partition=0).result().offset == 1
+    assert sequences(world) == [(0, 0), (0, 1)]
+
+
+def test_expired_with_unknown_fate() -> None:
+    """P38: no new numbers until its flight has ended, then a new epoch from 0."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=2000, delivery_timeout_ms=2500)
+    with producer:
+        world.control.drop("Produce", times=2)
+        lost = producer.send("orders", b"lost", partition=0)
+        world.clock.sleep(2.2)
+        late = producer.send("orders", b"late", partition=0)
+        world.clock.sleep(1.0)
+        assert failure(lost).may_have_happened  # type: ignore[attr-defined]
+        assert late.result().offset == 1
+    assert values_of(world) == [b"warm", b"late"]
+    assert sequences(world)[-1] == (1, 0)
+
+
+def test_expired_and_resolved_by_a_later_batch() -> None:
+    """P39: it, or one behind it, was acknowledged in the end: no new epoch."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=2450, delivery_timeout_ms=2500)
+    with producer:
+        world.control.fail("Produce", 19, times=1)
+        lost = producer.send("orders", b"there", partition=0)
+        world.clock.sleep(0.05)
+        world.control.answer_late("Produce", 2.43, times=1)
+        behind = producer.send("orders", b"behind", partition=0)
+        world.clock.sleep(3.0)
+        assert failure(lost).may_have_happened  # type: ignore[attr-defined]
+        assert behind.done()
+        kept = producer.send("orders", b"kept", partition=0)
+        kept.result()
+    assert values_of(world) == [b"warm", b"there", b"behind", b"kept"]
+    assert {epoch for epoch, _ in sequences(world)} == {0}
+
+
+def test_a_leader_that_lost_records_gets_a_new_epoch(caplog: pytest.LogCaptureFixture) -> None:
+    """What was acknowledged is gone by an unclean election: what follows begins anew, once."""
+    world = World(nodes=3)
+    producer, _ = made(world, batch_size=1)
+    with producer, caplog.at_level(logging.WARNING):
+        for number in range(5):
+            producer.send("orders", b"%d" % number, partition=0)
+            producer.flush(5.0)
+        world.control.truncate(TP, 3)
+        deliveries = [
+            producer.send("orders", b"new%d" % each, partition=0) for each in range(3)
+        ]
+        producer.flush(5.0)
+        assert [each.result().offset for each in deliveries] == [3, 4, 5]
+    assert values_of(world) == [b"warm", b"0", b"1", b"new0", b"new1", b"new2"]
+    assert [each for each in sequences(world) if each[0]] == [(1, 0)]
+    events = [each.event for each in caplog.records]  # type: ignore[attr-defined]
+    assert events.count("producer_epoch_bumped") == 1
+
+
+def test_a_forgotten_producer_goes_on() -> None:
+    """P40: a broker that has forgotten takes any number; nothing is lost or twice."""
+    world = World()
+    producer, _ = made(world)
+    with producer:
+        producer.send("orders", b"a", partition=0).result(1.0)
+        world.control.forget_producers()
+        assert producer.send("orders", b"b", partition=0).result(1.0).offset == 2
+    assert values_of(world) == [b"warm", b"a", b"b"]
+
+
+@pytest.mark.parametrize("code", [59, 47])
+def test_codes_that_begin_the_numbers_again(code: int) -> None:
+    """P40: UNKNOWN_PRODUCER_ID with a deleted log, and INVALID_PRODUCER_EPOCH."""
+    world = World()
+    producer, _ = made(world)
+    with producer:
+        producer.send("orders", b"a", partition=0).result(1.0)
+        world.control.fail("Produce", code, times=1)
+        assert producer.send("orders", b"b", partition=0).result(5.0).offset == 2
+    assert values_of(world) == [b"warm", b"a", b"b"]
+
+
+def test_the_last_epoch_is_followed_by_another_id() -> None:
+    """P41: other partitions are unharmed."""
+    world = World()
+    producer, sender = made(world, request_timeout_ms=2000, delivery_timeout_ms=2500)
+    with producer:
+        ids = sender.machinery.produce._ids
+        assert ids is not None
+        assert ids.current is not None
+        first = ids.current.id
+        ids.current = ProducerId(first, LAST_EPOCH)
+        producer.send("orders", b"other", partition=1).result(5.0)
+        producer.send("orders", b"a", partition=0).result(5.0)
+        world.control.drop("Produce", times=2)
+        producer.send("orders", b"lost", partition=0)
+        world.clock.sleep(5.0)
+        producer.send("orders", b"b", partition=0).result(5.0)
+        producer.send("orders", b"other", partition=1).result(5.0)
+        assert ids.current.id != first
+        assert ids.current.epoch == 0
+    assert values_of(world) == [b"warm", b"a", b"b"]
+    assert values_of(world, TopicPartition("orders", 1)) == [b"other", b"other"]
+
+
+def test_without_rights_to_write_idempotently() -> None:
+    """Every record fails with what to do; the next one asks again."""
+    world = World()
+    sender = world.sender(linger_ms=0)
+    producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
+    with producer:
+        fault = world.control.fail("InitProducerId", 31)
+        error = failure_of(producer)
+        assert isinstance(error, errors.ClusterAuthorizationException)
+        assert "enable.idempotence=False" in str(error)
+        fault.undo()
+        assert producer.send("orders", b"v", partition=0).result(5.0).offset == 0
