@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prokurist.assignors.assignor import Assignor as Assignor
     from prokurist.assignors.assignor import Member as Member
     from prokurist.config import ConsumerConfig as ConsumerConfig
+    from prokurist.config import ProducerConfig as ProducerConfig
     from prokurist.config import Secret as Secret
     from prokurist.consumer.consumer import KafkaConsumer as KafkaConsumer
     from prokurist.consumer.health import Health as Health
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from prokurist.errors import RetriableException as RetriableException
     from prokurist.errors import TimeoutException as TimeoutException
     from prokurist.errors import WakeupException as WakeupException
+    from prokurist.events.accumulator.delivery import Delivery as Delivery
+    from prokurist.events.accumulator.record_metadata import RecordMetadata as RecordMetadata
+    from prokurist.producer.producer import KafkaProducer as KafkaProducer
+    from prokurist.producer.user_code import ProducerRecord as ProducerRecord
     from prokurist.records.consumer_records import ConsumerRecord as ConsumerRecord
     from prokurist.records.consumer_records import ConsumerRecords as ConsumerRecords
     from prokurist.records.why_empty import EmptyCause as EmptyCause
@@ -58,12 +63,14 @@ __all__ = [
     "ConsumerRebalanceListener",
     "ConsumerRecord",
     "ConsumerRecords",
+    "Delivery",
     "EmptyCause",
     "GroupMembershipOperation",
     "Health",
     "IllegalStateException",
     "KafkaConsumer",
     "KafkaException",
+    "KafkaProducer",
     "Member",
     "MembershipHealth",
     "MembershipState",
@@ -71,6 +78,9 @@ __all__ = [
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "PartitionInfo",
+    "ProducerConfig",
+    "ProducerRecord",
+    "RecordMetadata",
     "RetriableException",
     "Secret",
     "SubscriptionPattern",
@@ -97,12 +107,14 @@ _HOMES = {
     "ConsumerRebalanceListener": "prokurist.consumer.listeners",
     "ConsumerRecord": "prokurist.records.consumer_records",
     "ConsumerRecords": "prokurist.records.consumer_records",
+    "Delivery": "prokurist.events.accumulator.implementation",
     "EmptyCause": "prokurist.records.why_empty",
     "GroupMembershipOperation": "prokurist.types",
     "Health": "prokurist.consumer.health",
     "IllegalStateException": "prokurist.errors",
     "KafkaConsumer": "prokurist.consumer.consumer",
     "KafkaException": "prokurist.errors",
+    "KafkaProducer": "prokurist.producer.producer",
     "Member": "prokurist.assignors.assignor",
     "MembershipHealth": "prokurist.consumer.health",
     "MembershipState": "prokurist.types",
@@ -110,6 +122,9 @@ _HOMES = {
     "OffsetAndMetadata": "prokurist.types",
     "OffsetAndTimestamp": "prokurist.types",
     "PartitionInfo": "prokurist.types",
+    "ProducerConfig": "prokurist.config",
+    "ProducerRecord": "prokurist.producer.user_code",
+    "RecordMetadata": "prokurist.events.accumulator.record_metadata",
     "RetriableException": "prokurist.errors",
     "Secret": "prokurist.config",
     "SubscriptionPattern": "prokurist.types",

@@ -18,7 +18,12 @@ from prokurist.network_thread.wire.apis import Api
 
 T = TypeVar("T")
 
-PLAIN: Final = {"error_code": "int16", "timedelta_i32": "int32", "timedelta_i64": "int64"}
+PLAIN: Final = {
+    "error_code": "int16",
+    "timedelta_i32": "int32",
+    "timedelta_i64": "int64",
+    "datetime_i64": "int64",
+}
 """What kio has types of its own for, and is a number to us."""
 
 Row = tuple[int, str, str, int, int, int, int]
@@ -72,7 +77,8 @@ class Seen:
         struct = inner if is_dataclass(inner) and isinstance(inner, type) else None
         kind = "struct" if struct else field.metadata["kafka_type"]
         who = field.name, "[]" * array + PLAIN.get(kind, kind), field.metadata.get("tag", -1)
-        return cls(who, nullable, struct)
+        # A number is never null on the wire: of a time, kio takes −1 for that.
+        return cls(who, nullable and (array or kind not in PLAIN), struct)
 
 
 def rows(structs: Mapping[int, type[Any]], depth: int = 0) -> Iterator[Row]:

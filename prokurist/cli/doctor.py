@@ -15,7 +15,7 @@ from enum import Enum
 from functools import partial
 from typing import Generic, TypeVar
 
-from prokurist.assembly import authenticator_of, tls_contexts, tls_of
+from prokurist.assembly.shared import authenticator_of, tls_contexts, tls_of
 from prokurist.cli import advice
 from prokurist.cli.broker_probe import BrokerProbe
 from prokurist.cli.command_options import CommandOptions

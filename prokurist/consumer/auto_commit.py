@@ -17,7 +17,7 @@ that runs callbacks.
 import math
 from collections.abc import Collection
 
-from prokurist.consumer.call_runner import LAST_TURN, CallRunner
+from prokurist.application.call_runner import LAST_TURN, CallRunner
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import KafkaException, TimeoutException
 from prokurist.events.application_events import AutoCommit

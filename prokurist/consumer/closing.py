@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from prokurist.application.call_runner import LAST_TURN, CallRunner
+from prokurist.application.caller_counters import CLOSED
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.call_runner import LAST_TURN, CallRunner
 from prokurist.consumer.commit_queue import CommitQueue
-from prokurist.consumer.consumer_counters import CLOSED
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import Close, CloseBegins

@@ -6,9 +6,9 @@ Thread: the application's. A part of `KafkaConsumer`, which holds what it stands
 from collections.abc import Mapping
 from datetime import timedelta
 
+from prokurist.application.call_runner import CallRunner
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import offsets_in
-from prokurist.consumer.call_runner import CallRunner
 from prokurist.consumer.commit_queue import CommitCallback, CommitQueue
 from prokurist.errors import InvalidGroupIdException
 from prokurist.events.application_events import BY_NAME

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, TypeAlias
 
+from prokurist.application.call_runner import CallRunner
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.call_runner import CallRunner
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import (
     DisconnectException,

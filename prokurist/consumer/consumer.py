@@ -12,25 +12,24 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, overload
 
-from prokurist.assembly import Machinery, system_machinery
+from prokurist.application import at_exit
+from prokurist.application.call_runner import CallRunner
+from prokurist.application.monkey_patches import refuse_patched
+from prokurist.assembly.consumer_machinery import Machinery, system_machinery
 from prokurist.config import ConsumerConfig
-from prokurist.consumer import at_exit
 from prokurist.consumer.arguments import timeout_in
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.call_runner import CallRunner
 from prokurist.consumer.closing import Closing
 from prokurist.consumer.commit_api import CommitApi
 from prokurist.consumer.commit_queue import CommitQueue
-from prokurist.consumer.consumer_counters import Counted
+from prokurist.consumer.consumer_counters import OPEN, Counted
 from prokurist.consumer.deserializing import Deserializers
 from prokurist.consumer.fetch_collector import FetchCollector
 from prokurist.consumer.health import Health, MembershipHealth, age
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.listeners import Listeners
 from prokurist.consumer.lookups import Lookups
-from prokurist.consumer.monkey_patches import refuse_patched
 from prokurist.consumer.obstacles import GroupPlace, Obstacles
-from prokurist.consumer.open_clients import OPEN
 from prokurist.consumer.ranges import Ranges
 from prokurist.consumer.readiness import Readiness
 from prokurist.consumer.subscribing import Subscribing

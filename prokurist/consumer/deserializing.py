@@ -5,11 +5,11 @@ a callable of the topic and the bytes, or an object with `deserialize(topic, dat
 Null is never shown to it: there is nothing to be read.
 """
 
-import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
+from prokurist.application.user_callables import takes_topic
 from prokurist.errors import RecordDeserializationException
 from prokurist.records.consumer_records import ConsumerRecord, DeserializedRun
 from prokurist.records.run import RecordRun
@@ -91,18 +91,3 @@ def of_topic_and_bytes(given: object) -> Deserialize:
 def of_bytes(function: Callable[[bytes], Any], _topic: str, data: bytes) -> Any:
     """Adapt a deserializer of the bytes alone."""
     return function(data)
-
-
-def takes_topic(function: Callable[..., Any]) -> bool:
-    """Whether a callable needs two arguments: the topic before the bytes."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return False  # Some of the interpreter's own cannot say what they take.
-    needed = [
-        each
-        for each in parameters
-        if each.default is each.empty
-        and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-    ]
-    return len(needed) == 2

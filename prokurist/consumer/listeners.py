@@ -10,8 +10,8 @@ same: the first error is raised when they are, the others are logged.
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
+from prokurist.application.call_runner import CallRunner
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.call_runner import CallRunner
 from prokurist.errors import IllegalStateException, KafkaException, WakeupException
 from prokurist.events.application_events import StepDone
 from prokurist.events.background_events import BackgroundEvents, Step, StepKind

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from prokurist.application.call_runner import CallRunner
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import partition_in, partitions_in, topic_in
-from prokurist.consumer.call_runner import CallRunner
 from prokurist.events.application_events import (
     Edge,
     ListTopics,

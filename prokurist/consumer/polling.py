@@ -8,9 +8,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar, overload
 
+from prokurist.application.call_runner import CallRunner
 from prokurist.consumer.arguments import partition_in, timeout_in
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.call_runner import CallRunner
 from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.fetch_collector import FetchCollector
 from prokurist.consumer.interceptors import Interceptors

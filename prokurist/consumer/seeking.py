@@ -7,10 +7,10 @@ None of this waits for anybody.
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from prokurist.application.call_runner import CallRunner
 from prokurist.config import OffsetReset
 from prokurist.consumer.arguments import partition_in, partitions_in
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.call_runner import CallRunner
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import DropStale
 from prokurist.events.fetch_buffer import FetchBuffer

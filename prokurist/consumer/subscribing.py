@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable
 from datetime import timedelta
 
+from prokurist.application.call_runner import TURN
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import partitions_in, subscription_in
-from prokurist.consumer.call_runner import TURN
 from prokurist.consumer.listeners import ConsumerRebalanceListener, Listeners, listener_in
 from prokurist.consumer.seeking import Seeking
 from prokurist.errors import IllegalStateException, InvalidGroupIdException, KafkaException

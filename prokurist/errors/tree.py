@@ -35,6 +35,8 @@ class KafkaException(Exception):
     Attributes:
         error_code: The number the broker sent, or None for an error of the
             client's side.
+        may_have_happened: What was asked may have been done all the same: a request with
+            an effect, such as a commit or a record, was on the wire and unanswered.
         retriable: The same call, made again unchanged, may succeed.
         fatal: The client that raised this will not work again: close it and
             build another.
@@ -43,6 +45,7 @@ class KafkaException(Exception):
     """
 
     error_code: int | None = None
+    may_have_happened: bool = False
     retriable: ClassVar[bool] = False
     fatal: ClassVar[bool] = False
     refreshes_metadata: ClassVar[bool] = False

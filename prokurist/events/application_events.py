@@ -228,6 +228,34 @@ class CloseBegins:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitTopic:
+    """The call of a producer ends when it can append to a topic.
+
+    Attributes:
+        topic: The topic.
+        partition: A partition that it must have; None for any.
+    """
+
+    call: Call
+    topic: str
+    partition: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Fail all records of a producer that are not on the wire."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Fail all records of a producer, also those on the wire: it closes."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
 class Withdraw:
     """The caller has left before its deadline: stop working on the call."""
 
@@ -253,6 +281,9 @@ GroupEvent: TypeAlias = CommitEvent | MembershipEvent
 PositionEvent: TypeAlias = LookUpPosition | LookUpPositions | DropStale
 """Wishes about the positions of what is assigned."""
 
+ProducerEvent: TypeAlias = AwaitTopic | Purge | GiveUp
+"""Wishes of a producer."""
+
 ApplicationEvent: TypeAlias = (
     GroupEvent
     | LookUpOffsets
@@ -262,6 +293,7 @@ ApplicationEvent: TypeAlias = (
     | Prefetch
     | Attend
     | LookUpEnd
+    | ProducerEvent
     | Withdraw
     | Close
 )

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 from prokurist.events.outage_log_events import OUTAGES
+from prokurist.events.producer_log_events import PRODUCER
 from prokurist.events.security_log_events import SECURITY
 from prokurist.events.trace import EventKind, Level, Side
 
@@ -411,5 +412,6 @@ STATES: Final = (
     *(each for each in tuple(globals().values()) if isinstance(each, EventKind)),
     *OUTAGES,
     *SECURITY,
+    *PRODUCER,
 )
 """All log events of states, in the order of the table."""

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from prokurist.consumer.consumer_counters import CLOSED, Counted
-from prokurist.consumer.open_clients import OPEN
+from prokurist.application.caller_counters import CLOSED
+from prokurist.consumer.consumer_counters import OPEN, Counted
 from prokurist.events.counter_types import Histogram
 from prokurist.metrics.catalogue import CATALOGUE, OF_QUERIES, every_metric
 from prokurist.metrics.metric import Metric, MetricKind, Value, samples

@@ -38,6 +38,13 @@ class Action(Enum):
     RESET = "the same, with a new member id"
     OUT_OF_RANGE = "the offset is not in the log: apply the reset policy"
     NEW_SESSION = "open a new fetch session with all partitions"
+    SPLIT = "split the batch, then send its parts"
+    DUPLICATE = "it was appended by an earlier attempt: its offset is not known"
+    OUT_OF_ORDER = "what the sequence numbers say decides"
+    FORGOTTEN = "the broker has forgotten the producer: the sequence numbers decide"
+    NEW_EPOCH = "send it again under a new epoch of the producer"
+    REFUSED_RECORDS = "single records were refused, and with them their batch"
+    REFUSED_PRODUCER = "fail all batches; the next record asks for a producer id again"
     FATAL = "raise it"
 
 
@@ -284,4 +291,42 @@ SYNC_GROUP: Final = table(
 HEARTBEAT: Final = table(
     "Heartbeat",
     {**_OF_THE_GROUP, 27: (Action.ROUND, "a rebalance has begun")},
+)
+
+PRODUCE: Final = table(
+    "Produce",
+    {
+        2: (Action.RETRY, "the batch was damaged on its way"),
+        3: (Action.REFRESH, "not there, or not yet known to its leader"),
+        5: (Action.REFRESH, "an election is on its way"),
+        6: _MOVED_ON,
+        7: (Action.RETRY, "the other replicas did not have it in time"),
+        10: (Action.SPLIT, "larger than the topic's max.message.bytes"),
+        17: (Action.FATAL, "not a legal name of a topic"),
+        19: (Action.RETRY, "too few replicas are in sync"),
+        20: (Action.RETRY, "appended, and then too few replicas were in sync"),
+        21: (Action.FATAL, "the broker takes no such acks"),
+        29: (Action.FATAL, "no rights on the topic"),
+        31: (Action.REFUSED_PRODUCER, "no rights to write idempotently"),
+        32: (Action.REFUSED_RECORDS, "the topic does not take such timestamps"),
+        44: (Action.FATAL, "a policy of the cluster refuses it, and will again"),
+        45: (Action.OUT_OF_ORDER, "the leader lacks what came before, or has not seen it yet"),
+        46: (Action.DUPLICATE, "the leader has it, and has forgotten where"),
+        47: (Action.NEW_EPOCH, "the leader knows a later epoch of the producer"),
+        56: (Action.REFRESH, "the leader's disk has failed: another will lead"),
+        59: (Action.FORGOTTEN, "all that the producer wrote has been deleted"),
+        74: _MOVED_ON,
+        76: (Action.FATAL, "the broker cannot read this compression.type"),
+        87: (Action.REFUSED_RECORDS, "the topic does not take such records"),
+        100: (Action.REFRESH, "the topic was created again, or the broker lags behind"),
+    },
+)
+
+INIT_PRODUCER_ID: Final = table(
+    "InitProducerId",
+    {
+        14: (Action.RETRY, "the broker has no block of ids yet"),
+        15: (Action.RETRY, "the broker has no block of ids yet"),
+        31: (Action.FATAL, "no rights to write idempotently"),
+    },
 )

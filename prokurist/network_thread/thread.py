@@ -144,6 +144,11 @@ class NetworkThread:
         return not self._thread.is_alive()
 
     @property
+    def is_current(self) -> bool:
+        """Whether this is the thread that runs just now."""
+        return self._thread.ident is not None and self._thread.ident == threading.get_ident()
+
+    @property
     def wakes(self) -> int:
         """The number of turns that an event of the application has woken."""
         return self._network.wakes

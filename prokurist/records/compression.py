@@ -67,19 +67,31 @@ class Compression(IntEnum):
     ZSTD = 4
 
 
-def compress(codec: Compression, data: bytes) -> bytes:
-    """Compress the records of one batch."""
+LZ4_FAST: Final = 1
+"""The library's own default level is several times slower, for little."""
+
+
+def compress(codec: Compression, data: bytes, level: int | None = None) -> bytes:
+    """Compress the records of one batch.
+
+    Args:
+        codec: How.
+        data: The records.
+        level: How much effort that is worth, by the codec's own measure; None for its default.
+    """
     match codec:
         case Compression.NONE:
             return data
         case Compression.GZIP:
-            return zlib.compress(data, wbits=31)
+            return zlib.compress(
+                data, zlib.Z_DEFAULT_COMPRESSION if level is None else level, 31
+            )
         case Compression.SNAPPY:
             return _xerial(data)
         case Compression.LZ4:
-            return _lz4(data)
+            return _lz4(data, LZ4_FAST if level is None else level)
         case Compression.ZSTD:
-            return bytes(cramjam.zstd.compress(data))
+            return bytes(cramjam.zstd.compress(data, level))
 
 
 class Budget:
@@ -247,10 +259,9 @@ def _xerial(data: bytes) -> bytes:
     return b"".join(parts)
 
 
-def _lz4(data: bytes) -> bytes:
-    # The library's own default level is several times slower, for little; and its
-    # default blocks refer to each other, which brokers refuse.
-    stream = cramjam.lz4.Compressor(level=1, block_linked=False)
+def _lz4(data: bytes, level: int) -> bytes:
+    # Blocks that refer to each other, the library's default, are refused by brokers.
+    stream = cramjam.lz4.Compressor(level=level, block_linked=False)
     stream.compress(data)
     return bytes(stream.finish())
 

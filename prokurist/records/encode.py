@@ -95,20 +95,62 @@ def encode_batch(
     if timestamp_type is TimestampType.LOG_APPEND_TIME:
         attributes |= LOG_APPEND_TIME
     body = compress(codec, write(records, base_timestamp))
+    head = batch_header(
+        body,
+        attributes=attributes,
+        count=len(records),
+        base_timestamp=base_timestamp,
+        max_timestamp=max(record[0] for record in records),
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+    )
+    return head + body
+
+
+def batch_header(
+    body: bytes,
+    *,
+    attributes: int,
+    count: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+) -> bytes:
+    """The header of a batch of magic 2, checksum included.
+
+    Args:
+        body: The records behind it, compressed as the attributes say.
+        attributes: Codec, and what else the bits say.
+        count: How many records there are.
+        base_timestamp: What their timestamps are counted from.
+        max_timestamp: The latest of them.
+        base_offset: See `encode_batch`.
+        leader_epoch: See `encode_batch`.
+        producer_id: See `encode_batch`.
+        producer_epoch: See `encode_batch`.
+        base_sequence: See `encode_batch`.
+    """
     head = bytearray(BATCH_HEADER)
     length = len(body) + BATCH_HEADER - LENGTH_COUNTS_FROM
     LEAD.pack_into(head, 0, base_offset, length, leader_epoch, MAGIC)
     numbers = (
         attributes,
-        len(records) - 1,
+        count - 1,
         base_timestamp,
-        max(record[0] for record in records),
+        max_timestamp,
         producer_id,
         producer_epoch,
         base_sequence,
-        len(records),
+        count,
     )
     REST.pack_into(head, LEAD.size, 0, *numbers)
     checksum = crc32c(body, crc32c(memoryview(head)[CRC_COUNTS_FROM:]))
     REST.pack_into(head, LEAD.size, checksum, *numbers)
-    return bytes(head) + body
+    return bytes(head)

@@ -19,6 +19,7 @@ one lock, and sockets only by the server's thread.
 import argparse
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +60,8 @@ class EmbeddedBroker(Controls):
         Args:
             nodes: How many.
             topics: The topics there are, and how many partitions each has.
-            clock: What time it is; the system's monotonic clock by default.
+            clock: What time it is, also for what brokers stamp; the system's clocks by
+                default.
             auto_create: Whether asking for a topic's metadata makes it.
             versions: What to offer of an API, for brokers older than kio.
             groups: What the brokers' configuration says about groups.
@@ -75,6 +77,7 @@ class EmbeddedBroker(Controls):
         if ports and len(ports) != nodes:
             raise ValueError(f"{nodes} brokers need {nodes} ports, or none: {list(ports)}")
         self._clock: Clock = MonotonicClock() if clock is None else clock
+        self._wall_ahead = time.time() - self._clock.now() if clock is None else 0.0
         self._ports = tuple(ports) or (0,) * nodes
         self._topics = dict(topics or {})
         self._auto_create = auto_create
@@ -139,6 +142,7 @@ class EmbeddedBroker(Controls):
             groups=self._groups,
             sasl=self._sasl,
             tls=self._context(),
+            wall_ahead=self._wall_ahead,
         )
         self._thread = threading.Thread(
             target=self._server.run, name="prokurist-embedded-broker", daemon=True

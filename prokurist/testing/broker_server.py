@@ -316,6 +316,7 @@ def serve(
     groups: GroupSettings | None,
     sasl: Sasl | None,
     tls: "SSLContext | None",
+    wall_ahead: float,
 ) -> Server:
     """A server that listens, and whose `run` waits for a thread.
 
@@ -336,6 +337,7 @@ def serve(
             versions=versions,
             groups=groups,
             sasl=sasl,
+            wall_ahead=wall_ahead,
         )
         return Server(cluster, doors, clock, tls)
     except BaseException:

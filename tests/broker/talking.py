@@ -37,13 +37,25 @@ class Talker:
 
     def send(self, who: str, api: ApiName, version: int, **values: Any) -> None:
         """Send a request."""
+        self.tell(who, api, version, **values)
+        self._asked[who].append((api, version))
+
+    def tell(self, who: str, api: ApiName, version: int, **values: Any) -> None:
+        """Send a request that is not answered."""
         if who not in self._sockets:
             self._sockets[who] = socket.create_connection(self._address, PATIENCE)
             self._asked[who] = []
         self._numbers += 1
         frame = request_frame(api, version, self._numbers, values)
         self._sockets[who].sendall(struct.pack(">i", len(frame)) + frame)
-        self._asked[who].append((api, version))
+
+    def ended(self, who: str) -> bool:
+        """Whether a connection ends without another byte; the next request opens another."""
+        try:
+            self._bytes(who, 1)
+        except ClosedByBroker:
+            return True
+        return False
 
     def parked(self, who: str, within: float = PARKED) -> bool:
         """Whether the request of one of them is still unanswered after a while."""

@@ -6,7 +6,9 @@ from random import Random
 import pytest
 
 from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicPartition
-from prokurist.assembly import consumer_machinery  # a seam for tests, not for users
+from prokurist.assembly.consumer_machinery import (
+    consumer_machinery,  # a seam for tests, not for users
+)
 from prokurist.config import ConsumerConfig
 from prokurist.events.clock import MonotonicClock
 from prokurist.network_thread.io.resolver import Resolver

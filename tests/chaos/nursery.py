@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-import prokurist.assembly  # noqa: F401 - what a consumer would import when it is made
+import prokurist.assembly.consumer_machinery  # noqa: F401 - what a consumer would import when it is made
 from tests.chaos.member import Duty, main
 
 ROOT: Final = Path(__file__).parents[2]

@@ -106,17 +106,6 @@ def cluster_described(stage: Stage) -> None:
             )
 
 
-def producer_ids(stage: Stage) -> None:
-    """InitProducerId of idempotent producers, and the first batches."""
-    values: dict[str, Any] = {
-        "transactional_id": None,
-        "transaction_timeout": timedelta(seconds=1),
-    }
-    for _ in range(2):
-        stage.ask("a", "InitProducerId", producer_id=-1, producer_epoch=-1, **values)
-    stage.ask("a", "InitProducerId", producer_id=-1, **{**values, "transactional_id": ""})
-
-
 def metadata(stage: Stage, topics: list[dict[str, Any]], **more: Any) -> None:
     """Ask for topics by name."""
     stage.ask("a", "Metadata", topics=topics, **{"allow_auto_topic_creation": False, **more})

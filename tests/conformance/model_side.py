@@ -1,6 +1,7 @@
 """The model as a side of a scenario: what happens behind the protocol, by its controls."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from uuid import UUID
 
@@ -26,20 +27,30 @@ class ModelSide(Side):
             api = named(name)
             self.versions[name] = (api.oldest, api.newest)
 
-    def create_topics(self, names: Sequence[str], partitions: int) -> dict[str, UUID]:
+    def create_topics(
+        self, names: Sequence[str], partitions: int, config: Mapping[str, str] | None = None
+    ) -> dict[str, UUID]:
         """Through the controls."""
         for each in names:
             self._broker.create_topic(each, partitions, replication=1)
+            with self._broker._change() as (cluster, _):
+                topic = cluster.state.topics[each]
+                topic.configure(topic.config.with_given(config or {}))
         return {each: self._id_of(each) for each in names}
 
-    def place_topic(self, name: str, replicas: Sequence[Sequence[int]]) -> UUID:
+    def place_topic(
+        self,
+        name: str,
+        replicas: Sequence[Sequence[int]],
+        config: Mapping[str, str] | None = None,
+    ) -> UUID:
         """Made somewhere, and then placed."""
         self._broker.create_topic(name, len(replicas), replication=1)
         with self._broker._change() as (cluster, _):
-            for each, nodes in zip(
-                cluster.state.topics[name].partitions, replicas, strict=True
-            ):
+            topic = cluster.state.topics[name]
+            for each, nodes in zip(topic.partitions, replicas, strict=True):
                 each.replicas, each.isr, each.leader = tuple(nodes), list(nodes), nodes[0]
+            topic.configure(topic.config.with_given(config or {}))
         return self._id_of(name)
 
     def delete_topic(self, name: str) -> None:
@@ -60,6 +71,14 @@ class ModelSide(Side):
                 moved = cluster.state.topics[name].partitions[partition]
                 others = (each for each in moved.replicas if each != node)
                 moved.replicas = (node, *others)
+
+    def stopped(self, node: int) -> AbstractContextManager[object]:
+        """Through the controls."""
+        return self._broker.stop_following(node)
+
+    def until_in_sync(self, name: str, partition: int, size: int) -> None:
+        """Through the controls."""
+        self._broker.shrink_isr(TopicPartition(name, partition), size)
 
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:
         """As bytes; the model knows no transactions by wire."""

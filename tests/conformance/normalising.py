@@ -17,7 +17,6 @@ DROPPED: Final = frozenset(
     {
         "throttle_time",
         "cluster_id",
-        "node_endpoints",
         "client_host",
         "configs",
         "supported_features",
@@ -27,7 +26,7 @@ DROPPED: Final = frozenset(
 )
 """Fields of this machine, this moment, and of a broker's configuration."""
 
-TEXTS: Final = frozenset({"error_message"})
+TEXTS: Final = frozenset({"error_message", "batch_index_error_message"})
 NODES: Final = frozenset(
     {
         "node_id",
@@ -55,6 +54,8 @@ UNORDERED: Final = frozenset(
         ("ConsumerGroupDescribe", "partitions"),
         ("ConsumerGroupHeartbeat", "topic_partitions"),
         ("ConsumerGroupHeartbeat", "partitions"),
+        ("Produce", "responses"),
+        ("Produce", "partition_responses"),
         ("Metadata", "topics"),
         ("Metadata", "partitions"),
         ("Metadata", "brokers"),
@@ -152,7 +153,8 @@ class Normaliser:
             case timedelta():
                 return value.total_seconds()
             case datetime():
-                return value.timestamp()
+                stamp = round(value.timestamp() * 1000)
+                return "the broker's clock" if stamp > NOW else stamp - BEGAN
             case None | bool():
                 return value
             case bytes() if name == "records":
@@ -192,6 +194,7 @@ class Normaliser:
                 BATCH.unpack_from(data)
             )
             control = bool(attributes & 0x20)
+            latest = "the broker's clock" if attributes & 0x08 else most - BEGAN
             batch, data = data[: length + LENGTH_COUNTS_FROM], data[length + 12 :]
             rows.append(
                 {
@@ -200,7 +203,7 @@ class Normaliser:
                     "magic": magic,
                     "attributes": attributes,
                     "last_offset_delta": delta,
-                    "times": "of a marker" if control else (first - BEGAN, most - BEGAN),
+                    "times": "of a marker" if control else (first - BEGAN, latest),
                     "producer_id": self._named("producer", pid) if pid >= 0 else pid,
                     "size": length + LENGTH_COUNTS_FROM,
                     "here": len(batch),

@@ -7,10 +7,12 @@ id is the one that the side gave.
 from random import Random
 from typing import Any, Final
 
+from prokurist.records.compression import Compression
 from tests.conformance.accepted import ACCEPTED
 from tests.conformance.classic import scene
 from tests.conformance.committing import commit, offsets, position
 from tests.conformance.comparing import Difference
+from tests.conformance.producing import NOBODY, Producer, batch, produce
 from tests.conformance.reading import epochs, fetch, list_offsets, wanted
 from tests.conformance.sessions import Session
 from tests.conformance.stage import Pair, Scenario, Stage
@@ -126,7 +128,39 @@ def random_classic(random: Random, stage: Stage) -> None:
                 members[name], generation = body.member_id, body.generation_id
 
 
-GRAMMARS: Final = [random_reads, random_members, random_commits, random_classic]
+def random_producers(random: Random, stage: Stage) -> None:
+    """Batches of three idempotent producers and of none, in order, again and out of it."""
+    topic = stage.topic(2)
+    expected: dict[tuple[int, int], tuple[int, int]] = {}
+    for _ in range(STEPS):
+        partition, number = random.randrange(2), random.choice([-1, 7, 7, 8, 9])
+        epoch, sequence = expected.get((partition, number), (random.randrange(3), 0))
+        epoch = max(0, epoch + random.choice([0] * 8 + [-1, 1]))
+        off = random.choice([0] * 8 + [-1, -2, -5, -6, 1, -sequence])
+        sequence, count = max(0, sequence + off), random.randint(1, 3)
+        writer = Producer(number, epoch, sequence) if number >= 0 else NOBODY
+        codec = random.choice([Compression.NONE, Compression.NONE, Compression.LZ4])
+        data = batch(*[b"x"] * count, producer=writer, codec=codec)
+        if random.random() < 0.1:
+            data = random.choice([b"", data[:-1], data[:-1] + b"?", data + data])
+        rows = [(partition, data)]
+        if random.random() < 0.2:
+            rows.append((random.choice([1 - partition, 5]), batch(b"y")))
+        told = produce(stage, topic, *rows, acks=random.choice([-1, 1, 1, 4]))
+        if random.random() < 0.1:
+            stage.side.delete_records(topic.name, partition, -1)
+        for row in (row for each in told.responses for row in each.partition_responses):
+            if row.index == partition and not row.error_code and number >= 0:
+                expected[partition, number] = (epoch, sequence + count)
+
+
+GRAMMARS: Final = [
+    random_reads,
+    random_members,
+    random_commits,
+    random_classic,
+    random_producers,
+]
 
 
 def sequence(seed: int, version: str) -> Scenario:

@@ -41,25 +41,28 @@ class RealSide(Side):
         self._coordinated("ready")
         self._producers_ready()
 
-    def create_topics(self, names: Sequence[str], partitions: int) -> dict[str, UUID]:
+    def create_topics(
+        self, names: Sequence[str], partitions: int, config: Mapping[str, str] | None = None
+    ) -> dict[str, UUID]:
         """By CreateTopics, and until the group coordinator assigns the last of them."""
-        made = self._create(
-            [
-                {"name": each, "num_partitions": partitions, "replication_factor": 1}
-                for each in names
-            ]
-        )
+        size = {"num_partitions": partitions, "replication_factor": 1, "configs": given(config)}
+        made = self._create([{"name": each, **size} for each in names])
         self._groups_know(names[-1])
         return made
 
-    def place_topic(self, name: str, replicas: Sequence[Sequence[int]]) -> UUID:
+    def place_topic(
+        self,
+        name: str,
+        replicas: Sequence[Sequence[int]],
+        config: Mapping[str, str] | None = None,
+    ) -> UUID:
         """By CreateTopics with assignments."""
         rows = [
             {"partition_index": index, "broker_ids": tuple(each - 1 for each in nodes)}
             for index, nodes in enumerate(replicas)
         ]
         topic = {"name": name, "num_partitions": -1, "replication_factor": -1}
-        return self._create([{**topic, "assignments": rows}])[name]
+        return self._create([{**topic, "assignments": rows, "configs": given(config)}])[name]
 
     def delete_topic(self, name: str) -> None:
         """By DeleteTopics, and until each broker has dropped it."""
@@ -98,6 +101,23 @@ class RealSide(Side):
             self._admin("elect_leaders", 2, 0, topic_partitions=wanted, timeout=_LONG)
             time.sleep(0.02)
         self._agree(name, partition, node)
+
+    @contextmanager
+    def stopped(self, node: int) -> Iterator[None]:
+        """Frozen, as a whole."""
+        self._kafka.freeze(node - 1)
+        try:
+            yield
+        finally:
+            self._kafka.thaw(node - 1)
+
+    def until_in_sync(self, name: str, partition: int, size: int) -> None:
+        """By asking the leader for metadata."""
+        address = self._addresses[self._leader(name, partition) - 1]
+        deadline = time.monotonic() + SECONDS
+        while len(self._placed(address, name, partition).isr_nodes) != size:
+            assert time.monotonic() < deadline, f"{name}/{partition} has not {size} in sync"
+            time.sleep(0.1)
 
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:
         """By InitProducerId, AddPartitionsToTxn and Produce."""
@@ -211,6 +231,11 @@ class RealSide(Side):
         node = self._addresses.index(address) + 1
         return self._admin("metadata", 12, node, topics=[{"name": name}]).topics[0]
 
+    def _placed(self, address: str, name: str, partition: int) -> Any:
+        placed = self._described(address, name).partitions
+        [row] = [each for each in placed if each.partition_index == partition]
+        return row
+
     def _error_of(self, address: str, name: str) -> int:
         return int(self._described(address, name).error_code)
 
@@ -244,8 +269,7 @@ class RealSide(Side):
         """Wait until each broker names the leader, and the copies are in sync."""
         for address in self._addresses:
             while True:
-                placed = self._described(address, name).partitions
-                [row] = [each for each in placed if each.partition_index == partition]
+                row = self._placed(address, name, partition)
                 in_sync = len(row.isr_nodes) == len(row.replica_nodes)
                 if row.leader_id == node - 1 and in_sync:
                     break
@@ -298,6 +322,14 @@ class RealSide(Side):
             if told.error_code or (told.assignment and told.assignment.topic_partitions):
                 return
             time.sleep(0.02)
+
+
+def given(config: Mapping[str, str] | None) -> list[dict[str, str]]:
+    """A topic's properties as CreateTopics takes them."""
+    return [
+        {"name": name.replace("_", "."), "value": value}
+        for name, value in (config or {}).items()
+    ]
 
 
 def _loaded(path: str) -> Any:

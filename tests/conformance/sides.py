@@ -5,7 +5,8 @@ A `Side` sends requests and records answers; what is changed behind the protocol
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -47,11 +48,24 @@ class Side(ABC):
     # --- what each kind of side does in its own way ---------------------------------
 
     @abstractmethod
-    def create_topics(self, names: Sequence[str], partitions: int) -> dict[str, UUID]:
-        """Make topics, one copy of each partition, and wait until groups know them."""
+    def create_topics(
+        self, names: Sequence[str], partitions: int, config: Mapping[str, str] | None = None
+    ) -> dict[str, UUID]:
+        """Make topics, one copy of each partition, and wait until groups know them.
+
+        Args:
+            names: Their names.
+            partitions: How many each has.
+            config: Their properties: Kafka's names with underscores.
+        """
 
     @abstractmethod
-    def place_topic(self, name: str, replicas: Sequence[Sequence[int]]) -> UUID:
+    def place_topic(
+        self,
+        name: str,
+        replicas: Sequence[Sequence[int]],
+        config: Mapping[str, str] | None = None,
+    ) -> UUID:
         """Make a topic with its copies on given nodes, counted from 1."""
 
     @abstractmethod
@@ -65,6 +79,14 @@ class Side(ABC):
     @abstractmethod
     def move_leader(self, name: str, partition: int, node: int) -> None:
         """Have a node lead that is in sync, counted from 1, in the next epoch."""
+
+    @abstractmethod
+    def stopped(self, node: int) -> AbstractContextManager[object]:
+        """Have a node follow no leader meanwhile."""
+
+    @abstractmethod
+    def until_in_sync(self, name: str, partition: int, size: int) -> None:
+        """Wait until so many replicas of a partition are in sync."""
 
     @abstractmethod
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:

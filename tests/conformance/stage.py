@@ -89,6 +89,15 @@ class Stage:
         self.send(who, api, version, **values)
         return self.read(who)
 
+    def tell(self, who: str, api: ApiName, **values: Any) -> None:
+        """Send a request that is not answered."""
+        self._talker(who).tell(who, api, self.version(api), **values)
+        self._record(api, self.version(api), who, self._normal.asked(values), None)
+
+    def ended(self, who: str) -> None:
+        """Wait until the broker has ended a connection."""
+        self._record("ended", 0, who, {}, self._talker(who).ended(who))
+
     def parked(self, who: str) -> bool:
         """Whether the request of a connection is still unanswered after a while."""
         parked = self._talker(who).parked(who)
@@ -132,15 +141,16 @@ class Stage:
         self._topics += 1
         return self._known(name, topic_id)
 
-    def placed(self, *replicas: Sequence[int]) -> Topic:
-        """A new topic with its copies on given nodes."""
+    def placed(self, *replicas: Sequence[int], **config: str) -> Topic:
+        """A new topic with its copies on given nodes, and properties as in `made`."""
         self._placed += 1
         name = f"{self.name}-placed-{self._placed}"
-        return self._known(name, self.side.place_topic(name, replicas))
+        return self._known(name, self.side.place_topic(name, replicas, config))
 
-    def made(self, name: str, partitions: int = 1) -> Topic:
-        """A topic of a given name."""
-        return self._known(name, self.side.create_topics([name], partitions)[name])
+    def made(self, name: str, partitions: int = 1, **config: str) -> Topic:
+        """A topic of a given name, with properties if need be: Kafka's, with underscores."""
+        made = self.side.create_topics([name], partitions, config)
+        return self._known(name, made[name])
 
     def recreate(self, topic: Topic, partitions: int = 1) -> Topic:
         """Delete a topic and make another of its name."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from prokurist import errors
-from prokurist.consumer.call_runner import TURN
+from prokurist.application.call_runner import TURN
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException, TimeoutException, WakeupException
 from prokurist.network_thread.thread import Life

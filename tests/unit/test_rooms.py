@@ -153,7 +153,7 @@ def test_the_contracts_hold() -> None:
         ("network_thread/new.py", "import prokurist.consumer", "Each room"),
         ("consumer/new.py", "import prokurist.network_thread", "The threads' rooms"),
         ("consumer/new.py", "import prokurist.logs", "The threads' rooms"),
-        ("assembly.py", "import prokurist.consumer.consumer", "Each room"),
+        ("assembly/new.py", "import prokurist.consumer.consumer", "Each room"),
         (
             "network_thread/operations/new.py",
             "import prokurist.network_thread.cluster",
@@ -219,7 +219,9 @@ def test_a_line_in_the_wrong_room_breaks_its_contract(
 def test_a_line_in_the_right_room_is_left_alone(tmp_path: Path, file: str, line: str) -> None:
     """The exceptions that the contracts name are really open."""
     folder = planted(tmp_path, file, line)
-    (folder / "prokurist" / "assembly.py").write_text("import prokurist.network_thread\n")
+    (folder / "prokurist" / "assembly" / "new.py").write_text(
+        "import prokurist.network_thread\n"
+    )
     run = lint(folder)
     assert run.returncode == 0, run.stdout + run.stderr
 

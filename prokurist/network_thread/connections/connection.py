@@ -439,6 +439,17 @@ class Connection:
         return max(backoff, self.pipeline.throttled_until, self._timer.now)
 
     @property
+    def takes(self) -> bool:
+        """Whether a request would be written at once."""
+        return (
+            self.state is ConnectionState.READY
+            and not self.throttled
+            and not self.pipeline.holds
+            and not self.pipeline.waiting
+            and self._network.writable(self.number)
+        )
+
+    @property
     def throttled(self) -> bool:
         """Whether the broker has asked for a pause (KIP-219)."""
         return self._timer.now < self.pipeline.throttled_until

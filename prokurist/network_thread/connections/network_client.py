@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
 from prokurist.errors import DisconnectException, KafkaException
-from prokurist.events.call import Call
 from prokurist.events.outage_log_events import CONNECTION_ACCEPTED, CONNECTION_REFUSED
 from prokurist.events.reachability import Reachability
 from prokurist.events.trace import UNREAD, Trace
@@ -25,6 +24,7 @@ from prokurist.network_thread.connections.requests import (
     ANOTHER_AFTER,
     STAND_INS,
     Answer,
+    Claimant,
     Expected,
     Lane,
     Limits,
@@ -113,11 +113,12 @@ class NetworkClient:
         node: Node,
         request: Request[Response],
         *,
-        call: Call | None = None,
+        call: Claimant | None = None,
         lane: Lane = Lane.GENERAL,
         effect: bool = False,
         patience: float | None = None,
         anybody: bool = False,
+        answered: bool = True,
     ) -> Promise[Answer[Response]]:
         """Send a request, and await its answer.
 
@@ -131,13 +132,20 @@ class NetworkClient:
                 longer than `request.timeout.ms`; None for just that.
             anybody: Another broker would do as well: it fails if it cannot be
                 written soon.
+            answered: Whether the broker answers; else the answer is None, once it is written.
 
         Returns:
             The answer to come, or why there is none. Forsaking it takes an
             unwritten request back and abandons a written one.
         """
         unsent = Unsent(
-            request, call, effect=effect, patience=patience, anybody=anybody, lane=lane
+            request,
+            call,
+            effect=effect,
+            patience=patience,
+            anybody=anybody,
+            lane=lane,
+            answered=answered,
         )
         if self._closed is not None:
             # An operation that close has failed may well try again before its end.
@@ -342,6 +350,18 @@ class NetworkClient:
         if own is not None and own.has_stand_in:
             own = self._stand_in(own)
         return own is not None and own.state is ConnectionState.READY
+
+    def takes(self, node: Node, lane: Lane) -> bool:
+        """Whether a request would be written in this very turn."""
+        own = self._connections.get((node.id, lane))
+        if own is not None and own.has_stand_in:
+            own = self._stand_in(own)
+        return own is not None and same_address(own.node, node) and own.takes
+
+    def ready_at(self, node: Node, lane: Lane) -> float:
+        """When a connection may be tried, or is not throttled any more."""
+        own = self._connections.get((node.id, lane))
+        return self._timer.now if own is None else own.ready_at
 
     def has_refused(self, node: Node) -> bool:
         """Whether the last connect to a node's address was refused, and none is ready."""

@@ -93,6 +93,7 @@ class Pipeline:
         self._ahead: deque[Unsent] = deque()
         self._unsent: deque[Unsent] = deque()
         self._sent: deque[Sent] = deque()
+        self._unconfirmed: deque[Sent] = deque()
 
     def submit(self, unsent: Unsent) -> None:
         """Queue a request, to be written when its turn comes."""
@@ -158,6 +159,15 @@ class Pipeline:
             and writable()
         ):
             self._write(queue.popleft(), offered, write)
+        if self._unconfirmed and writable():
+            self._confirm()
+
+    def _confirm(self) -> None:
+        """What no broker answers is over: the kernel has taken it."""
+        written, self._unconfirmed = self._unconfirmed, deque()
+        for sent in written:
+            self._end(sent)
+            sent.unsent.promise.keep(Answer(None, sent.attempt, self.node))
 
     def _write(self, unsent: Unsent, offered: Versions, write: Callable[[bytes], None]) -> None:
         if unsent.due is not None:
@@ -183,7 +193,7 @@ class Pipeline:
         patience = self._limits.request if unsent.patience is None else unsent.patience
         self._limit(sent, self._timer.now + patience)
         unsent.promise.on_forsaken = lambda: self._abandon(sent)
-        self._sent.append(sent)
+        (self._sent if unsent.answered else self._unconfirmed).append(sent)
         self.used_at = self._timer.now
         write(frame)
         self._counters.queued.observe(sent.began - unsent.since)
@@ -270,9 +280,15 @@ class Pipeline:
             self._counters.late_answers += 1
             self._tell_late(sent)
             return
+        self._end(sent)
+        sent.unsent.promise.keep(Answer(response, sent.attempt, self.node))
+
+    def _end(self, sent: Sent) -> None:
+        """Its attempt is over, as it should be."""
+        if sent.due is not None:
+            self._timer.cancel(sent.due)
         if sent.attempt is not None and sent.unsent.call is not None:
             sent.unsent.call.ended(sent.attempt, self._timer.now, ANSWERED)
-        sent.unsent.promise.keep(Answer(response, sent.attempt, self.node))
 
     def _tell_late(self, sent: Sent) -> None:
         call = sent.unsent.call
@@ -301,7 +317,8 @@ class Pipeline:
         Operations run meanwhile and may submit other requests: those are for the next
         life of the connection and stay.
         """
-        sent, self._sent = self._sent, deque()
+        sent, self._sent = self._unconfirmed + self._sent, deque()
+        self._unconfirmed = deque()
         unsent, self._unsent = self._ahead + self._unsent, deque()
         self._ahead = deque()
         self.throttled_until = 0.0
@@ -347,8 +364,8 @@ class Pipeline:
 
     @property
     def waiting(self) -> int:
-        """The number of requests submitted and not written."""
-        return len(self._unsent) + len(self._ahead)
+        """Requests submitted and not yet written, or not yet known to be."""
+        return len(self._unsent) + len(self._ahead) + len(self._unconfirmed)
 
     def __repr__(self) -> str:
         return f"Pipeline({self.node}, {len(self._sent)} in flight, {len(self._unsent)} unsent)"

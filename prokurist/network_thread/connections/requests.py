@@ -6,10 +6,11 @@ Thread: the network thread alone.
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from prokurist.events.backoff import Backoff
-from prokurist.events.call import Call, Try
+from prokurist.events.call import Try
+from prokurist.events.trace import Trace
 from prokurist.network_thread.operations.operation import Promise
 from prokurist.network_thread.wire.apis import Api
 from prokurist.network_thread.wire.request import Request
@@ -48,13 +49,16 @@ class Lane(Enum):
     """Fetch, which waits at the broker for records, and whose answer may be long."""
     JOIN = "join"
     """JoinGroup and SyncGroup, which wait at the broker for the other members."""
+    PRODUCE = "produce"
+    """Produce, which waits at the broker for the other replicas, and may be long."""
 
 
 STAND_INS: Final = {
-    Lane.GENERAL: (Lane.COORDINATOR, Lane.FETCH, Lane.JOIN),
-    Lane.COORDINATOR: (Lane.GENERAL, Lane.FETCH, Lane.JOIN),
-    Lane.FETCH: (Lane.GENERAL, Lane.COORDINATOR, Lane.JOIN),
-    Lane.JOIN: (Lane.COORDINATOR, Lane.GENERAL, Lane.FETCH),
+    Lane.GENERAL: (Lane.COORDINATOR, Lane.FETCH, Lane.JOIN, Lane.PRODUCE),
+    Lane.COORDINATOR: (Lane.GENERAL, Lane.FETCH, Lane.JOIN, Lane.PRODUCE),
+    Lane.FETCH: (Lane.GENERAL, Lane.COORDINATOR, Lane.JOIN, Lane.PRODUCE),
+    Lane.JOIN: (Lane.COORDINATOR, Lane.GENERAL, Lane.FETCH, Lane.PRODUCE),
+    Lane.PRODUCE: (Lane.GENERAL, Lane.COORDINATOR, Lane.FETCH, Lane.JOIN),
 }
 """Which lane's connection carries the requests of a lane that the broker refuses.
 
@@ -91,11 +95,40 @@ class Answer(Generic[Response]):
     node: Node
 
 
+class Claimant(Protocol):
+    """Whose request it is: asked before it is written, and told how it ended.
+
+    Attributes:
+        trace: Where it is told what is done for it.
+        number: Its number there.
+    """
+
+    trace: Trace | None
+    number: int
+
+    def claim(self, request: str, node: str, now: float, *, effect: bool) -> Try | None:
+        """Whether it may be written; see `Call.claim`."""
+        ...
+
+    def ended(
+        self,
+        attempt: Try,
+        now: float,
+        outcome: str,
+        error: BaseException | None = None,
+        *,
+        undone: bool = False,
+    ) -> None:
+        """How it ended; see `Call.ended`."""
+        ...
+
+
 class Unsent:
     """A request that was submitted and not written.
 
     Attributes:
-        call: The call that the request is for; None for background work.
+        call: Whose request it is; None for work that is nobody's in particular.
+        answered: Whether the broker answers it; else it is over once it is written.
         effect: Whether it changes something on the broker.
         patience: How long its answer may take; None for `request.timeout.ms`.
         anybody: Another broker would do as well.
@@ -104,6 +137,7 @@ class Unsent:
     """
 
     __slots__ = (
+        "answered",
         "anybody",
         "call",
         "due",
@@ -118,16 +152,18 @@ class Unsent:
     def __init__(
         self,
         request: Any,
-        call: Call | None,
+        call: Claimant | None,
         *,
         effect: bool,
         patience: float | None = None,
         anybody: bool = False,
         lane: Lane = Lane.GENERAL,
+        answered: bool = True,
     ) -> None:
+        self.answered: bool = answered
         self.lane: Lane = lane
         self.request: Any = request
-        self.call: Call | None = call
+        self.call: Claimant | None = call
         self.effect: bool = effect
         self.patience: float | None = patience
         self.anybody: bool = anybody

@@ -47,6 +47,7 @@ class Api:
         return self.name
 
 
+PRODUCE: Final = Api("Produce", 0, 3, 13, LARGE, MANY)
 FETCH: Final = Api("Fetch", 1, 4, 18, UNBOUNDED, MOST)
 LIST_OFFSETS: Final = Api("ListOffsets", 2, 1, 11, LARGE, MANY)
 METADATA: Final = Api("Metadata", 3, 0, 13, LARGE, MOST)
@@ -60,6 +61,7 @@ SYNC_GROUP: Final = Api("SyncGroup", 14, 0, 5, LARGE, MANY)
 SASL_HANDSHAKE: Final = Api("SaslHandshake", 17, 1, 1)
 """From version 1 on the mechanism's messages are requests; version 0 would leave them bare."""
 API_VERSIONS: Final = Api("ApiVersions", 18, 0, 4)
+INIT_PRODUCER_ID: Final = Api("InitProducerId", 22, 0, 5)
 OFFSET_FOR_LEADER_EPOCH: Final = Api("OffsetForLeaderEpoch", 23, 3, 4, LARGE, MANY)
 """Version 2 is answered only to those with rights over the whole cluster."""
 SASL_AUTHENTICATE: Final = Api("SaslAuthenticate", 36, 0, 2)

@@ -17,6 +17,44 @@ Row = tuple[int, str, str, int, int, int, int]
 Table = tuple[int, tuple[Row, ...], tuple[Row, ...]]
 
 TABLES: Final[dict[str, Table]] = {
+    "Produce": (
+        9,
+        (
+            (0, "transactional_id", "string", 3, 13, 3, -1),
+            (0, "acks", "int16", 3, 13, -1, -1),
+            (0, "timeout", "int32", 3, 13, -1, -1),
+            (0, "topic_data", "[]struct", 3, 13, -1, -1),
+            (1, "topic_id", "uuid", 13, 13, 13, -1),
+            (1, "name", "string", 3, 12, -1, -1),
+            (1, "partition_data", "[]struct", 3, 13, -1, -1),
+            (2, "index", "int32", 3, 13, -1, -1),
+            (2, "records", "records", 3, 13, 3, -1),
+        ),
+        (
+            (0, "responses", "[]struct", 3, 13, -1, -1),
+            (1, "topic_id", "uuid", 13, 13, 13, -1),
+            (1, "name", "string", 3, 12, -1, -1),
+            (1, "partition_responses", "[]struct", 3, 13, -1, -1),
+            (2, "index", "int32", 3, 13, -1, -1),
+            (2, "error_code", "int16", 3, 13, -1, -1),
+            (2, "base_offset", "int64", 3, 13, -1, -1),
+            (2, "log_append_time", "int64", 3, 13, -1, -1),
+            (2, "log_start_offset", "int64", 5, 13, -1, -1),
+            (2, "record_errors", "[]struct", 8, 13, -1, -1),
+            (3, "batch_index", "int32", 8, 13, -1, -1),
+            (3, "batch_index_error_message", "string", 8, 13, 8, -1),
+            (2, "error_message", "string", 8, 13, 8, -1),
+            (2, "current_leader", "struct", 10, 13, -1, 0),
+            (3, "leader_id", "int32", 10, 13, -1, -1),
+            (3, "leader_epoch", "int32", 10, 13, -1, -1),
+            (0, "throttle_time", "int32", 3, 13, -1, -1),
+            (0, "node_endpoints", "[]struct", 10, 13, -1, 0),
+            (1, "node_id", "int32", 10, 13, -1, -1),
+            (1, "host", "string", 10, 13, -1, -1),
+            (1, "port", "int32", 10, 13, -1, -1),
+            (1, "rack", "string", 10, 13, 10, -1),
+        ),
+    ),
     "Fetch": (
         12,
         (
@@ -350,6 +388,21 @@ TABLES: Final[dict[str, Table]] = {
             (1, "max_version_level", "int16", 3, 4, -1, -1),
             (1, "min_version_level", "int16", 3, 4, -1, -1),
             (0, "zk_migration_ready", "bool", 3, 4, -1, 3),
+        ),
+    ),
+    "InitProducerId": (
+        2,
+        (
+            (0, "transactional_id", "string", 0, 5, 0, -1),
+            (0, "transaction_timeout", "int32", 0, 5, -1, -1),
+            (0, "producer_id", "int64", 3, 5, -1, -1),
+            (0, "producer_epoch", "int16", 3, 5, -1, -1),
+        ),
+        (
+            (0, "throttle_time", "int32", 0, 5, -1, -1),
+            (0, "error_code", "int16", 0, 5, -1, -1),
+            (0, "producer_id", "int64", 0, 5, -1, -1),
+            (0, "producer_epoch", "int16", 0, 5, -1, -1),
         ),
     ),
     "OffsetForLeaderEpoch": (

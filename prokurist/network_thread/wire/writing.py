@@ -113,7 +113,7 @@ def item_writer(field: Field, *, flexible: bool) -> Writer:
     match field.kind:
         case "string":
             return partial(write_string, field, compact_length if flexible else int16_length)
-        case "bytes":
+        case "bytes" | "records":
             return partial(write_bytes, field, compact_length if flexible else int32_length)
         case "uuid":
             return write_uuid

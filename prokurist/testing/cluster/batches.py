@@ -24,6 +24,7 @@ base and max timestamp, producer id, epoch and base sequence, record count."""
 LENGTH_COUNTS_FROM: Final = 12
 CRC_COUNTS_FROM: Final = 21
 COMPRESSION: Final = 0x07
+LOG_APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 NO_PRODUCER: Final = -1
@@ -68,11 +69,23 @@ class RecordBatch:
     producer_id: int
     producer_epoch: int
     base_sequence: int
+    record_count: int
 
     @property
     def last_offset(self) -> int:
         """The offset of its last record."""
         return self.base_offset + self.last_offset_delta
+
+    @property
+    def has_producer(self) -> bool:
+        """Whether it is of an idempotent producer."""
+        return self.producer_id > NO_PRODUCER
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether its checksum fits its bytes."""
+        _, _, _, _, crc, *_ = HEADER.unpack_from(self.data)
+        return bool(crc32c(memoryview(self.data)[CRC_COUNTS_FROM:]) == crc)
 
     @property
     def is_transactional(self) -> bool:
@@ -100,12 +113,25 @@ class RecordBatch:
         )
         return parse(head + self.data[16:])
 
+    def stamped(self, timestamp: int) -> "RecordBatch":
+        """The batch with the time of its append, for topics with `LogAppendTime`."""
+        head = list(HEADER.unpack_from(self.data))
+        head[5], head[8] = self.attributes | LOG_APPEND_TIME, timestamp
+        body = HEADER.pack(*head)[CRC_COUNTS_FROM:] + self.data[HEADER.size :]
+        head[4] = crc32c(body)
+        return parse(HEADER.pack(*head) + self.data[HEADER.size :])
+
     def records(self) -> Iterator[tuple[int, int]]:
         """Offset and timestamp of each record; coarse for a compressed batch.
 
         Of a compressed one the header tells the first record's timestamp and the
-        latest: they are given for its first and its last offset.
+        latest: they are given for its first and its last offset. Where the broker stamped
+        it, all its records have the time of its append.
         """
+        if self.attributes & LOG_APPEND_TIME:
+            for offset in range(self.base_offset, self.last_offset + 1):
+                yield offset, self.max_timestamp
+            return
         if self.attributes & COMPRESSION:
             yield self.base_offset, self.base_timestamp
             if self.last_offset_delta:
@@ -129,14 +155,23 @@ def parse(data: bytes) -> RecordBatch:
     """
     if len(data) < HEADER.size:
         raise InvalidBatch(f"{len(data)} bytes are less than a header")
-    base, length, epoch, magic, crc, attributes, delta, first, most, pid, pepoch, seq, _ = (
-        HEADER.unpack_from(data)
-    )
+    _, length, _, magic, *_ = HEADER.unpack_from(data)
     if length + LENGTH_COUNTS_FROM != len(data) or magic != 2:
         raise InvalidBatch(f"length {length} and format {magic} in {len(data)} bytes")
-    if crc32c(memoryview(data)[CRC_COUNTS_FROM:]) != crc:
+    batch = read_header(data)
+    if not batch.is_intact:
         raise CorruptBatch("the checksum does not fit the bytes")
-    return RecordBatch(data, base, epoch, attributes, delta, first, most, pid, pepoch, seq)
+    return batch
+
+
+def read_header(data: bytes) -> RecordBatch:
+    """A batch by what its header says, nothing of which is checked."""
+    base, _, epoch, _, _, attributes, delta, first, most, pid, pepoch, seq, count = (
+        HEADER.unpack_from(data)
+    )
+    return RecordBatch(
+        data, base, epoch, attributes, delta, first, most, pid, pepoch, seq, count
+    )
 
 
 def make_batch(

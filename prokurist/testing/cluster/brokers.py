@@ -20,6 +20,7 @@ class Broker:
         registered: Whether the others count on it. A broker that was killed and
             has not been missed yet is registered and does not run.
         frozen: Whether it takes connections and bytes and does nothing with them.
+        follows: Whether it copies what the leaders of its partitions write.
         fetch_sessions: The fetch sessions that it keeps.
         lag: How late it learns of topics, leaders and other brokers.
     """
@@ -28,6 +29,7 @@ class Broker:
     running: bool = True
     registered: bool = True
     frozen: bool = False
+    follows: bool = True
     fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
     lag: Lag = field(default_factory=Lag)
 

@@ -85,6 +85,7 @@ class Cluster:
         versions: Mapping[ApiName, tuple[int, int]] | None = None,
         groups: GroupSettings | None = None,
         sasl: Sasl | None = None,
+        wall_ahead: float = 0.0,
     ) -> None:
         """Start the brokers.
 
@@ -97,6 +98,8 @@ class Cluster:
                 speak: older brokers.
             groups: What their configuration says about groups.
             sasl: How clients authenticate; None for not at all.
+            wall_ahead: By how many seconds the brokers' wall clock is ahead of the time
+                that the driver says it is.
 
         Raises:
             ValueError: There is no broker, two have one id, or an API or its
@@ -104,6 +107,7 @@ class Cluster:
         """
         self.state: State = make_state(nodes, topics or {})
         self.state.auto_create = auto_create
+        self.state.wall_ahead = wall_ahead
         self.state.group_settings = groups or GroupSettings()
         self.rules: RuleBook = RuleBook()
         self.journal: Journal = Journal()

@@ -18,6 +18,7 @@ from prokurist.testing.cluster.broker_controls import BrokerControls
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.group_controls import GroupControls
 from prokurist.testing.cluster.membership_controls import MembershipControls
+from prokurist.testing.cluster.producer_controls import ProducerControls
 from prokurist.testing.cluster.request_controls import RequestControls
 from prokurist.testing.cluster.steering import Change
 from prokurist.testing.cluster.topic_controls import TopicControls
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
 
 
 class Controls(
-    BrokerControls, RequestControls, TopicControls, GroupControls, MembershipControls
+    BrokerControls,
+    RequestControls,
+    TopicControls,
+    ProducerControls,
+    GroupControls,
+    MembershipControls,
 ):
     """All controls."""
 

@@ -7,7 +7,7 @@ nothing for what it hit before, but for `HOLD`, which lets go.
 Thread: the one that drives the model.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -51,9 +51,11 @@ class Rule:
         topic: FAIL: only what is said about this topic.
         partition: FAIL: only what is said about this partition.
         whole: FAIL: refuse the request as a whole; None for what is usual.
+        message: FAIL: the text beside the code, where an answer has room for it.
+        records: FAIL: the records of a batch that it is about, each with a text.
         data: For GARBAGE: the bytes.
         framed: For GARBAGE: whether a right length goes before them.
-        applied: For DROP and CUT: whether the request takes effect before.
+        applied: For DROP, CUT and FAIL: whether the request takes effect before.
         reset: For CUT: a reset, and not an orderly end.
         used: How many requests it hit.
         live: Whether it is still in force.
@@ -68,6 +70,8 @@ class Rule:
     topic: str | None = None
     partition: int | None = None
     whole: bool | None = None
+    message: str | None = None
+    records: Mapping[int, str] = field(default_factory=dict)
     data: bytes = b""
     framed: bool = True
     applied: bool = False
@@ -189,14 +193,20 @@ class Refusals:
 
     def part(self, topic: str | None = None, partition: int | None = None) -> int:
         """The code to refuse a topic or partition with; 0 for none."""
+        rule = self.rule_for(topic, partition)
+        return rule.code if rule else 0
+
+    def rule_for(self, topic: str | None = None, partition: int | None = None) -> Rule | None:
+        """The rule that refuses a topic or partition, which has more to say than a code."""
         for rule in self._in_force():
             if (
                 not rule.whole
                 and rule.topic in (None, topic)
                 and rule.partition in (None, partition)
             ):
-                return self._strike(rule)
-        return 0
+                self._strike(rule)
+                return rule
+        return None
 
     def _in_force(self) -> list[Rule]:
         fresh = list(self._book.failures(self._api, self._node))

@@ -99,7 +99,7 @@ def copied(topic: Topic) -> Topic:
     partitions = [copy(each) for each in topic.partitions]
     for each in partitions:
         each.isr = list(each.isr)
-    return Topic(topic.name, topic.id, partitions, topic.max_message_bytes)
+    return Topic(topic.name, topic.id, partitions, topic.config)
 
 
 def facts_of(topic: Topic) -> tuple[object, ...]:

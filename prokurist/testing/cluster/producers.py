@@ -1,92 +1,154 @@
-"""The numbers of idempotent producers: what is a repetition and what is a gap.
+"""What a broker keeps of idempotent producers for one partition: a ProducerStateManager.
 
-A partition keeps the last five batches of each producer, as brokers do: one of them
-that comes again is answered with the offset it got the first time. An older one is
-out of order to it like any other.
+Each producer has an entry: its epoch, and its last five batches of that epoch. A batch
+that comes again and is among them is answered with the offset that it got the first time;
+an older one is out of order. A producer without an entry, since it is new or the broker has
+forgotten it, may begin with any sequence number: brokers have not answered
+UNKNOWN_PRODUCER_ID to a Produce since KIP-360.
+
+Entries outlive the deletion of records. They are rebuilt from the log after a truncation
+and after the restart of a leader; a new leader has followed the old one, so it has the
+same.
 
 Thread: the one that drives the model.
 """
 
 from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
 
-from prokurist.testing.cluster.batches import NO_PRODUCER, RecordBatch
+from prokurist.testing.cluster.batches import RecordBatch
 
-REMEMBERED: Final = 5
+RETAINED: Final = 5
+"""How many batches of a producer are retained."""
 LAST_SEQUENCE: Final = 0x7FFFFFFF
+"""The sequence number that 0 follows on."""
 
 
-class Written(NamedTuple):
-    """A batch that was appended."""
+class BatchMetadata(NamedTuple):
+    """A batch that was appended.
 
-    first: int
-    last: int
+    Attributes:
+        first_sequence: The sequence number of its first record.
+        last_sequence: That of its last record.
+        base_offset: The offset that it got.
+        last_offset: The offset of its last record.
+        timestamp: Its latest timestamp, in milliseconds since the epoch.
+    """
+
+    first_sequence: int
+    last_sequence: int
     base_offset: int
+    last_offset: int
+    timestamp: int
 
 
 class SequenceCheck(NamedTuple):
-    """What to do with a batch: append it, or answer without.
+    """What to do with a batch.
 
     Attributes:
-        code: The error to answer with; `none` for a batch that is welcome.
-        base_offset: Where a repeated batch went the first time.
+        code: The error to answer with; `none` for a batch to append or to answer.
+        duplicate: The batch that was appended before, if this one is a repetition of it.
     """
 
     code: ErrorCode
-    base_offset: int | None = None
+    duplicate: BatchMetadata | None = None
 
 
-WELCOME: Final = SequenceCheck(ErrorCode.none)
+APPEND: Final = SequenceCheck(ErrorCode.none)
+OUT_OF_ORDER: Final = SequenceCheck(ErrorCode.out_of_order_sequence_number)
 
 
-class ProducerNumbers:
-    """Epoch and recent sequences of each producer, for one partition."""
+@dataclass(slots=True)
+class ProducerState:
+    """One producer's entry.
 
-    __slots__ = ("_epochs", "_recent")
+    Attributes:
+        epoch: Its epoch.
+        written_at: When it wrote last, by the model's time.
+        batches: Its last batches of that epoch, oldest first.
+    """
+
+    epoch: int
+    written_at: float
+    batches: deque[BatchMetadata] = field(default_factory=lambda: deque(maxlen=RETAINED))
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence number of its last record."""
+        return self.batches[-1].last_sequence
+
+
+class ProducerStates:
+    """The entries of all producers, for one partition."""
+
+    __slots__ = ("_entries",)
 
     def __init__(self) -> None:
-        self._epochs: dict[int, int] = {}
-        self._recent: dict[int, deque[Written]] = {}
+        self._entries: dict[int, ProducerState] = {}
 
     def __repr__(self) -> str:
-        return f"ProducerNumbers({len(self._epochs)} producers)"
+        return f"ProducerStates({len(self._entries)} producers)"
 
-    def judge(self, batch: RecordBatch) -> SequenceCheck:
+    def entries(self) -> dict[int, ProducerState]:
+        """The entries by producer id."""
+        return dict(self._entries)
+
+    def check(self, batch: RecordBatch) -> SequenceCheck:
         """Whether a batch follows on what its producer wrote before."""
-        if batch.producer_id == NO_PRODUCER:
-            return WELCOME
-        epoch = self._epochs.get(batch.producer_id)
-        recent = self._recent.get(batch.producer_id)
-        if epoch is None or not recent:
-            # Nothing known, as after retention: a broker takes any beginning.
-            return WELCOME
-        if batch.producer_epoch < epoch:
+        entry = self._entries.get(batch.producer_id)
+        if not batch.has_producer or entry is None:
+            return APPEND
+        if batch.producer_epoch < entry.epoch:
             return SequenceCheck(ErrorCode.invalid_producer_epoch)
-        if batch.producer_epoch > epoch:
-            fresh = batch.base_sequence == 0
-            return WELCOME if fresh else SequenceCheck(ErrorCode.out_of_order_sequence_number)
-        for written in recent:
-            if (written.first, written.last) == (batch.base_sequence, batch.last_sequence):
-                return SequenceCheck(ErrorCode.none, written.base_offset)
-        expected = 0 if recent[-1].last == LAST_SEQUENCE else recent[-1].last + 1
-        if batch.base_sequence == expected:
-            return WELCOME
-        return SequenceCheck(ErrorCode.out_of_order_sequence_number)
+        if batch.producer_epoch > entry.epoch:
+            return APPEND if batch.base_sequence == 0 else OUT_OF_ORDER
+        span = (batch.base_sequence, batch.last_sequence)
+        for written in entry.batches:
+            if (written.first_sequence, written.last_sequence) == span:
+                return SequenceCheck(ErrorCode.none, written)
+        last = entry.last_sequence
+        expected = 0 if last == LAST_SEQUENCE else last + 1
+        return APPEND if batch.base_sequence == expected else OUT_OF_ORDER
 
-    def truncate(self, end: int) -> None:
-        """Forget the batches that a log which was cut back has no longer."""
-        for producer_id, recent in list(self._recent.items()):
-            kept = [each for each in recent if each.base_offset < end]
-            self._recent[producer_id] = deque(kept, REMEMBERED)
-
-    def remember(self, batch: RecordBatch) -> None:
+    def update(self, batch: RecordBatch, now: float) -> None:
         """Note a batch that was appended."""
-        if batch.producer_id == NO_PRODUCER:
+        # Batches that a test puts into a log have a producer and no sequence numbers.
+        if not batch.has_producer or batch.base_sequence < 0:
             return
-        if self._epochs.get(batch.producer_id) != batch.producer_epoch:
-            self._epochs[batch.producer_id] = batch.producer_epoch
-            self._recent[batch.producer_id] = deque(maxlen=REMEMBERED)
-        written = Written(batch.base_sequence, batch.last_sequence, batch.base_offset)
-        self._recent[batch.producer_id].append(written)
+        entry = self._entries.get(batch.producer_id)
+        if entry is None or entry.epoch != batch.producer_epoch:
+            entry = self._entries[batch.producer_id] = ProducerState(batch.producer_epoch, now)
+        entry.written_at = now
+        entry.batches.append(
+            BatchMetadata(
+                batch.base_sequence,
+                batch.last_sequence,
+                batch.base_offset,
+                batch.last_offset,
+                batch.max_timestamp,
+            )
+        )
+
+    def rebuild(self, batches: Iterable[RecordBatch], now: float) -> None:
+        """Read the entries from a log; a producer of which no batch is left is forgotten."""
+        before, self._entries = self._entries, {}
+        for batch in batches:
+            known = before.get(batch.producer_id)
+            self.update(batch, now if known is None else known.written_at)
+
+    def expire(self, before: float) -> None:
+        """Forget the producers that wrote last before a moment, or then."""
+        gone = [each for each, entry in self._entries.items() if entry.written_at <= before]
+        for producer_id in gone:
+            del self._entries[producer_id]
+
+    def forget(self, producer_id: int | None = None) -> None:
+        """Forget a producer, or all."""
+        if producer_id is None:
+            self._entries.clear()
+        else:
+            self._entries.pop(producer_id, None)

@@ -7,6 +7,8 @@ on a busy connection is later than its bytes came.
 Thread: any for a served cluster; the driver's for a model.
 """
 
+from collections.abc import Mapping
+
 from prokurist.testing.cluster.apis import ApiName, named
 from prokurist.testing.cluster.faults import Rule, RuleKind
 from prokurist.testing.cluster.steering import Fault, Steering
@@ -98,8 +100,11 @@ class RequestControls(Steering):
         topic: str | None = None,
         partition: int | None = None,
         whole: bool | None = None,
+        message: str | None = None,
+        records: Mapping[int, str] | None = None,
+        applied: bool = False,
     ) -> Fault:
-        """Refuse requests, or parts of them, with an error code and without effect.
+        """Refuse requests, or parts of them, with an error code and, usually, without effect.
 
         A request that is parked (a fetch that waits for records) is looked at
         again and refused at once.
@@ -115,18 +120,28 @@ class RequestControls(Steering):
             whole: Where an API can say it of the request (or group) as a whole and
                 of each part: True for the whole, False for each part, None for
                 what Kafka does with that code.
+            message: Produce: the text beside the code (`error_message`).
+            records: Produce: the records that are to blame, by their place in the batch,
+                each with a text (`record_errors`, KIP-467).
+            applied: Produce: append the batches all the same, as before
+                NOT_ENOUGH_REPLICAS_AFTER_APPEND.
 
         Raises:
             ValueError: The code does not fit into 16 bits, or is none.
         """
         if not code or not -(1 << 15) <= code < 1 << 15:
             raise ValueError(f"an error code is a number of 16 bits and not 0: {code}")
-        return self._enforce(
-            api,
-            node,
-            times,
-            Rule(RuleKind.FAIL, code=code, topic=topic, partition=partition, whole=whole),
+        rule = Rule(
+            RuleKind.FAIL,
+            code=code,
+            topic=topic,
+            partition=partition,
+            whole=whole,
+            message=message,
+            records=dict(records or {}),
+            applied=applied,
         )
+        return self._enforce(api, node, times, rule)
 
     def wrong_correlation_id(
         self, api: ApiName | None = None, *, node: int | None = None, times: int | None = 1

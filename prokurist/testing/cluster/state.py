@@ -54,6 +54,9 @@ class State:
         images: What lagging brokers may still know.
         source: The state that this one is an older view of; None for the state itself.
         now: Up to when everything that was due has happened.
+        wall_ahead: By how many seconds the brokers' wall clock is ahead of the model's time.
+        producer_id_expiration: After how many seconds brokers forget a producer
+            (`producer.id.expiration.ms`).
         agenda: What is planned for later.
         version: Counts changes that a parked request may be waiting for.
         changed_at: When the last of them was.
@@ -76,6 +79,8 @@ class State:
     images: Images = field(default_factory=Images)
     source: "State | None" = None
     now: float = 0.0
+    wall_ahead: float = 0.0
+    producer_id_expiration: float = 86_400.0
     agenda: Agenda = field(default_factory=Agenda)
     version: int = 0
     changed_at: float = 0.0
@@ -95,6 +100,10 @@ class State:
         self.version += 1
         self.changed_at = now
         self._note_image(now)
+
+    def wall_clock(self, now: float) -> int:
+        """What the brokers stamp at a moment, in milliseconds since the epoch."""
+        return int((now + self.wall_ahead) * 1000)
 
     # --- what each broker knows -------------------------------------------------------
 
@@ -154,11 +163,12 @@ class State:
         self.changed(now)
 
     def _behind(self) -> frozenset[int]:
-        """The brokers that do not know the latest metadata, and so follow no new leader."""
+        """The brokers that follow no leader, or none that they do not know of yet."""
         return frozenset(
             number
             for number, each in self.brokers.items()
-            if each.lag.seconds and not self.images.is_latest(each.lag.moment(self.now))
+            if not each.follows
+            or (each.lag.seconds and not self.images.is_latest(each.lag.moment(self.now)))
         )
 
     # --- brokers ----------------------------------------------------------------
@@ -204,10 +214,10 @@ class State:
         for topic in self.topics.values():
             for partition in topic.partitions:
                 before = partition.epoch
-                partition.take_back(node_id)
+                partition.take_back(node_id, self.now)
                 # With a leader again the other copies that run can catch up with it.
                 for other in self.registered():
-                    partition.take_back(other.node.id)
+                    partition.take_back(other.node.id, self.now)
                 self.follow(partition, elected=partition.epoch != before)
 
     # --- replication ------------------------------------------------------------------
@@ -253,25 +263,6 @@ class State:
         """Have the copies in sync catch up wholly, whatever time that takes elsewhere."""
         partition.fetch(partition.log.end)
         partition.hear()
-
-    def nearer_replica(
-        self, partition: Partition, node: int, rack: str, offset: int
-    ) -> int | None:
-        """The follower that a leader names to a consumer in a rack, if there is one.
-
-        It is in sync, has what lies before the offset, and the leader knows its address;
-        of several the one that has most, and then the one with the highest id.
-        """
-        if partition.leader != node or not rack or self.brokers[node].node.rack == rack:
-            return None
-        near = [
-            (partition.copy_of(each).end, each)
-            for each in partition.isr
-            if self.brokers[each].node.rack == rack
-            and self.brokers[each].registered
-            and partition.log.start <= offset <= partition.copy_of(each).end
-        ]
-        return max(near)[1] if near else None
 
     # --- topics -----------------------------------------------------------------
 

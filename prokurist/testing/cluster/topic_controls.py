@@ -72,8 +72,8 @@ class TopicControls(Steering):
         Args:
             tp: The partition.
             records: Records, or values of records without a key.
-            timestamp: For values: in milliseconds since the epoch; without one
-                the model's clock, which knows no epoch, is read as if it did.
+            timestamp: For values: in milliseconds since the epoch; without one the
+                brokers' clock, which in virtual time knows no epoch.
             producer: The id of the producer in whose transaction they are written;
                 `end_transaction` ends it.
 
@@ -81,7 +81,7 @@ class TopicControls(Steering):
             The offset of the first.
         """
         with self._change() as (cluster, now):
-            stamp = int(now * 1000) if timestamp is None else timestamp
+            stamp = cluster.state.wall_clock(now) if timestamp is None else timestamp
             whole = [
                 each if isinstance(each, Record) else Record(each, timestamp=stamp)
                 for each in records
@@ -100,7 +100,8 @@ class TopicControls(Steering):
         """Commit or abort what a producer has written to a partition."""
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)
-            marker = make_marker(producer, committed=committed, timestamp=int(now * 1000))
+            stamp = cluster.state.wall_clock(now)
+            marker = make_marker(producer, committed=committed, timestamp=stamp)
             partition.end_transaction(marker, committed=committed)
             cluster.state.follow(partition)
             cluster.state.changed(now)
@@ -175,7 +176,7 @@ class TopicControls(Steering):
         """Cut a log back to an offset in a new epoch, as an unclean election does."""
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)
-            partition.truncate(end)
+            partition.truncate(end, now)
             cluster.state.elect(partition, partition.leader)
             cluster.state.changed(now)
 

@@ -12,8 +12,9 @@ from typing import Final
 from prokurist.testing.cluster.batches import RecordBatch
 from prokurist.testing.cluster.epochs import EpochCache
 from prokurist.testing.cluster.log import Log
-from prokurist.testing.cluster.producers import ProducerNumbers
+from prokurist.testing.cluster.producers import ProducerStates
 from prokurist.testing.cluster.replication import Copy
+from prokurist.testing.cluster.topic_config import TopicConfig
 
 NO_LEADER: Final = -1
 LONGEST_NAME: Final = 249
@@ -39,7 +40,9 @@ class Partition:
         copies: How much of it each broker has, and the high watermark that it knows.
         followed: Whether the followers have fetched from the present leader.
         followed_from: When they do at the earliest.
-        producers: The numbers of the idempotent producers that wrote to it.
+        min_isr: How many replicas have to be in sync, so that what is written can become
+            readable: never more than there are.
+        producers: What is kept of the idempotent producers that wrote to it.
     """
 
     index: int
@@ -53,7 +56,8 @@ class Partition:
     copies: dict[int, Copy] = field(default_factory=dict)
     followed: bool = True
     followed_from: float = 0.0
-    producers: ProducerNumbers = field(default_factory=ProducerNumbers)
+    min_isr: int = 1
+    producers: ProducerStates = field(default_factory=ProducerStates)
 
     def __repr__(self) -> str:
         return (
@@ -74,6 +78,12 @@ class Partition:
         self.copy_of(leader).end = self.log.end
         self.followed = False
 
+    def elect_unclean(self, leader: int, now: float) -> None:
+        """Have a broker lead whatever it lacks: the log is cut back to its copy."""
+        self.truncate(self.copy_of(leader).end, now)
+        self.isr = [leader]
+        self.elect(leader)
+
     def place(self, live: Sequence[int]) -> None:
         """Give a new partition its first leader and ISR, among the brokers that live."""
         self.isr = [each for each in self.replicas if each in live]
@@ -92,11 +102,12 @@ class Partition:
         if self.leader == node:
             self.elect(self.isr[0] if self.isr else NO_LEADER)
 
-    def take_back(self, node: int) -> None:
+    def take_back(self, node: int, now: float) -> None:
         """Let a broker that is back catch up, and lead if none leads and it may."""
         if self.leader == NO_LEADER:
             if node in self.eligible:
                 self.elect(node)
+                self.producers.rebuild(self.log.batches, now)
         elif node in self.replicas and node not in self.isr:
             self.isr.append(node)
 
@@ -126,10 +137,10 @@ class Partition:
         self.log.end_transaction(marker, self.epoch, committed=committed)
         self.copy_of(self.leader).end = self.log.end
 
-    def truncate(self, end: int) -> None:
+    def truncate(self, end: int, now: float) -> None:
         """Forget everything from an offset on, in every copy."""
         self.log.truncate(end)
-        self.producers.truncate(end)
+        self.producers.rebuild(self.log.batches, now)
         for copy in self.copies.values():
             copy.cut(self.log.end)
 
@@ -149,7 +160,12 @@ class Partition:
         self.raise_watermark()
 
     def raise_watermark(self) -> None:
-        """Move the leader's high watermark to where the last broker in sync stands."""
+        """Move the leader's high watermark to where the last broker in sync stands.
+
+        While fewer are in sync than have to be, it stays where it is (KIP-966).
+        """
+        if len(self.isr) < self.min_isr:
+            return
         if self.leader != NO_LEADER and (self.followed or len(self.isr) == 1):
             leads = self.copy_of(self.leader)
             in_sync = min(self.copy_of(node).end for node in self.isr)
@@ -174,10 +190,16 @@ class Topic:
     name: str
     id: uuid.UUID
     partitions: list[Partition]
-    max_message_bytes: int = 1_048_588
+    config: TopicConfig = field(default_factory=TopicConfig)
 
     def __repr__(self) -> str:
         return f"Topic({self.name}, {len(self.partitions)} partitions, {self.id})"
+
+    def configure(self, config: TopicConfig) -> None:
+        """Take another configuration."""
+        self.config = config
+        for each in self.partitions:
+            each.min_isr = min(config.min_insync_replicas, len(each.replicas))
 
     def partition(self, index: int) -> Partition | None:
         """The partition of a number, if there is one."""
@@ -221,3 +243,4 @@ def add_partitions(topic: Topic, total: int, replication: int, nodes: Sequence[i
     for index in range(len(topic.partitions), total):
         replicas = tuple(nodes[(index + turn) % len(nodes)] for turn in range(replication))
         topic.partitions.append(Partition(index, replicas, list(replicas), replicas[0]))
+    topic.configure(topic.config)

@@ -14,7 +14,7 @@ import io
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from importlib import import_module
 from types import NoneType
@@ -31,11 +31,15 @@ from prokurist.testing.cluster.apis import Api, by_key
 Values = Mapping[str, Any]
 """An answer, or a part of one: field names of any version, and plain values.
 
-Times are seconds, error codes are integers, nested structs are `Values`.
+Times are seconds, timestamps are milliseconds, error codes are integers, nested structs are
+`Values`.
 """
 
 HEAD: Final = struct.Struct(">hhi")
 """What every request begins with: API key, version, correlation id."""
+
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MalformedRequest(Exception):
@@ -202,6 +206,13 @@ def as_timedelta(seconds: float) -> timedelta:
     return timedelta(seconds=seconds)
 
 
+def as_moment(milliseconds: int | None) -> datetime | None:
+    """A timestamp; null for none."""
+    if milliseconds is None or milliseconds < 0:
+        return None
+    return EPOCH + timedelta(milliseconds=milliseconds)
+
+
 def as_it_is(value: Any) -> Any:
     """Numbers, strings, bytes, uuids, and arrays of them."""
     return tuple(value) if isinstance(value, list) else value
@@ -211,5 +222,6 @@ CONVERTERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "error_code": as_error_code,
     "timedelta_i32": as_timedelta,
     "timedelta_i64": as_timedelta,
+    "datetime_i64": as_moment,
 }
 """From plain values to kio's, by kio's name of a field's type."""

@@ -14,15 +14,16 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from prokurist.config import ConsumerConfig
+from prokurist.config import ConsumerConfig, ProducerConfig
 from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.producer.producer import KafkaProducer
 from prokurist.testing.virtual_time.network import ModelNetwork
 from prokurist.testing.virtual_time.world import World
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from prokurist.config.typed import ConsumerKeywords
+    from prokurist.config.typed import ConsumerKeywords, ProducerKeywords
     from prokurist.testing.cluster.control import Controls
 
 
@@ -51,6 +52,7 @@ class VirtualClock:
     def __init__(self, nodes: int = 1, topics: Mapping[str, int] | None = None) -> None:
         self._world = ModelWorld(nodes, dict(topics or {}))
         self._consumers: list[KafkaConsumer] = []
+        self._producers: list[KafkaProducer] = []
 
     def __repr__(self) -> str:
         return f"VirtualClock({self.now():g} s, {len(self._consumers)} consumers)"
@@ -113,6 +115,28 @@ class VirtualClock:
         self._consumers.append(consumer)
         return consumer
 
+    def producer(
+        self,
+        config: Mapping[str, object] | None = None,
+        /,
+        **keywords: "Unpack[ProducerKeywords]",
+    ) -> KafkaProducer:
+        """A producer that lives by this clock; it is made as `KafkaProducer` is.
+
+        `bootstrap.servers` is set. One that is not closed by then is closed with the clock.
+
+        Args:
+            config: Configuration keys and their values.
+            keywords: More keys, with underscores.
+        """
+        given = {"bootstrap.servers": self.bootstrap, **(config or {})}
+        settings = ProducerConfig(given, **keywords)
+        sender = self._world.join_producer(settings)
+        self._world.start(sender)
+        producer = KafkaProducer.wired(settings, self._world.clock, sender.machinery)
+        self._producers.append(producer)
+        return producer
+
     def close(self) -> None:
         """End all faults, and close what is open.
 
@@ -123,7 +147,9 @@ class VirtualClock:
         self.broker.heal()
         self.broker.thaw()
         with ExitStack() as stack:
-            for each in self._consumers:
-                stack.callback(each.close)
+            for consumer in self._consumers:
+                stack.callback(consumer.close)
+            for producer in self._producers:
+                stack.callback(producer.close)
         if failures := self._world.cluster.failures:
             raise BaseExceptionGroup("the model of the brokers failed", failures)

@@ -14,11 +14,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Generic, TypeVar
 
-from prokurist.assembly import Machinery, consumer_machinery
-from prokurist.config import ConsumerConfig
+from prokurist.assembly.consumer_machinery import Machinery, consumer_machinery
+from prokurist.assembly.producer_machinery import ProducerMachinery, producer_machinery
+from prokurist.config import ConsumerConfig, ProducerConfig
+from prokurist.config.connection import ConnectionKeys
 from prokurist.events.waiter import Waiter
 from prokurist.network_thread.connections.authentication import Authenticator
 from prokurist.network_thread.io.network import SocketAddress
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.thread import Life, NetworkThread
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.security.mechanisms import ConfiguredMechanisms
@@ -60,19 +63,22 @@ class Clock:
 
 
 @dataclass
-class Member(Generic[Wire]):
-    """A client in the world."""
+class Client(Generic[Wire]):
+    """A client in the world.
 
-    config: ConsumerConfig
-    machinery: Machinery
+    Attributes:
+        thread: Its network thread, of which the world runs the turns.
+        timer: Its Timer.
+        network: What it is wired to.
+        names: Looks hosts up for it.
+        helping: Runs what it leaves to a helper thread.
+    """
+
+    thread: NetworkThread
+    timer: Timer
     network: Wire
     names: Names
     helping: Helping
-
-    @property
-    def thread(self) -> NetworkThread:
-        """Its network thread, of which the world runs the turns."""
-        return self.machinery.thread
 
     def due(self) -> float:
         """When its loop has something to do."""
@@ -81,8 +87,24 @@ class Member(Generic[Wire]):
         # A loop that was told something comes round again before it waits.
         if self.network.woken or self.network.told or not self.thread.turns:
             return -math.inf
-        top = self.machinery.timer.top()
+        top = self.timer.top()
         return math.inf if top is None else top.at
+
+
+@dataclass
+class Member(Client[Wire]):
+    """A consumer's network side in the world."""
+
+    config: ConsumerConfig
+    machinery: Machinery
+
+
+@dataclass
+class Sender(Client[Wire]):
+    """A producer's network side in the world."""
+
+    config: ProducerConfig
+    machinery: ProducerMachinery
 
 
 @dataclass
@@ -110,6 +132,7 @@ class World(Generic[Wire]):
         self.cluster: Cluster = Cluster(brokers, self.topics)
         self.control: Control = Control(self.cluster, self.clock)
         self.members: list[Member[Wire]] = []
+        self.senders: list[Sender[Wire]] = []
         self._turns_now = 0
         self._plans: list[tuple[float, Callable[[], object]]] = []
 
@@ -157,11 +180,42 @@ class World(Generic[Wire]):
             cap=cap,
             authenticator=self._authenticator(config, helping),
         )
-        member = Member(config, machinery, network, names, helping)
+        member = Member(
+            machinery.thread, machinery.timer, network, names, helping, config, machinery
+        )
         self.members.append(member)
         return member
 
-    def _authenticator(self, config: ConsumerConfig, helping: Helping) -> Authenticator | None:
+    def join_producer(
+        self, config: ProducerConfig, cap: Versions | None = None
+    ) -> Sender[Wire]:
+        """A producer's network side; it runs from `start` on.
+
+        Args:
+            config: Its configuration.
+            cap: What may be used of our own versions.
+        """
+        network = self.network()
+        names = Names(self, network.wake)
+        helping = Helping(self, network.wake)
+        machinery = producer_machinery(
+            config,
+            clock=self.clock,
+            network=network,
+            resolver=names,
+            random=self.random,
+            software=("prokurist", "0"),
+            cap=cap,
+            time_of_day=lambda: round(self.clock.time * 1000),
+            authenticator=self._authenticator(config, helping),
+        )
+        sender = Sender(
+            machinery.thread, machinery.timer, network, names, helping, config, machinery
+        )
+        self.senders.append(sender)
+        return sender
+
+    def _authenticator(self, config: ConnectionKeys, helping: Helping) -> Authenticator | None:
         if not config.security_protocol.startswith("SASL"):
             return None
         mechanisms = ConfiguredMechanisms(
@@ -177,11 +231,16 @@ class World(Generic[Wire]):
     def network(self) -> Wire:
         """What a client is wired to."""
 
-    def start(self, member: Member[Wire]) -> None:
+    def start(self, member: Client[Wire]) -> None:
         """Have a client's loop turn: it is the world that turns it, and no thread."""
         member.thread.life = Life.RUNNING
 
     # --- living ----------------------------------------------------------------------
+
+    @property
+    def clients(self) -> list[Client[Wire]]:
+        """All of them, consumers first."""
+        return [*self.members, *self.senders]
 
     def at(self, moment: float, action: Callable[[], object]) -> None:
         """Have something happen at a moment, whatever waits then: a signal, another thread."""
@@ -215,35 +274,35 @@ class World(Generic[Wire]):
             plan[1]()
             return True
         self.carry()
-        for member in self.members:
+        for member in self.clients:
             ready = member.network.next_due() <= now and member.thread.life is Life.RUNNING
             if ready or member.due() <= now:
                 self._turns_now += 1
                 if self._turns_now > MOST_TURNS_AT_ONE_MOMENT:
-                    raise Spinning(f"{member.thread!r} spins: {member.machinery.timer!r}")
+                    raise Spinning(f"{member.thread!r} spins: {member.timer!r}")
                 member.thread.guarded_turn()
                 return True
         return False
 
     def carry(self) -> None:
         """Let what is on the wires arrive, on both sides."""
-        for member in self.members:
+        for member in self.clients:
             member.network.carry()
         for delivery in self.cluster.advance(self.clock.time):
-            for member in self.members:
+            for member in self.clients:
                 member.network.deliver(delivery)
 
     def _next_due(self) -> float:
         due = self.cluster.next_due()
         moments = [math.inf if due is None else due, *(at for at, _ in self._plans)]
-        for member in self.members:
+        for member in self.clients:
             # What has come for a loop that stands still waits until it goes on.
             if member.thread.life is Life.RUNNING:
                 moments += [member.due(), member.network.next_due()]
         return min(moments)
 
     def __repr__(self) -> str:
-        return f"World({len(self.members)} clients, {self.cluster!r}, at {self.clock.time:g})"
+        return f"World({len(self.clients)} clients, {self.cluster!r}, at {self.clock.time:g})"
 
 
 def no_endpoint(url: str) -> Endpoint:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from prokurist.consumer.call_runner import TURN
+from prokurist.application.call_runner import TURN
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import (
     KafkaException,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from prokurist.consumer.call_runner import TURN
+from prokurist.application.call_runner import TURN
 from prokurist.errors import (
     ConcurrentModificationException,
     IllegalStateException,

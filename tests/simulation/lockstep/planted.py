@@ -197,7 +197,7 @@ BUGS: Final = (
     ),
     Bug(
         "a wait looks for a wake-up before it shows its waiter",
-        "consumer.call_runner",
+        "application.call_runner",
         (
             (SHOW, "                waiter = call.watch()\n"),
             (WAIT, "                self._waiting_at = waiter\n" + WAIT),
@@ -206,7 +206,7 @@ BUGS: Final = (
     ),
     Bug(
         "a wake-up opens the waiter before it sets its flag",
-        "consumer.call_runner",
+        "application.call_runner",
         (
             (
                 WAKER,
@@ -221,7 +221,7 @@ BUGS: Final = (
     ),
     Bug(
         "a wait keeps a waiter that a late wake-up has opened",
-        "consumer.call_runner",
+        "application.call_runner",
         (
             (
                 SHOW,
@@ -235,7 +235,7 @@ BUGS: Final = (
     ),
     Bug(
         "a call that was interrupted is not withdrawn",
-        "consumer.call_runner",
+        "application.call_runner",
         (
             (
                 "        if not call.leave(self._clock.now(), why):\n",

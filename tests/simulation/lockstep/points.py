@@ -26,8 +26,8 @@ WITH_POINTS: Final = (
     "events.call",
     "events.waiter",
     "events.mailbox",
-    "consumer.call_runner",
-    "consumer.single_thread_guard",
+    "application.call_runner",
+    "application.single_thread_guard",
     "network_thread.io.wakeup",
 )
 """Where the two threads meet. Elsewhere they meet at locks, which are points too."""
@@ -58,7 +58,7 @@ WITHOUT_POINTS: Final = (
     "without_time",
 )
 
-MAKE_CALLS: Final = ("consumer.auto_commit", "consumer.call_runner", "consumer.polling")
+MAKE_CALLS: Final = ("consumer.auto_commit", "application.call_runner", "consumer.polling")
 
 NAME: Final = "__point__"
 

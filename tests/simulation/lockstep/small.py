@@ -10,9 +10,9 @@ import select
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
+from prokurist.application.call_runner import TURN, CallRunner
 from prokurist.config import OffsetReset
 from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.call_runner import TURN, CallRunner
 from prokurist.consumer.closing import Closing
 from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.interceptors import Interceptors

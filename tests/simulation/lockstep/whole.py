@@ -12,9 +12,10 @@ from prokurist.events.clock import MonotonicClock
 from prokurist.network_thread.io.network import Happening
 from prokurist.network_thread.io.wakeup import Wakeup
 from prokurist.testing.cluster.control import Control
+from prokurist.testing.virtual_time.world import Client
 from tests.simulation.lockstep.stage import Stage
 from tests.simulation.quiescence import check_closed
-from tests.simulation.world import BUILT, Clock, Member, SimulatedNetwork, World
+from tests.simulation.world import BUILT, Clock, SimulatedNetwork, World
 
 
 class StageClock(Clock):
@@ -83,7 +84,7 @@ class StageWorld(World):
         """See `World`."""
         return StageNetwork(self, self._stage)
 
-    def start(self, member: Member) -> None:
+    def start(self, member: "Client[SimulatedNetwork]") -> None:
         """See `World`."""
         member.thread.start()
 

@@ -34,9 +34,8 @@ def one(state: State, asked: Any, context: Context, *, twice: bool, dry: bool) -
     topic: Topic | None = None
     if not code and not dry:
         topic = state.create_topic(asked.name, count, copies)
-        for given in asked.configs:
-            if given.name == "max.message.bytes" and given.value:
-                topic.max_message_bytes = int(given.value)
+        given = {each.name: each.value for each in asked.configs}
+        topic.configure(topic.config.with_given(given))
         state.changed(context.now)
     return {
         "name": asked.name,

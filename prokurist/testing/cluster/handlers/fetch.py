@@ -30,6 +30,7 @@ from prokurist.testing.cluster.handlers.leadership import (
     place,
 )
 from prokurist.testing.cluster.state import State
+from prokurist.testing.cluster.topics import Partition
 from prokurist.testing.cluster.wire import Values
 
 WHOLE: Final = frozenset(
@@ -242,7 +243,7 @@ def read(
     if committed:
         values["aborted_transactions"] = []
     rack = field(request, "rack_id", "")
-    nearer = state.nearer_replica(where.led, context.node, rack, each.fetch_offset)
+    nearer = nearer_replica(state, where.led, context.node, rack, each.fetch_offset)
     if nearer is not None and followers:
         return {**values, "preferred_read_replica": nearer}
     ended = last_fetched(where, each, context.node)
@@ -266,6 +267,27 @@ def read(
             for producer, offset in log.aborted_between(each.fetch_offset, behind)
         ]
     return values
+
+
+def nearer_replica(
+    state: State, partition: Partition, node: int, rack: str, offset: int
+) -> int | None:
+    """The follower that a leader names to a consumer in a rack, if there is one.
+
+    It is in sync, has what lies before the offset, and the leader knows its address;
+    of several the one that has most, and then the one with the highest id.
+    """
+    brokers = state.brokers
+    if partition.leader != node or not rack or brokers[node].node.rack == rack:
+        return None
+    near = [
+        (partition.copy_of(each).end, each)
+        for each in partition.isr
+        if brokers[each].node.rack == rack
+        and brokers[each].registered
+        and partition.log.start <= offset <= partition.copy_of(each).end
+    ]
+    return max(near)[1] if near else None
 
 
 def bare(index: int, code: int) -> dict[str, Any]:

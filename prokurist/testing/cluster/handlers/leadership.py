@@ -79,7 +79,7 @@ def place(
 
 
 def standing(
-    partition: Partition, node: int, epoch: int, *, followers: bool = False
+    partition: Partition, node: int, epoch: int = NO_EPOCH, *, followers: bool = False
 ) -> ErrorCode:
     """Whether a broker leads a partition in the epoch that the asker believes in."""
     if node not in partition.replicas and partition.leader != node:

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 ORDERS = TopicPartition("orders", 0)
 
 
-def batch(count: int = 1, *, producer: tuple[int, int, int] = (-1, -1, -1)) -> bytes:
+def batch(
+    count: int = 1, *, producer: tuple[int, int, int] = (-1, -1, -1), attributes: int = 0
+) -> bytes:
     """A batch of so many records; of a producer's id, epoch and first sequence."""
     data = bytearray(make_batch([Record(b"v")] * count).data)
+    struct.pack_into(">h", data, 21, attributes)
     struct.pack_into(">qhi", data, 43, *producer)
     struct.pack_into(">I", data, 17, crc32c(bytes(data[21:])))
     return bytes(data)
@@ -61,7 +64,7 @@ def test_batches_get_the_next_offsets_and_the_leaders_epoch(lab: "Lab") -> None:
         ({"topic": "missing"}, 3),
         ({"node": 2}, 6),
         ({"acks": 2}, 21),
-        ({"transactional_id": "t"}, 53),
+        ({"records": batch(attributes=0x10)}, 53),
         ({"records": b""}, 87),
         ({"records": batch()[:-1] + b"x"}, 2),
         ({"records": batch() + batch()}, 87),

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final, NoReturn
 
-from prokurist.consumer.consumer_counters import CallerCounters
-from prokurist.consumer.single_thread_guard import SingleThreadGuard
+from prokurist.application.caller_counters import CallerCounters
+from prokurist.application.single_thread_guard import SingleThreadGuard
 from prokurist.errors import KafkaException, WakeupException
 from prokurist.events.application_events import ApplicationEvent, Withdraw
 from prokurist.events.call import Call

@@ -1,17 +1,22 @@
-"""Wires a client: the one place that knows all of its parts.
+"""Wires the network side of a consumer.
 
 Thread: the application's, while a client is being built. What is made here for
 the network thread is not touched by anybody else once that thread runs.
 """
 
-import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import partial
 from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
+from prokurist.assembly.shared import (
+    authenticator_of,
+    limits_of,
+    tell_of_tls,
+    tls_contexts,
+    tls_of,
+)
 from prokurist.config import ConsumerConfig
 from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundEvents
@@ -20,11 +25,6 @@ from prokurist.events.clock import Clock, epoch_milliseconds
 from prokurist.events.cluster import Cluster
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.member_identity import MemberIdentity, PollActivity
-from prokurist.events.security_log_events import (
-    TLS_NOT_RENEWED,
-    TLS_RENEWED,
-    TLS_UNVERIFIED,
-)
 from prokurist.events.subscription import Subscription
 from prokurist.events.trace import Trace
 from prokurist.logs.log import Log, wants_calls
@@ -36,7 +36,7 @@ from prokurist.network_thread.cluster.topic_manager import TopicManager
 from prokurist.network_thread.connections.bootstrap import Bootstrap
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.pipeline import LARGEST_INT32
-from prokurist.network_thread.connections.requests import Lane, Limits
+from prokurist.network_thread.connections.requests import Lane
 from prokurist.network_thread.dispatch import dispatch, without_group
 from prokurist.network_thread.fetch.manager import FetchLimits, FetchManager
 from prokurist.network_thread.fetch.session import Terms
@@ -59,12 +59,6 @@ from prokurist.version import VERSION
 
 if TYPE_CHECKING:
     from prokurist.network_thread.connections.authentication import Authenticator
-    from prokurist.network_thread.io.tls import Tls
-    from prokurist.network_thread.io.token_endpoint import TokenEndpoint
-    from prokurist.security.context import TlsContexts
-
-IN_FLIGHT: Final = 100
-"""Requests on one connection at once; Java's consumer has the same bound."""
 
 NUMBERS: Final = count(1)
 """For the client ids of those who gave none."""
@@ -140,82 +134,6 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
     if contexts is not None:
         tell_of_tls(config, contexts, machinery.trace)
     return machinery
-
-
-def tls_contexts(config: ConsumerConfig, clock: Clock) -> "TlsContexts | None":
-    """What connections are encrypted with; None where they are not.
-
-    Raises:
-        ConfigException: A key of TLS cannot be used.
-    """
-    if not config.security_protocol.endswith("SSL"):
-        return None
-    # A client without TLS imports no `ssl`.
-    from prokurist.security.context import TlsContexts  # noqa: PLC0415
-
-    return TlsContexts(config, clock.now)
-
-
-def tls_of(contexts: "TlsContexts | None") -> "Tls | None":
-    """What the network needs for it."""
-    if contexts is None:
-        return None
-    from prokurist.network_thread.io.tls import Tls  # noqa: PLC0415 - see above
-
-    return Tls(contexts)
-
-
-def authenticator_of(
-    config: ConsumerConfig, clock: Clock, wake: Callable[[], None]
-) -> "Authenticator | None":
-    """What authenticates connections; None where SASL is not wanted."""
-    if not config.security_protocol.startswith("SASL"):
-        return None
-    from prokurist.network_thread.connections.authentication import (  # noqa: PLC0415
-        Authenticator,
-    )
-    from prokurist.network_thread.io.helper import Helper  # noqa: PLC0415
-    from prokurist.security.mechanisms import ConfiguredMechanisms  # noqa: PLC0415
-
-    random = Random()  # noqa: S311 - of when a session is renewed
-    mechanisms = ConfiguredMechanisms(
-        config,
-        endpoint=partial(token_endpoint, config),
-        sleep=clock.sleep,
-        now=lambda: epoch_milliseconds() / 1000,
-        draw=random.random,
-    )
-    return Authenticator(mechanisms, Helper(wake), random.random)
-
-
-def token_endpoint(config: ConsumerConfig, url: str) -> "TokenEndpoint":
-    """The connection to a token endpoint."""
-    from prokurist.network_thread.io.token_endpoint import TokenEndpoint  # noqa: PLC0415
-
-    connect, read = config.sasl_login_connect_timeout_ms, config.sasl_login_read_timeout_ms
-    return TokenEndpoint(
-        url,
-        connect=None if connect is None else connect / 1000,
-        read=None if read is None else read / 1000,
-    )
-
-
-def tell_of_tls(config: ConsumerConfig, contexts: "TlsContexts", trace: Trace) -> None:
-    """Log what is not verified, and from now on what becomes of files that change."""
-
-    def on_renewed(error: KafkaException | None) -> None:
-        if error is None:
-            trace.emit(TLS_RENEWED)
-        else:
-            trace.emit(TLS_NOT_RENEWED, error=error)
-
-    contexts.on_renewed = on_renewed
-    if not config.enable_ssl_certificate_verification:
-        key = "enable.ssl.certificate.verification=false"
-        trace.emit(TLS_UNVERIFIED, what="Nothing is", key=key)
-    elif config.ssl_endpoint_identification_algorithm == "none":
-        key = "ssl.endpoint.identification.algorithm=none"
-        trace.emit(TLS_UNVERIFIED, what="The names are", key=key)
 
 
 def consumer_machinery(
@@ -417,22 +335,4 @@ def fetch_limits(config: ConsumerConfig) -> FetchLimits:
         partition=config.max_partition_fetch_bytes,
         buffer=config.fetch_buffer_max_bytes,
         request=config.request_timeout_ms / 1000,
-    )
-
-
-def limits_of(config: ConsumerConfig, random: Random) -> Limits:
-    """What bounds a connection, in seconds."""
-    idle = config.connections_max_idle_ms
-    return Limits(
-        request=config.request_timeout_ms / 1000,
-        setup=Backoff.of_milliseconds(
-            config.socket_connection_setup_timeout_ms,
-            config.socket_connection_setup_timeout_max_ms,
-            random,
-        ),
-        reconnect=Backoff.of_milliseconds(
-            config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, random
-        ),
-        idle=math.inf if idle < 0 else idle / 1000,
-        in_flight=IN_FLIGHT,
     )

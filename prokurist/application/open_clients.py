@@ -6,26 +6,36 @@ collected; no two that are open have one name.
 """
 
 import threading
-from typing import Final
+from typing import Generic, Protocol, TypeVar
 from weakref import ref
 
-from prokurist.consumer.consumer_counters import Counted
+
+class Named(Protocol):
+    """What a reader of a client's counters is given."""
+
+    @property
+    def client_id(self) -> str:
+        """The `client.id`."""
+        ...
 
 
-class OpenClients:
-    """The open clients of this process, by name."""
+Client = TypeVar("Client", bound=Named)
+
+
+class OpenClients(Generic[Client]):
+    """The open clients of one kind, by name."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._clients: dict[str, ref[Counted]] = {}
+        self._clients: dict[str, ref[Client]] = {}
 
-    def add(self, client: Counted) -> str:
-        """Add a client that was opened.
+    def add(self, client: Client) -> str:
+        """Another one is open.
 
         Returns:
             Its name: its client id, with a number behind it if an older one has that.
         """
-        client_id = client.machinery.client_id
+        client_id = client.client_id
         with self._lock:
             self._clients = {name: each for name, each in self._clients.items() if each()}
             name, number = client_id, 1
@@ -35,22 +45,18 @@ class OpenClients:
             self._clients[name] = ref(client)
         return name
 
-    def remove(self, client: Counted) -> None:
-        """Remove a client that was closed."""
+    def remove(self, client: Client) -> None:
+        """It is open no longer."""
         with self._lock:
             self._clients = {
                 name: each for name, each in self._clients.items() if each() is not client
             }
 
-    def all(self) -> list[tuple[str, Counted]]:
-        """The open clients, by name."""
+    def all(self) -> list[tuple[str, Client]]:
+        """Those that are open, by name."""
         with self._lock:
             held = tuple(self._clients.items())
         return [(name, client) for name, each in held if (client := each()) is not None]
 
     def __repr__(self) -> str:
         return f"OpenClients({len(self.all())})"
-
-
-OPEN: Final = OpenClients()
-"""Those of this process."""

@@ -4,8 +4,9 @@ import gc
 from types import SimpleNamespace
 from typing import Any, cast
 
-from prokurist.consumer.consumer_counters import CallerCounters, ClosedClients, Counted
-from prokurist.consumer.open_clients import OpenClients
+from prokurist.application.caller_counters import CallerCounters, ClosedClients
+from prokurist.application.open_clients import OpenClients
+from prokurist.consumer.consumer_counters import Counted
 from prokurist.events.counter_types import Family
 
 
@@ -16,14 +17,14 @@ def client(client_id: str) -> Counted:
     return Counted(nothing, machinery, nothing, Family(nothing))
 
 
-def names(clients: OpenClients) -> list[str]:
+def names(clients: OpenClients[Counted]) -> list[str]:
     """By which those go that are open."""
     return [name for name, _ in clients.all()]
 
 
 def test_two_with_one_id_have_two_names() -> None:
     """The younger one's has a number, which is free again when it is gone."""
-    clients = OpenClients()
+    clients = OpenClients[Counted]()
     first, second, third = (client("orders") for _ in range(3))
     assert [clients.add(each) for each in (first, second, third)] == [
         "orders",
@@ -39,7 +40,7 @@ def test_two_with_one_id_have_two_names() -> None:
 
 def test_one_that_nobody_closed_is_gone_when_it_is_collected() -> None:
     """The list keeps nobody alive."""
-    clients = OpenClients()
+    clients = OpenClients[Counted]()
     clients.add(client("left behind"))
     gc.collect()
     assert names(clients) == []

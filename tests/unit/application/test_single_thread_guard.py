@@ -5,7 +5,7 @@ import sys
 
 FORK = """
 import os
-from prokurist.consumer.single_thread_guard import PROCESS
+from prokurist.application.single_thread_guard import PROCESS
 assert PROCESS.id == os.getpid()
 child = os.fork()
 if not child:

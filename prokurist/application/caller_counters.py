@@ -1,0 +1,113 @@
+"""What is counted of a client's calls, and what is kept of clients that were closed.
+
+Thread: the application's writes, any reads; see `events.counter_types`.
+"""
+
+import threading
+from typing import Final
+
+from prokurist.events.call import Call
+from prokurist.events.counter_types import Family, Histogram
+
+
+class CallCounters:
+    """The calls of one name.
+
+    Attributes:
+        seconds: How long each took, from its first line to its end.
+        timed_out: How many ended because their time was over.
+        attempts: How many requests were written for them.
+    """
+
+    __slots__ = ("attempts", "seconds", "timed_out")
+
+    def __init__(self) -> None:
+        self.seconds: Histogram = Histogram()
+        self.timed_out: int = 0
+        self.attempts: int = 0
+
+
+class CallerCounters:
+    """What one client's application thread counts.
+
+    Attributes:
+        calls: Those that asked the network thread something, by name.
+        overshoot: How late calls ended that had time and ended after their deadline.
+        wakeups: How often a wait ended because something had come.
+        polls: How long each poll took, iterations included.
+        poll_interval: From the beginning of one poll to that of the next.
+        polled_at: When the last poll ended; None before the first.
+        callbacks: How long rebalance callbacks took, by name.
+        closing: How long the phases of `close` took, by name.
+    """
+
+    __slots__ = (
+        "_poll_began",
+        "callbacks",
+        "calls",
+        "closing",
+        "overshoot",
+        "poll_interval",
+        "polled_at",
+        "polls",
+        "wakeups",
+    )
+
+    def __init__(self) -> None:
+        self.calls: Family[CallCounters] = Family(CallCounters)
+        self.overshoot: Histogram = Histogram()
+        self.wakeups: int = 0
+        self.polls: Histogram = Histogram()
+        self.poll_interval: Histogram = Histogram()
+        self.polled_at: float | None = None
+        self.callbacks: Family[Histogram] = Family(Histogram)
+        self.closing: Family[Histogram] = Family(Histogram)
+        self._poll_began: float | None = None
+
+    def ended(self, call: Call, now: float) -> None:
+        """A call has ended."""
+        counters = self.calls.of(call.operation)
+        counters.seconds.observe(now - call.began)
+        counters.attempts += call.attempts
+        counters.timed_out += call.timed_out
+        self._late(call, now)
+
+    def polled(self, call: Call, now: float) -> None:
+        """A poll has ended; it has no request of its own, and never times out."""
+        if self._poll_began is not None:
+            self.poll_interval.observe(call.began - self._poll_began)
+        self._poll_began, self.polled_at = call.began, now
+        self.polls.observe(now - call.began)
+        self._late(call, now)
+
+    def _late(self, call: Call, now: float) -> None:
+        if now >= call.deadline.at > call.began:
+            self.overshoot.observe(now - call.deadline.at)
+
+
+class ClosedClients:
+    """What is kept of clients that were closed: they come to an end in any thread.
+
+    Attributes:
+        phases: How long the phases of `close` took, in all of them, by name.
+        count: How many there were.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.phases: Family[Histogram] = Family(Histogram)
+        self.count: int = 0
+
+    def add(self, counters: CallerCounters) -> None:
+        """One has been closed."""
+        with self._lock:
+            self.count += 1
+            for phase, seconds in counters.closing.children.items():
+                self.phases.of(phase).add(seconds)
+
+    def __repr__(self) -> str:
+        return f"ClosedClients({self.count})"
+
+
+CLOSED: Final = ClosedClients()
+"""Those of this process."""

@@ -1,0 +1,1 @@
+"""Wires clients: the one room that knows all of their parts."""

@@ -1,0 +1,338 @@
+"""Wires the network side of a producer.
+
+Thread: the application's, while a client is being built. What is made here for the network
+thread is that thread's alone once it runs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from prokurist.assembly.shared import (
+    authenticator_of,
+    limits_of,
+    tell_of_tls,
+    tls_contexts,
+    tls_of,
+)
+from prokurist.config.clients import ProducerConfig
+from prokurist.errors import KafkaException
+from prokurist.events.accumulator.accumulator import RecordAccumulator
+from prokurist.events.accumulator.buffer_memory import BufferMemory
+from prokurist.events.accumulator.implementation import Appender
+from prokurist.events.accumulator.sticky_partitioner import StickyPartitioner
+from prokurist.events.application_events import (
+    ApplicationEvent,
+    AwaitTopic,
+    GiveUp,
+    ListTopics,
+    LookUpTopic,
+    Purge,
+    Withdraw,
+)
+from prokurist.events.background_events import BackgroundEvents
+from prokurist.events.backoff import Backoff
+from prokurist.events.clock import CallersClock, epoch_milliseconds
+from prokurist.events.cluster import Cluster
+from prokurist.events.trace import Trace
+from prokurist.logs.log import Log, wants_calls
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.topic_interest import TopicInterest
+from prokurist.network_thread.cluster.topic_manager import TopicManager
+from prokurist.network_thread.connections.bootstrap import Bootstrap
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.io.network import Network
+from prokurist.network_thread.io.resolver import HostLookups, Resolver
+from prokurist.network_thread.io.selector import SelectorNetwork
+from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.produce.endings import Endings
+from prokurist.network_thread.produce.manager import ProduceManager, ProduceTerms
+from prokurist.network_thread.produce.producer_ids import ProducerIds
+from prokurist.network_thread.produce.sealing import Codec
+from prokurist.network_thread.produce.topics import ProducerTopics
+from prokurist.network_thread.thread import NetworkThread
+from prokurist.network_thread.wire.api_versions import ApiVersions
+from prokurist.network_thread.wire.versions import Versions
+from prokurist.records.compression import Compression
+from prokurist.version import VERSION
+
+if TYPE_CHECKING:
+    from prokurist.network_thread.connections.authentication import Authenticator
+
+NUMBERS: Final = count(1)
+"""For the client ids of producers that were given none."""
+
+REQUEST_OVERHEAD: Final = 1024
+"""Bytes of `max.request.size` that are kept for what stands around the batches."""
+
+ACKS: Final = {"all": -1, "0": 0, "1": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerMachinery:
+    """A producer's network side, wired and not started.
+
+    Attributes:
+        client_id: The `client.id`.
+        thread: The network thread; its mailbox takes the application's events.
+        timer: Its Timer, for those who look at an idle client.
+        client: Its network client, for the same.
+        calls: What is being worked on, for the same.
+        metadata: What it knows of the cluster, for the same.
+        accumulator: What is sent and not yet delivered; for both threads.
+        partitioner: Chooses partitions for records without a key; for both threads.
+        produce: What sends, for those who look at it.
+        endings: How batches end, and what is counted of them.
+        trace: Where both threads tell what happens.
+    """
+
+    client_id: str
+    thread: NetworkThread
+    timer: Timer
+    client: NetworkClient
+    calls: Calls
+    metadata: MetadataManager
+    accumulator: RecordAccumulator
+    partitioner: StickyPartitioner
+    produce: ProduceManager
+    endings: Endings
+    trace: Trace
+
+
+def system_producer_machinery(config: ProducerConfig, clock: CallersClock) -> ProducerMachinery:
+    """Wire the network side of a producer to the sockets of this system."""
+    contexts = tls_contexts(config, clock)
+    network = SelectorNetwork(
+        receive_buffer_bytes=config.receive_buffer_bytes,
+        send_buffer_bytes=config.send_buffer_bytes,
+        tls=tls_of(contexts),
+    )
+    try:
+        machinery = producer_machinery(
+            config,
+            clock=clock,
+            network=network,
+            resolver=Resolver(network.wake),
+            random=Random(),  # noqa: S311 - jitter is no secret
+            software=("prokurist", VERSION),
+            authenticator=authenticator_of(config, clock, network.wake),
+        )
+    except BaseException:
+        network.shutdown()
+        raise
+    if contexts is not None:
+        tell_of_tls(config, contexts, machinery.trace)
+    return machinery
+
+
+def producer_machinery(
+    config: ProducerConfig,
+    *,
+    clock: CallersClock,
+    network: Network,
+    resolver: HostLookups,
+    random: Random,
+    software: tuple[str, str],
+    cap: Versions | None = None,
+    time_of_day: Callable[[], int] = epoch_milliseconds,
+    authenticator: "Authenticator | None" = None,
+) -> ProducerMachinery:
+    """Wire the network side of a producer.
+
+    Args:
+        config: The configuration.
+        clock: The clock of all threads.
+        network: All that knows sockets.
+        resolver: Looks hosts up, and wakes the network when it has found one.
+        random: For the jitter of pauses and the choice of partitions; seeded in a simulation.
+        software: The name and version that brokers are told.
+        cap: What may be used of our own versions, in tests of old protocols.
+        time_of_day: Milliseconds since the epoch, for records without a timestamp.
+        authenticator: Authenticates connections; None where SASL is not wanted.
+    """
+    client_id = config.client_id or f"prokurist-producer-{next(NUMBERS)}"
+    trace = Trace.of(client_id, None, clock)
+    trace.read_by(Log(), fine=wants_calls())
+    timer = Timer(clock.now())
+    retry = Backoff.of_milliseconds(
+        config.retry_backoff_ms, config.retry_backoff_max_ms, random
+    )
+    client = NetworkClient(
+        network,
+        resolver,
+        timer,
+        limits_of(config, random),
+        ApiVersions(*software),
+        client_id,
+        random.random,
+        cap,
+        trace,
+        authenticator,
+    )
+    canonical = config.client_dns_lookup == "resolve_canonical_bootstrap_servers_only"
+    bootstrap = Bootstrap(
+        ((each.host, each.port) for each in config.bootstrap_servers),
+        client.canonical_names if canonical else None,
+    )
+    appender = Appender(
+        config.batch_size, time_of_day, ignore_keys=config.partitioner_ignore_keys
+    )
+    partitioner = StickyPartitioner(
+        random, adaptive=config.partitioner_adaptive_partitioning_enable
+    )
+    appender.choose = partitioner.choose
+    accumulator = RecordAccumulator(
+        appender,
+        BufferMemory(config.buffer_memory),
+        batch_size=config.batch_size,
+        linger=config.linger_ms / 1000,
+        delivery=config.delivery_timeout_ms / 1000,
+        most=max(config.max_request_size - REQUEST_OVERHEAD, 1),
+        now=clock.now,
+        wait=clock.wait,
+        wake=network.wake,
+    )
+    topics: ProducerTopics
+    metadata = MetadataManager(
+        client,
+        TopicInterest(lambda: topics.names(), lambda: False),  # noqa: PLW0108 - made below
+        timer,
+        retry,
+        bootstrap,
+        max_age=config.metadata_max_age_ms / 1000,
+        rebootstrap=config.metadata_recovery_strategy == "rebootstrap",
+        trigger=config.metadata_recovery_rebootstrap_trigger_ms / 1000,
+        create=True,
+    )
+    topics = ProducerTopics(
+        accumulator, metadata, timer, retry, config.metadata_max_idle_ms / 1000
+    )
+    endings = Endings(accumulator, timer, trace, clock.now)
+    ids = None
+    if config.enable_idempotence:
+        ids = ProducerIds(client, metadata, timer, retry)
+    produce = ProduceManager(
+        client, metadata, accumulator, endings, ids, timer, retry, terms_of(config)
+    )
+    if ids is not None:
+        ids.on_refused = lambda error: ignore(produce.purge(error, everything=True))
+
+    def on_update(cluster: Cluster) -> None:
+        topics.forget_idle()
+        produce.on_metadata(cluster, topics.names())
+        partitioner.preferred = nodes_in(cluster, rack_of(config))
+
+    def on_availability(late: frozenset[int]) -> None:
+        partitioner.unavailable = late
+
+    metadata.on_update = on_update
+    metadata.on_refused = produce.on_refused
+    client.on_disconnect = metadata.on_disconnect
+    produce.on_availability = on_availability
+    calls = Calls(timer)
+    thread = NetworkThread(
+        f"{client_id}-network",
+        clock=clock,
+        timer=timer,
+        network=network,
+        client=client,
+        calls=calls,
+        take=dispatch(
+            calls, topics, TopicManager(client, metadata, timer, retry, create=True), produce
+        ),
+        managers=(produce, metadata),
+        background=BackgroundEvents(),
+        trace=trace,
+    )
+    return ProducerMachinery(
+        client_id,
+        thread,
+        timer,
+        client,
+        calls,
+        metadata,
+        accumulator,
+        partitioner,
+        produce,
+        endings,
+        trace,
+    )
+
+
+def ignore(_records: int) -> None:
+    """Do nothing with how many records have failed."""
+
+
+def dispatch(
+    calls: Calls, topics: ProducerTopics, look_ups: TopicManager, produce: ProduceManager
+) -> Callable[[ApplicationEvent], None]:
+    """For the network thread: which manager works for which event of a producer."""
+
+    def take(event: ApplicationEvent) -> None:
+        match event:
+            case AwaitTopic(call, topic, partition):
+                calls.start(call, topics.known(call, topic, partition))
+            case LookUpTopic(call, topic):
+                calls.start(call, look_ups.partitions_of(call, topic))
+            case ListTopics(call):
+                calls.start(call, look_ups.list_all(call))
+            case Purge(call):
+                call.finish(produce.purge(purged(), everything=False))
+            case GiveUp(call):
+                call.finish(produce.purge(closed(), everything=True))
+            case Withdraw(call):
+                calls.withdraw(call)
+            case _:
+                raise AssertionError(f"a producer does not post {type(event).__name__}")
+
+    return take
+
+
+def purged() -> KafkaException:
+    """What a record fails with that `purge` has taken back."""
+    return KafkaException("purged: the record was not sent")
+
+
+def closed() -> KafkaException:
+    """What a record fails with that `close` has given up."""
+    return KafkaException("the producer was closed before the record was delivered")
+
+
+def terms_of(config: ProducerConfig) -> ProduceTerms:
+    """What every Produce request says."""
+    return ProduceTerms(
+        acks=ACKS[config.acks],
+        timeout=config.request_timeout_ms / 1000,
+        in_flight=config.max_in_flight_requests_per_connection,
+        largest=config.max_request_size,
+        codec=codec_of(config),
+        retries=config.retries,
+        availability=config.partitioner_availability_timeout_ms / 1000,
+    )
+
+
+def codec_of(config: ProducerConfig) -> Codec:
+    """`compression.type`, with its level where one was given."""
+    kind = Compression[config.compression_type.upper()]
+    levels = {
+        Compression.GZIP: ("compression.gzip.level", config.compression_gzip_level),
+        Compression.LZ4: ("compression.lz4.level", config.compression_lz4_level),
+        Compression.ZSTD: ("compression.zstd.level", config.compression_zstd_level),
+    }
+    key, level = levels.get(kind, ("", None))
+    return Codec(kind, level if key in config.given else None)
+
+
+def rack_of(config: ProducerConfig) -> str | None:
+    """The rack whose brokers are preferred for records without a key."""
+    return config.client_rack if config.partitioner_rack_aware else None
+
+
+def nodes_in(cluster: Cluster, rack: str | None) -> frozenset[int]:
+    """The brokers in a rack."""
+    if rack is None:
+        return frozenset()
+    return frozenset(node.id for node in cluster.nodes.values() if node.rack == rack)

@@ -1,0 +1,125 @@
+"""What the network sides of all clients are made with: TLS, authentication, limits.
+
+Thread: the application's, while a client is being built.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from prokurist.config.connection import ConnectionKeys
+from prokurist.errors import KafkaException
+from prokurist.events.backoff import Backoff
+from prokurist.events.clock import Clock, epoch_milliseconds
+from prokurist.events.security_log_events import (
+    TLS_NOT_RENEWED,
+    TLS_RENEWED,
+    TLS_UNVERIFIED,
+)
+from prokurist.events.trace import Trace
+from prokurist.network_thread.connections.requests import Limits
+
+if TYPE_CHECKING:
+    from prokurist.network_thread.connections.authentication import Authenticator
+    from prokurist.network_thread.io.tls import Tls
+    from prokurist.network_thread.io.token_endpoint import TokenEndpoint
+    from prokurist.security.context import TlsContexts
+
+IN_FLIGHT: Final = 100
+"""Requests on one connection at once; Java's consumer has the same bound."""
+
+
+def tls_contexts(config: ConnectionKeys, clock: Clock) -> "TlsContexts | None":
+    """What connections are encrypted with; None where they are not.
+
+    Raises:
+        ConfigException: A key of TLS cannot be used.
+    """
+    if not config.security_protocol.endswith("SSL"):
+        return None
+    # A client without TLS imports no `ssl`.
+    from prokurist.security.context import TlsContexts  # noqa: PLC0415
+
+    return TlsContexts(config, clock.now)
+
+
+def tls_of(contexts: "TlsContexts | None") -> "Tls | None":
+    """What the network needs for it."""
+    if contexts is None:
+        return None
+    from prokurist.network_thread.io.tls import Tls  # noqa: PLC0415 - see above
+
+    return Tls(contexts)
+
+
+def authenticator_of(
+    config: ConnectionKeys, clock: Clock, wake: Callable[[], None]
+) -> "Authenticator | None":
+    """What authenticates connections; None where SASL is not wanted."""
+    if not config.security_protocol.startswith("SASL"):
+        return None
+    from prokurist.network_thread.connections.authentication import (  # noqa: PLC0415
+        Authenticator,
+    )
+    from prokurist.network_thread.io.helper import Helper  # noqa: PLC0415
+    from prokurist.security.mechanisms import ConfiguredMechanisms  # noqa: PLC0415
+
+    random = Random()  # noqa: S311 - of when a session is renewed
+    mechanisms = ConfiguredMechanisms(
+        config,
+        endpoint=partial(token_endpoint, config),
+        sleep=clock.sleep,
+        now=lambda: epoch_milliseconds() / 1000,
+        draw=random.random,
+    )
+    return Authenticator(mechanisms, Helper(wake), random.random)
+
+
+def token_endpoint(config: ConnectionKeys, url: str) -> "TokenEndpoint":
+    """The connection to a token endpoint."""
+    from prokurist.network_thread.io.token_endpoint import TokenEndpoint  # noqa: PLC0415
+
+    connect, read = config.sasl_login_connect_timeout_ms, config.sasl_login_read_timeout_ms
+    return TokenEndpoint(
+        url,
+        connect=None if connect is None else connect / 1000,
+        read=None if read is None else read / 1000,
+    )
+
+
+def tell_of_tls(config: ConnectionKeys, contexts: "TlsContexts", trace: Trace) -> None:
+    """Log what is not verified, and from now on what becomes of files that change."""
+
+    def on_renewed(error: KafkaException | None) -> None:
+        if error is None:
+            trace.emit(TLS_RENEWED)
+        else:
+            trace.emit(TLS_NOT_RENEWED, error=error)
+
+    contexts.on_renewed = on_renewed
+    if not config.enable_ssl_certificate_verification:
+        key = "enable.ssl.certificate.verification=false"
+        trace.emit(TLS_UNVERIFIED, what="Nothing is", key=key)
+    elif config.ssl_endpoint_identification_algorithm == "none":
+        key = "ssl.endpoint.identification.algorithm=none"
+        trace.emit(TLS_UNVERIFIED, what="The names are", key=key)
+
+
+def limits_of(config: ConnectionKeys, random: Random) -> Limits:
+    """What bounds a connection, in seconds."""
+    idle = config.connections_max_idle_ms
+    return Limits(
+        request=config.request_timeout_ms / 1000,
+        setup=Backoff.of_milliseconds(
+            config.socket_connection_setup_timeout_ms,
+            config.socket_connection_setup_timeout_max_ms,
+            random,
+        ),
+        reconnect=Backoff.of_milliseconds(
+            config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, random
+        ),
+        idle=math.inf if idle < 0 else idle / 1000,
+        in_flight=IN_FLIGHT,
+    )

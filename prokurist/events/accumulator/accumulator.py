@@ -1,0 +1,391 @@
+"""The accumulator: what is sent and not yet delivered, and what of it can be sent now.
+
+Thread: both. Application threads begin batches and wait for memory; the network thread asks
+what is due, takes batches, and ends them. `Appender.lock` guards the open batches, the lists
+of what is due, and `incomplete`; memory has a lock of its own, and neither is taken while the
+other is held.
+
+- A batch is ready at `batch.size`, or `linger.ms` after its beginning, or at once while
+  something flushes, waits for memory, or closes. It takes records until it is taken, up to
+  `max.request.size`, or until it is older than a tenth of `delivery.timeout.ms`.
+- The network thread is woken for the first thing that is new since its last look, and for no
+  other.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Final
+
+from prokurist.errors import IllegalStateException
+from prokurist.events.accumulator.batch import Batch
+from prokurist.events.accumulator.buffer_memory import BufferMemory
+from prokurist.events.accumulator.implementation import Appender, TopicQueues
+from prokurist.events.accumulator.partition_queue import PartitionQueue
+from prokurist.events.cluster import Cluster
+from prokurist.events.waiter import Waiter
+
+GROWTH: Final = 0.1
+"""The share of its `delivery.timeout.ms` in which a batch takes records."""
+
+
+class RecordAccumulator:
+    """Batches by partition, and what of them is due.
+
+    Args:
+        appender: The path of one record.
+        memory: The bound of `buffer.memory`.
+        batch_size: `batch.size`.
+        linger: `linger.ms`, in seconds.
+        delivery: `delivery.timeout.ms`, in seconds.
+        most: Bytes that a batch may have, by `max.request.size`.
+        now: The clock.
+        wait: Waits on a waiter, by the same clock.
+        wake: Ends the wait of the network thread.
+
+    Attributes:
+        appender: The path of one record.
+        memory: The bound of `buffer.memory`.
+        incomplete: Batches that have not ended, in the order of their beginning; without
+            those that others were split into.
+        most: Bytes that a batch may have.
+        limits: The same for topics whose brokers have refused less.
+        flushing: How many calls flush at present.
+        refuse: Raises why nothing is sent any more, once that is so.
+        refuse_in_callback: Raises for a call that would wait in the thread that delivers.
+    """
+
+    def __init__(
+        self,
+        appender: Appender,
+        memory: BufferMemory,
+        *,
+        batch_size: int,
+        linger: float,
+        delivery: float,
+        most: int,
+        now: Callable[[], float],
+        wait: Callable[[Waiter, float], bool],
+        wake: Callable[[], None],
+    ) -> None:
+        self.appender: Appender = appender
+        self.memory: BufferMemory = memory
+        self.incomplete: OrderedDict[Batch, None] = OrderedDict()
+        self.most: int = most
+        self.limits: dict[str, int] = {}
+        self.flushing: int = 0
+        self.refuse: Callable[[], None] = unclosed
+        self.refuse_in_callback: Callable[[str], None] = unrefused
+        self.now: Callable[[], float] = now
+        self.wait: Callable[[Waiter, float], bool] = wait
+        self._batch_size = batch_size
+        self._linger = linger
+        self._delivery = delivery
+        self._wake = wake
+        self._is_woken = False
+        self._due: deque[PartitionQueue] = deque()
+        # Open batches in the order of their beginning: those that linger, and all of them.
+        self._lingering: OrderedDict[PartitionQueue, Batch] = OrderedDict()
+        self._growing: OrderedDict[PartitionQueue, Batch] = OrderedDict()
+        # What batches were split into: not in the order of their deadlines, and few.
+        self._parts: dict[Batch, None] = {}
+        appender.on_ready = self._became_ready
+
+    # --- application threads -----------------------------------------------------------
+
+    def room_for(self, topic: str, need: int) -> int:
+        """The room that a new batch begins with, so that a record of this size has place."""
+        return max(min(self._batch_size, self.limit_of(topic)), need)
+
+    def limit_of(self, topic: str) -> int:
+        """Bytes that a batch of a topic may have."""
+        return self.limits.get(topic, self.most)
+
+    def grow(self, queue: PartitionQueue, need: int) -> bool:
+        """Give the open batch of a partition more room, if it has none for so many bytes.
+
+        Returns:
+            Whether there is an open batch with room now.
+        """
+        batch = queue.open_batch
+        if batch is None:
+            return False
+        if batch.size + need <= batch.room:
+            return True
+        limit = self.limit_of(queue.tp.topic)
+        before = batch.room
+        room = min(max(2 * before, batch.size + need), limit)
+        if batch.size + need > room or not self.memory.take(room - before):
+            return False
+        with self.appender.lock:
+            if queue.open_batch is batch and batch.room == before:
+                batch.held += room - before
+                batch.grow(room)
+                return True
+        # Another thread was quicker, or the batch was taken.
+        self.memory.give_back(room - before)
+        return queue.open_batch is not None
+
+    def begin(self, queue: PartitionQueue, room: int) -> None:
+        """Begin a batch with room that was taken from the memory.
+
+        Raises:
+            KafkaException: Nothing is sent any more; the room stays taken.
+        """
+        now = self.now()
+        batch = Batch(self, queue.tp.topic, queue.partition, now, now + self._delivery, room)
+        batch.held = room
+        with self.appender.lock:
+            if self.appender.refusal is not None:
+                self.appender.refusal()
+            self._close_open(queue)
+            queue.open_batch = batch
+            self.incomplete[batch] = None
+            self._lingering[queue] = self._growing[queue] = batch
+            wake = self._ask_wake()
+        if wake:
+            self._wake()
+
+    def _close_open(self, queue: PartitionQueue) -> None:
+        """Have the open batch take no more; the lock is held."""
+        batch = self._detach(queue)
+        if batch is not None:
+            queue.closed.append(batch)
+            self._now_due(queue)
+
+    def _detach(self, queue: PartitionQueue) -> Batch | None:
+        """Take the open batch away, which takes no more; the lock is held."""
+        batch: Batch | None = queue.open_batch
+        if batch is not None:
+            batch.close()
+            queue.open_batch = None
+            self._lingering.pop(queue, None)
+            self._growing.pop(queue, None)
+        return batch
+
+    def _became_ready(self, queue: PartitionQueue) -> None:
+        """The open batch has reached `batch.size`."""
+        with self.appender.lock:
+            self._now_due(queue)
+            wake = self._ask_wake()
+        if wake:
+            self._wake()
+
+    def _now_due(self, queue: PartitionQueue) -> None:
+        """Have the network thread look at a partition; the lock is held."""
+        if not queue.is_due:
+            queue.is_due = True
+            self._due.append(queue)
+
+    def _ask_wake(self) -> bool:
+        """Whether the network thread has to be woken; the lock is held."""
+        woken, self._is_woken = self._is_woken, True
+        return not woken
+
+    def press(self) -> None:
+        """Have the network thread look at once: what lingers does so no longer."""
+        with self.appender.lock:
+            wake = self._ask_wake()
+        if wake:
+            self._wake()
+
+    def flush_begins(self) -> list[Batch]:
+        """Let nothing linger until `flush_ends`; what has not ended at this moment."""
+        with self.appender.lock:
+            self.flushing += 1
+            self._is_woken = True
+            batches = [*self.incomplete, *self._parts]
+        self._wake()
+        return batches
+
+    def flush_ends(self) -> None:
+        """Let batches linger again, if nothing else flushes."""
+        with self.appender.lock:
+            self.flushing -= 1
+
+    def close(self) -> None:
+        """Take no more records: `send` raises from now on, and who waits for memory too."""
+        with self.appender.lock:
+            self.appender.refusal = self.refuse
+        self.memory.close()
+
+    def snapshot(self) -> list[Batch]:
+        """What has not ended at this moment."""
+        with self.appender.lock:
+            return [*self.incomplete, *self._parts]
+
+    # --- the network thread ------------------------------------------------------------
+
+    @property
+    def hurries(self) -> bool:
+        """Whether nothing lingers: something flushes, or waits for memory."""
+        return self.flushing > 0 or self.memory.waiting > 0
+
+    def due(self, now: float) -> list[PartitionQueue]:
+        """The partitions that have something to send since the last look."""
+        with self.appender.lock:
+            self._is_woken = False
+            hurries = self.hurries
+            while self._lingering:
+                queue, batch = next(iter(self._lingering.items()))
+                if batch.created + self._linger > now and not hurries:
+                    break
+                del self._lingering[queue]
+                self._now_due(queue)
+            found = list(self._due)
+            self._due.clear()
+            return found
+
+    def next_due(self) -> float | None:
+        """When the next batch has lingered for long enough."""
+        with self.appender.lock:
+            oldest = next(iter(self._lingering.values()), None)
+        return None if oldest is None else oldest.created + self._linger
+
+    def take(self, queue: PartitionQueue) -> Batch | None:
+        """The next batch of a partition that has not been sent; it takes no more records."""
+        with self.appender.lock:
+            queue.is_due = False
+            return queue.closed.popleft() if queue.closed else self._detach(queue)
+
+    def peek(self, queue: PartitionQueue) -> Batch | None:
+        """The same, which stays where it is."""
+        return queue.closed[0] if queue.closed else queue.open_batch
+
+    def close_old(self, now: float) -> float | None:
+        """Close open batches that are too old to take more; when the next one will be."""
+        growth = GROWTH * self._delivery
+        with self.appender.lock:
+            while self._growing:
+                queue, batch = next(iter(self._growing.items()))
+                if batch.created + growth > now:
+                    return batch.created + growth
+                self._close_open(queue)
+        return None
+
+    def expired(self, now: float) -> tuple[list[Batch], float | None]:
+        """Batches whose `delivery.timeout.ms` is over, and when the next one's will be."""
+        with self.appender.lock:
+            left = [each for each in self._parts if not each.ended]
+            found = [each for each in left if each.deadline <= now]
+            after = [each.deadline for each in left if each.deadline > now]
+            for batch in self.incomplete:
+                if batch.deadline > now:
+                    after.append(batch.deadline)
+                    break
+                if not batch.ended:
+                    found.append(batch)
+        return found, min(after, default=None)
+
+    def has_due(self, queue: PartitionQueue) -> bool:
+        """Whether something of a partition that was never sent is to be sent now."""
+        if queue.closed:
+            return True
+        batch = queue.open_batch
+        return batch is not None and (
+            batch.is_ready or queue not in self._lingering or self.hurries
+        )
+
+    def remove(self, batch: Batch) -> None:
+        """It has ended before it was taken: nothing is to be sent of it."""
+        queue = self.queue_of(batch)
+        with self.appender.lock:
+            if queue is not None and queue.open_batch is batch:
+                self._detach(queue)
+            elif queue is not None and batch in queue.closed:
+                queue.closed.remove(batch)
+
+    def queue_of(self, batch: Batch) -> PartitionQueue | None:
+        """The partition that a batch is for; None for one that is not known any more."""
+        topic = self.appender.topics.get(batch.topic)
+        if topic is None or not 0 <= batch.partition < len(topic.queues):
+            return None
+        queue: PartitionQueue = topic.queues[batch.partition]
+        return queue
+
+    def queues(self) -> Iterable[PartitionQueue]:
+        """All partitions that are known."""
+        return chain.from_iterable(topic.queues for topic in self._topics())
+
+    def _topics(self) -> list[TopicQueues]:
+        return list(self.appender.topics.values())
+
+    def settle(self, batch: Batch, report: Callable[[Exception], None]) -> bool:
+        """Call the callbacks of a batch that has ended: then nothing waits for it any more.
+
+        Returns:
+            Whether there were any.
+        """
+        try:
+            return batch.settle(report)
+        finally:
+            with self.appender.lock:
+                self.incomplete.pop(batch, None)
+                self._parts.pop(batch, None)
+
+    def replace(self, batch: Batch, parts: list[Batch]) -> None:
+        """Go on with several batches in the place of one."""
+        for part in parts:
+            part.held = part.room
+        held, batch.held = batch.held, 0
+        with self.appender.lock:
+            # Before it is split: what waits for it then finds its parts.
+            self._parts |= dict.fromkeys(parts)
+        batch.split_into(parts)
+        with self.appender.lock:
+            self.incomplete.pop(batch, None)
+            self._parts.pop(batch, None)
+        batch.release()
+        self.memory.exchange(held, sum(part.held for part in parts))
+
+    def lower_limit(self, topic: str, size: int) -> None:
+        """Begin no batch of a topic any more that may be larger."""
+        self.limits[topic] = min(self.limit_of(topic), size)
+
+    def free(self, batch: Batch) -> None:
+        """Give the memory of a batch back: it has ended, and no frame shows it."""
+        held, batch.held = batch.held, 0
+        if held:
+            batch.release()
+            self.memory.give_back(held)
+
+    # --- topics ------------------------------------------------------------------------
+
+    def update(self, cluster: Cluster, names: Iterable[str]) -> None:
+        """Know the partitions of topics, as far as the cluster tells them."""
+        for name in names:
+            view = cluster.topics.get(name)
+            if view is None or not view.partitions:
+                continue
+            topic = self.appender.topics.get(name)
+            queues: list[PartitionQueue] = [] if topic is None else list(topic.queues)
+            queues += [
+                PartitionQueue(name, number)
+                for number in range(len(queues), max(view.partitions) + 1)
+            ]
+            for queue in queues:
+                partition = view.partitions.get(queue.partition)
+                queue.leader = None if partition is None else partition.leader
+            if topic is None:
+                topic = TopicQueues(name)
+                topic.queues = queues
+                self.appender.topics[name] = topic
+            elif len(queues) != len(topic.queues):
+                topic.queues = queues
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Know nothing any more of topics that nothing was sent to for long."""
+        for name in names:
+            self.appender.topics.pop(name, None)
+
+    def __repr__(self) -> str:
+        return f"RecordAccumulator({len(self.incomplete)} batches, {self.memory})"
+
+
+def unclosed() -> None:
+    """Stand in for what the producer sets."""
+    raise IllegalStateException("the producer is closed")
+
+
+def unrefused(_what: str) -> None:
+    """Let every call pass, before the producer has said which thread delivers."""

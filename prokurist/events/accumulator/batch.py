@@ -1,0 +1,336 @@
+"""One batch: where it stands, what it ended with, and who is told.
+
+Thread: application threads append to it and wait for it; the network thread alone changes
+the rest. An end is set in one assignment before anything is opened or called, so what asks
+after that needs no lock.
+
+Invariants: a batch ends once; callbacks of its records run once each, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from prokurist.errors import KafkaException
+from prokurist.events.accumulator.record_metadata import OnDelivery, RecordMetadata
+from prokurist.events.call import Try
+from prokurist.events.waiter import Waiter
+from prokurist.records.headers import BATCH_HEADER
+from prokurist.types import TopicPartition
+
+if TYPE_CHECKING:
+    from prokurist.events.accumulator.appending import BatchBuffer
+else:
+    from prokurist.events.accumulator.implementation import BatchBuffer
+
+GRACE: Final = 1.0
+"""Seconds after its `delivery.timeout.ms` in which a batch must have ended, whatever is
+wrong with the network thread: nothing waits for longer."""
+
+
+class Owner(Protocol):
+    """What a batch's handles ask of the producer that made them."""
+
+    def now(self) -> float:
+        """The clock."""
+        ...
+
+    def wait(self, waiter: Waiter, until: float) -> bool:
+        """Wait on a waiter until it opens or the instant has come: whether it is open."""
+        ...
+
+    def refuse_in_callback(self, what: str) -> None:
+        """Raise if this is the thread that delivers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a batch ended with.
+
+    Attributes:
+        base_offset: The offset of its first record; −1 where no broker told it.
+        append_time: The broker's timestamp for all of its records; −1 where it kept theirs.
+        error: Why it failed.
+        record_errors: Why single records failed, by their index, where the broker says so.
+    """
+
+    base_offset: int = -1
+    append_time: int = -1
+    error: KafkaException | None = None
+    record_errors: Mapping[int, KafkaException] = field(default_factory=dict)
+
+
+class Numbers(NamedTuple):
+    """What tells a repeated batch from a new one.
+
+    Attributes:
+        producer_id: The producer's id.
+        epoch: The epoch of that id.
+        first: The sequence number of the first record.
+    """
+
+    producer_id: int
+    epoch: int
+    first: int
+
+
+class Batch(BatchBuffer):
+    """Records for one partition, sent and answered together.
+
+    Args:
+        owner: The producer's accumulator.
+        topic: The topic.
+        partition: The partition's number.
+        now: The clock.
+        deadline: When it fails at the latest, by `delivery.timeout.ms`.
+        room: Bytes that it may take at first.
+
+    Attributes:
+        created: When it was begun.
+        held: Bytes of `buffer.memory` that it holds.
+        attempts: The requests that carried it.
+        retries: How many attempts have failed.
+        numbers: What an idempotent producer has numbered it with.
+        refused: Whether its leader has said that it lacks what came before.
+        sealed: Its records, compressed, once they were.
+        settled: Whether it has ended and its callbacks have been called.
+        parts: What it was split into, each with the index of its first record.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_listeners",
+        "_outcome",
+        "_waiters",
+        "attempts",
+        "created",
+        "deadline",
+        "held",
+        "numbers",
+        "owner",
+        "partition",
+        "parts",
+        "refused",
+        "retries",
+        "sealed",
+        "settled",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        owner: Owner,
+        topic: str,
+        partition: int,
+        now: float,
+        deadline: float,
+        room: int,
+    ) -> None:
+        super().__init__(room)
+        self.owner: Owner = owner
+        self.topic: str = topic
+        self.partition: int = partition
+        self.created: float = now
+        self.deadline: float = deadline
+        self.held: int = 0
+        self.attempts: list[Try] = []
+        self.retries: int = 0
+        self.numbers: Numbers | None = None
+        self.refused: bool = False
+        self.sealed: bytes | None = None
+        self.settled: bool = False
+        self.parts: list[tuple[int, Batch]] = []
+        self._outcome: Outcome | None = None
+        self._waiters: list[Waiter] = []
+        self._listeners: list[tuple[int, Any, Callable[[Any], object]]] = []
+
+    # --- asked by handles --------------------------------------------------------------
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is delivered or has failed; never of one that was split."""
+        return self._outcome is not None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is settled, or all that it was split into is."""
+        if self.parts:
+            return all(part.is_over for _, part in self.parts)
+        return self.settled
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended with an error."""
+        return self._outcome is not None and self._outcome.error is not None
+
+    @property
+    def error(self) -> KafkaException | None:
+        """What it failed with."""
+        return None if self._outcome is None else self._outcome.error
+
+    @property
+    def name(self) -> str:
+        """What it is called in texts: its partition."""
+        return f"{self.topic}-{self.partition}" if self.partition >= 0 else self.topic
+
+    @property
+    def tp(self) -> TopicPartition:
+        """Its partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def last_moment(self) -> float:
+        """When a wait for it is over, whatever happens."""
+        return self.deadline + GRACE
+
+    def part(self, index: int) -> tuple[Batch, int]:
+        """Where a record is: in this batch, or in one that it was split into."""
+        batch: Batch = self
+        while batch.parts:
+            first, batch_of = next(each for each in reversed(batch.parts) if each[0] <= index)
+            batch, index = batch_of, index - first
+        return batch, index
+
+    def error_of(self, index: int) -> KafkaException | None:
+        """Why a record has failed."""
+        outcome = self._outcome
+        if outcome is None:
+            return None
+        return outcome.record_errors.get(index, outcome.error)
+
+    def metadata(self, index: int, timestamp: int) -> RecordMetadata:
+        """Where a record is, as far as that is known."""
+        outcome = self._outcome
+        if outcome is None:
+            return RecordMetadata(self.topic, self.partition, -1, timestamp)
+        return RecordMetadata(
+            self.topic,
+            self.partition,
+            outcome.base_offset + index if outcome.base_offset >= 0 else -1,
+            outcome.append_time if outcome.append_time >= 0 else timestamp,
+        )
+
+    def watch(self, *, settled: bool = False) -> Waiter:
+        """A waiter that opens when it has ended or was split; at once if it has.
+
+        Args:
+            settled: Whether its callbacks must have been called, too.
+        """
+        waiter = Waiter()
+        self._waiters.append(waiter)
+        # Whichever comes first, this line or the end: one of the two opens it.
+        if self.parts or (self.settled if settled else self.ended):
+            waiter.open()
+        return waiter
+
+    def unwatch(self, waiter: Waiter) -> None:
+        """Forget a waiter that is waited on no more."""
+        if waiter in self._waiters:
+            self._waiters.remove(waiter)
+
+    def add_listener(
+        self, index: int, delivery: Any, callback: Callable[[Any], object]
+    ) -> bool:
+        """Have a handle's callback called at the end.
+
+        Returns:
+            False when the end has come first, or a split: the caller looks again.
+        """
+        entry = (index, delivery, callback)
+        self._listeners.append(entry)
+        if not (self.ended or self.parts):
+            return True
+        # The end may have taken it already; then it is called from there.
+        try:
+            self._listeners.remove(entry)
+        except ValueError:
+            return True
+        return False
+
+    # --- the network thread --------------------------------------------------------------
+
+    def end(self, outcome: Outcome) -> bool:
+        """End it: False when it had ended before."""
+        if self._outcome is not None or self.parts:
+            return False
+        self._outcome = outcome
+        self._open_waiters()
+        return True
+
+    def split_into(self, parts: Sequence[Batch]) -> None:
+        """Go on as several batches; handles, callbacks and waiters go on with them."""
+        first = 0
+        placed: list[tuple[int, Batch]] = []
+        for part in parts:
+            placed.append((first, part))
+            for callback, begin, last in self.callbacks:
+                begin_here, last_here = max(begin, first), min(last, first + part.count - 1)
+                if begin_here <= last_here:
+                    part.callbacks.append((callback, begin_here - first, last_here - first))
+            first += part.count
+        self.callbacks = []
+        self.parts = placed
+        listeners, self._listeners = self._listeners, []
+        for index, delivery, heard in listeners:
+            part, place = self.part(index)
+            part.add_listener(place, delivery, heard)
+        self._open_waiters()
+
+    def _open_waiters(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter.open()
+
+    def settle(self, report: Callable[[Exception], None]) -> bool:
+        """Call the callbacks of its records, in their order; then nothing is left to do.
+
+        Args:
+            report: Told what a callback raises.
+
+        Returns:
+            Whether there were any.
+        """
+        runs, self.callbacks = self.callbacks, []
+        timestamps = self.timestamps() if runs else []
+        for callback, first, last in runs:
+            for index in range(first, last + 1):
+                self._call(callback, index, timestamps[index], report)
+        listeners, self._listeners = self._listeners, []
+        for _, delivery, heard in sorted(listeners, key=lambda each: each[0]):
+            try:
+                heard(delivery)
+            except Exception as error:  # noqa: BLE001 - the user's own code
+                report(error)
+        self.settled = True
+        self._open_waiters()
+        return bool(runs or listeners)
+
+    def _call(
+        self,
+        callback: OnDelivery,
+        index: int,
+        timestamp: int,
+        report: Callable[[Exception], None],
+    ) -> None:
+        try:
+            callback(self.metadata(index, timestamp), self.error_of(index))
+        except Exception as error:  # noqa: BLE001 - the user's own code
+            report(error)
+
+    @property
+    def payload(self) -> int:
+        """Bytes of records in it."""
+        return self.size - BATCH_HEADER
+
+    def __repr__(self) -> str:
+        outcome = self._outcome
+        if outcome is None:
+            state = "open" if self.is_open else "closed"
+        elif outcome.error is None:
+            state = f"delivered at {outcome.base_offset}"
+        else:
+            state = f"failed: {type(outcome.error).__name__}"
+        return f"Batch({self.name}, {self.count} records, {self.size} bytes, {state})"

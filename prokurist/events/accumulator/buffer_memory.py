@@ -1,0 +1,114 @@
+"""The bound of `buffer.memory`, and the queue of those who wait for room.
+
+Thread: any. `_lock` is held for a few assignments; waiters are opened outside it.
+Invariants: room is given in the order in which it was asked for, so a large claim is not
+starved by small ones; `free` never exceeds `total`. It falls below 0 while the parts of a batch
+that was split hold a little more than that did.
+"""
+
+import threading
+from collections import deque
+
+from prokurist.events.waiter import Waiter
+
+
+class Claim:
+    """Room that is waited for.
+
+    Attributes:
+        size: Bytes.
+        waiter: Opens when the room is granted, or the memory is closed.
+        granted: Whether the room has been taken for it.
+    """
+
+    __slots__ = ("granted", "size", "waiter")
+
+    def __init__(self, size: int) -> None:
+        self.size: int = size
+        self.waiter: Waiter = Waiter()
+        self.granted: bool = False
+
+
+class BufferMemory:
+    """Counts the room of batches against `buffer.memory`.
+
+    Args:
+        total: Bytes.
+
+    Attributes:
+        total: `buffer.memory`.
+        free: How much of it is not taken.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total: int = total
+        self.free: int = total
+        self._lock = threading.Lock()
+        self._waiting: deque[Claim] = deque()
+
+    def take(self, size: int) -> bool:
+        """Take room, if there is some and no earlier claim waits."""
+        with self._lock:
+            if self._waiting or size > self.free:
+                return False
+            self.free -= size
+            return True
+
+    def claim(self, size: int) -> Claim:
+        """Queue for room; `leave` has to follow unless the claim is granted and used."""
+        claim = Claim(size)
+        with self._lock:
+            self._waiting.append(claim)
+            granted = self._grant()
+        self._tell(granted)
+        return claim
+
+    def leave(self, claim: Claim) -> None:
+        """Give a claim up; room that was granted to it goes to the next."""
+        with self._lock:
+            if claim.granted:
+                claim.granted = False
+                self.free += claim.size
+            elif claim in self._waiting:
+                self._waiting.remove(claim)
+            granted = self._grant()
+        self._tell(granted)
+
+    def give_back(self, size: int) -> None:
+        """Return room; claims that wait are granted in their order."""
+        with self._lock:
+            self.free += size
+            granted = self._grant()
+        self._tell(granted)
+
+    def exchange(self, returned: int, taken: int) -> None:
+        """Return room and take other, of which there may be more than is free for a while."""
+        self.give_back(returned - taken)
+
+    def _grant(self) -> list[Claim]:
+        """Grant what can be granted; the lock is held."""
+        granted: list[Claim] = []
+        while self._waiting and self._waiting[0].size <= self.free:
+            claim = self._waiting.popleft()
+            self.free -= claim.size
+            claim.granted = True
+            granted.append(claim)
+        return granted
+
+    def _tell(self, claims: list[Claim]) -> None:
+        for claim in claims:
+            claim.waiter.open()
+
+    def close(self) -> None:
+        """Let through all that wait, without room: no more records are taken."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, deque()
+        self._tell(list(waiting))
+
+    @property
+    def waiting(self) -> int:
+        """How many claims wait."""
+        return len(self._waiting)
+
+    def __repr__(self) -> str:
+        return f"BufferMemory({self.free} of {self.total} bytes free, {self.waiting} waiting)"

@@ -1,0 +1,233 @@
+"""The handle of one record that has been sent.
+
+It refers to a batch and a place in it, and has a future's surface without being one: a
+future costs as much as five sends. What it answers is kept once for its whole batch.
+
+Thread: any waits and asks; the network thread ends batches.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from prokurist.errors import KafkaException, TimeoutException
+from prokurist.events.accumulator.record_metadata import RecordMetadata
+from prokurist.events.clock import as_seconds
+
+if TYPE_CHECKING:
+    from prokurist.events.accumulator.batch import Batch
+
+
+class Delivery:
+    """What becomes of one record.
+
+    Args:
+        batch: The batch that it is in.
+        index: Its place there.
+        timestamp: Its timestamp.
+    """
+
+    __slots__ = ("_batch", "_index", "_timestamp")
+
+    def __init__(self, batch: Batch, index: int, timestamp: int) -> None:
+        self._batch = batch
+        self._index = index
+        self._timestamp = timestamp
+
+    def done(self) -> bool:
+        """Whether the record is delivered or has failed."""
+        return is_done(self._batch, self._index)
+
+    def result(self, timeout: float | timedelta | None = None) -> RecordMetadata:
+        """Wait until the record is delivered.
+
+        Args:
+            timeout: Seconds; None until it is delivered or has failed, which
+                `delivery.timeout.ms` bounds.
+
+        Returns:
+            Where it is.
+
+        Raises:
+            IllegalStateException: It is not done, and this is a delivery callback: the
+                thread that would deliver it waits here.
+            KafkaException: The record has failed; each call raises an exception of its own.
+            TimeoutException: This wait is over; the delivery goes on.
+        """
+        return result_of(self._batch, self._index, self._timestamp, timeout)
+
+    def exception(self, timeout: float | timedelta | None = None) -> KafkaException | None:
+        """Wait like `result`, and return why the record has failed; None if it has not.
+
+        Raises:
+            IllegalStateException: As in `result`.
+            TimeoutException: This wait is over; the delivery goes on.
+        """
+        return exception_of(self._batch, self._index, timeout)
+
+    def add_done_callback(self, callback: Callable[[Delivery], object]) -> None:
+        """Have something called with this handle once the record is done, or at once if it is.
+
+        Called on the network thread, or on the caller's if the record is done already.
+        """
+        when_done(self._batch, self._index, self, callback)
+
+    def future(self) -> Future[RecordMetadata]:
+        """A future of the standard library that is done when this is."""
+        return future_of(self)
+
+    def __await__(self) -> Generator[Any, None, RecordMetadata]:
+        return awaited(self).__await__()
+
+    @property
+    def topic(self) -> str:
+        """The record's topic."""
+        return self._batch.topic
+
+    @property
+    def partition(self) -> int:
+        """Its partition; −1 where it failed before one was chosen."""
+        return self._batch.partition
+
+    @property
+    def offset(self) -> int | None:
+        """Its offset; None until it is delivered, and where it has failed."""
+        return offset_of(self._batch, self._index)
+
+    @property
+    def timestamp(self) -> int:
+        """Its timestamp in epoch milliseconds; the broker's once that has given its own."""
+        return timestamp_of(self._batch, self._index, self._timestamp)
+
+    def __repr__(self) -> str:
+        return shown(self._batch, self._index)
+
+
+def is_done(batch: Batch, index: int) -> bool:
+    """Whether a record of a batch is delivered or has failed."""
+    return batch.part(index)[0].ended
+
+
+def ended(
+    batch: Batch, index: int, operation: str, timeout: float | timedelta | None
+) -> tuple[Batch, int]:
+    """Wait for the end of a record: the batch that it ended in, and its place there.
+
+    Raises:
+        IllegalStateException: This thread would wait for itself.
+        TimeoutException: The time is over.
+    """
+    part, place = batch.part(index)
+    if part.ended:
+        return part, place
+    owner = part.owner
+    owner.refuse_in_callback(f"{operation} of a record that is not done")
+    began = owner.now()
+    until = batch.last_moment if timeout is None else began + as_seconds(timeout)
+    while True:
+        waiter = part.watch()
+        try:
+            opened = owner.wait(waiter, until)
+        finally:
+            part.unwatch(waiter)
+        # A batch that was too large for the broker goes on in parts.
+        part, place = batch.part(index)
+        if part.ended:
+            return part, place
+        if not opened and owner.now() >= until:
+            raise TimeoutException(
+                f"{part.name} was not delivered within {owner.now() - began:.3f} s; its "
+                f"delivery goes on until delivery.timeout.ms"
+            )
+
+
+def result_of(
+    batch: Batch, index: int, timestamp: int, timeout: float | timedelta | None
+) -> RecordMetadata:
+    """See `Delivery.result`."""
+    part, place = ended(batch, index, "result", timeout)
+    error = part.error_of(place)
+    if error is not None:
+        raise own(error)
+    return part.metadata(place, timestamp)
+
+
+def exception_of(
+    batch: Batch, index: int, timeout: float | timedelta | None
+) -> KafkaException | None:
+    """See `Delivery.exception`."""
+    part, place = ended(batch, index, "exception", timeout)
+    error = part.error_of(place)
+    return None if error is None else own(error)
+
+
+def own(error: KafkaException) -> KafkaException:
+    """An exception like another: each raise has a traceback of its own."""
+    made: KafkaException = copy.copy(error)
+    return made
+
+
+def when_done(
+    batch: Batch, index: int, delivery: Delivery, callback: Callable[[Delivery], object]
+) -> None:
+    """See `Delivery.add_done_callback`."""
+    while True:
+        part, place = batch.part(index)
+        if part.ended:
+            callback(delivery)
+            return
+        if part.add_listener(place, delivery, callback):
+            return
+
+
+def future_of(delivery: Delivery) -> Future[RecordMetadata]:
+    """See `Delivery.future`."""
+    future: Future[RecordMetadata] = Future()
+    # Nothing can take a record back out of its batch.
+    future.set_running_or_notify_cancel()
+
+    def done(delivery: Delivery) -> None:
+        error = delivery.exception()
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(delivery.result())
+
+    delivery.add_done_callback(done)
+    return future
+
+
+async def awaited(delivery: Delivery) -> RecordMetadata:
+    """The result, for a coroutine."""
+    import asyncio  # noqa: PLC0415 - only who awaits pays for it
+
+    return await asyncio.wrap_future(future_of(delivery))
+
+
+def offset_of(batch: Batch, index: int) -> int | None:
+    """See `Delivery.offset`."""
+    part, place = batch.part(index)
+    if not part.ended or part.error_of(place) is not None:
+        return None
+    return part.metadata(place, 0).offset
+
+
+def timestamp_of(batch: Batch, index: int, timestamp: int) -> int:
+    """See `Delivery.timestamp`."""
+    part, place = batch.part(index)
+    return part.metadata(place, timestamp).timestamp
+
+
+def shown(batch: Batch, index: int) -> str:
+    """One line that says where a record stands."""
+    part, place = batch.part(index)
+    if not part.ended:
+        return f"Delivery({part.name}, on its way)"
+    error = part.error_of(place)
+    if error is not None:
+        return f"Delivery({part.name}, failed: {type(error).__name__})"
+    return f"Delivery({part.name}, offset {part.metadata(place, 0).offset})"

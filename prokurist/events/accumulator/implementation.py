@@ -1,0 +1,34 @@
+"""Which twin of the path of a `send` runs, decided once at import; see `twins`.
+
+Thread: the importing one; constant afterwards.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from prokurist.twins import chosen
+
+MODULES: Final[Mapping[str, str]] = {
+    "python": "prokurist.events.accumulator.pure",
+}
+"""The twins, the preferred one first."""
+
+CHOICE: Final = chosen(MODULES)
+"""The choice for this process."""
+
+if TYPE_CHECKING:
+    from prokurist.events.accumulator.appending import (
+        Appender,
+        BatchBuffer,
+        QueueBase,
+        TopicQueues,
+    )
+    from prokurist.events.accumulator.delivery import Delivery
+else:
+    Appender = CHOICE.module.Appender
+    BatchBuffer = CHOICE.module.BatchBuffer
+    QueueBase = CHOICE.module.QueueBase
+    TopicQueues = CHOICE.module.TopicQueues
+    Delivery = CHOICE.module.Delivery
+
+__all__ = ["CHOICE", "Appender", "BatchBuffer", "Delivery", "QueueBase", "TopicQueues"]

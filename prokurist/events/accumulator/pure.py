@@ -1,0 +1,23 @@
+"""The pure twin: the specification, gathered in one place.
+
+Thread: any; see the modules.
+"""
+
+from prokurist.events.accumulator.appending import (
+    Appender,
+    BatchBuffer,
+    QueueBase,
+    TopicQueues,
+)
+from prokurist.events.accumulator.delivery import Delivery
+from prokurist.events.accumulator.murmur2 import murmur2, partition_of_key
+
+__all__ = [
+    "Appender",
+    "BatchBuffer",
+    "Delivery",
+    "QueueBase",
+    "TopicQueues",
+    "murmur2",
+    "partition_of_key",
+]

@@ -1,0 +1,66 @@
+"""Which partition the next records without a key go to (KIP-794).
+
+One partition gets `batch.size` bytes, then the next one is chosen: each partition once in a
+round whose order is drawn, so that shares are even. With
+`partitioner.adaptive.partitioning.enable` a partition that has more batches waiting than
+another one is passed over in that round: a slow broker gets less.
+
+Thread: any application thread, under `_lock`.
+"""
+
+import threading
+from collections.abc import Collection
+from random import Random
+
+from prokurist.events.accumulator.appending import TopicQueues as Topic
+from prokurist.events.accumulator.partition_queue import PartitionQueue
+
+
+class StickyPartitioner:
+    """Chooses partitions for records without a key.
+
+    Args:
+        random: Draws the order of rounds.
+        adaptive: `partitioner.adaptive.partitioning.enable`.
+
+    Attributes:
+        unavailable: Brokers that took nothing for `partitioner.availability.timeout.ms`;
+            replaced as a whole.
+        preferred: Brokers in `client.rack`, where `partitioner.rack.aware` is set; likewise.
+    """
+
+    def __init__(self, random: Random, *, adaptive: bool) -> None:
+        self.unavailable: Collection[int] = frozenset()
+        self.preferred: Collection[int] = frozenset()
+        self._random = random
+        self._adaptive = adaptive
+        self._lock = threading.Lock()
+
+    def choose(self, topic: Topic) -> None:
+        """Set the partition that is used from now on."""
+        with self._lock:
+            topic.sticky, topic.sticky_bytes = self._next(topic), 0
+
+    def _next(self, topic: Topic) -> PartitionQueue:
+        if not topic.round:
+            topic.round = self._fit(topic)
+            self._random.shuffle(topic.round)
+        left: list[PartitionQueue] = topic.round
+        chosen = left.pop()
+        if self._adaptive and left:
+            if left[-1].length < chosen.length:
+                chosen, left[-1] = left[-1], chosen
+            if len(left) == 1 and left[0].length > chosen.length + 1:
+                left.clear()  # It has enough to send, and gets nothing in this round.
+        return chosen
+
+    def _fit(self, topic: Topic) -> list[PartitionQueue]:
+        """The partitions that records may go to: those of the first demand that some meet."""
+        every: list[PartitionQueue] = topic.queues
+        led = [each for each in every if each.leader is not None]
+        up = [each for each in led if each.leader not in self.unavailable]
+        near = [each for each in up if each.leader in self.preferred]
+        return list(next(filter(None, (near, up, led)), every))
+
+    def __repr__(self) -> str:
+        return f"StickyPartitioner({len(self.unavailable)} brokers unavailable)"

@@ -1,0 +1,89 @@
+"""What a producer tells of its states; see `log_events`.
+
+Thread: any; nothing here changes.
+"""
+
+from functools import partial
+from typing import Final
+
+from prokurist.events.trace import EventKind, Level, Side
+
+_produce = partial(EventKind, area="produce", side=Side.NETWORK)
+_client = partial(EventKind, area="produce", side=Side.APPLICATION)
+
+PRODUCER_ID_ASSIGNED: Final = _produce(
+    "producer_id_assigned",
+    Level.DEBUG,
+    "numbers batches as producer {id}, epoch {epoch}",
+    "An idempotent producer has an id, or its numbers begin again under a new epoch.",
+)
+PRODUCER_EPOCH_BUMPED: Final = _produce(
+    "producer_epoch_bumped",
+    Level.WARNING,
+    "sequence numbers of {partition} begin again: {reason}",
+    "Records were reported as failed, and a broker does not have them; or it has forgotten the "
+    "producer. What is sent from now on is numbered from 0 under a new epoch.",
+    story="partition",
+)
+PRODUCE_FAILED: Final = _produce(
+    "produce_failed",
+    Level.DEBUG,
+    "a batch for {partition} is sent again: {error}",
+    "An attempt came to nothing.",
+)
+DELIVERY_FAILED: Final = _produce(
+    "delivery_failed",
+    Level.WARNING,
+    "{records} records for {partition} were not delivered: {error}",
+    "Records have failed for good. Their handles and callbacks have the error; this line is "
+    "for programs that look at neither.",
+    story="partition",
+)
+BATCH_SPLIT: Final = _produce(
+    "batch_split",
+    Level.INFO,
+    "split a batch of {bytes} bytes for {partition}: the broker takes none as large",
+    "max.message.bytes of the topic is lower than max.request.size. Later batches stay below.",
+    story="partition",
+)
+CALLBACK_RAISED: Final = _produce(
+    "callback_raised",
+    Level.WARNING,
+    "a delivery callback raised, and its error is ignored: {error}",
+    "The user's callback has a bug.",
+    traceback=True,
+)
+CALLBACK_SLOW: Final = _produce(
+    "callback_slow",
+    Level.WARNING,
+    "delivery callbacks of {partition} took {seconds:.3f} s, in which nothing was sent",
+    "Callbacks run on the network thread. Work that takes long belongs to a queue.",
+    story="partition",
+)
+ORDER_NOT_KEPT: Final = _client(
+    "order_not_kept",
+    Level.WARNING,
+    "retries may reorder records: enable.idempotence is off, and "
+    "max.in.flight.requests.per.connection is {in_flight}",
+    "Set max.in.flight.requests.per.connection to 1, or let idempotence be on.",
+)
+RECORDS_GIVEN_UP: Final = _client(
+    "records_given_up",
+    Level.ERROR,
+    "closed with {records} records undelivered",
+    "The time of close was over. Their handles and callbacks say of each whether it may have "
+    "been written.",
+)
+
+PRODUCER: Final = (
+    PRODUCER_ID_ASSIGNED,
+    PRODUCER_EPOCH_BUMPED,
+    PRODUCE_FAILED,
+    DELIVERY_FAILED,
+    BATCH_SPLIT,
+    CALLBACK_RAISED,
+    CALLBACK_SLOW,
+    ORDER_NOT_KEPT,
+    RECORDS_GIVEN_UP,
+)
+"""All of them."""

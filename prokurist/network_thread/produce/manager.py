@@ -1,0 +1,385 @@
+"""What is sent when: batches that are due, to the brokers that can take them.
+
+Thread: the network thread alone.
+
+- A batch is taken when a request for it can be written in this very turn, and not before: so
+  it takes records for as long as it can.
+- A broker has at most `max.in.flight.requests.per.connection` requests; each carries one
+  batch of each partition, in turns, up to `max.request.size`.
+- A partition whose head is sent again sends nothing else until that has succeeded.
+- One entry of the Timer stands for everything: what lingers, what grows old, what expires.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from prokurist.errors import IllegalStateException, KafkaException
+from prokurist.events.accumulator.accumulator import RecordAccumulator
+from prokurist.events.accumulator.batch import Batch
+from prokurist.events.accumulator.partition_queue import PartitionQueue
+from prokurist.events.backoff import Backoff
+from prokurist.events.cluster import Cluster
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.connections.requests import Answer, Lane
+from prokurist.network_thread.operations.operation import Promise
+from prokurist.network_thread.operations.timer import Due, Timer
+from prokurist.network_thread.produce.attempts import RequestLedger
+from prokurist.network_thread.produce.destinations import NOT_WAITING, Destination
+from prokurist.network_thread.produce.endings import Endings
+from prokurist.network_thread.produce.partition_sending import PartitionSending
+from prokurist.network_thread.produce.producer_ids import ProducerIds
+from prokurist.network_thread.produce.response_handler import ProduceResponseHandler, Sent
+from prokurist.network_thread.produce.sealing import Codec, sealed
+from prokurist.network_thread.wire.apis import PRODUCE
+from prokurist.network_thread.wire.produce import Produce, ProduceAnswer
+from prokurist.records.compression import Compression
+from prokurist.types import Node
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceTerms:
+    """The configuration of a producer's requests.
+
+    Attributes:
+        acks: −1 for all replicas in sync, 1 for the leader, 0 for none.
+        timeout: `request.timeout.ms`, in seconds.
+        in_flight: `max.in.flight.requests.per.connection`.
+        largest: `max.request.size`.
+        codec: How batches are compressed.
+        retries: `retries`.
+        availability: `partitioner.availability.timeout.ms`, in seconds; 0 for never.
+    """
+
+    acks: int
+    timeout: float
+    in_flight: int
+    largest: int
+    codec: Codec
+    retries: int
+    availability: float
+
+
+class ProduceManager:
+    """Sends what is due.
+
+    Args:
+        client: To send with.
+        metadata: Knows the leaders.
+        accumulator: What is to be sent.
+        endings: How batches end.
+        producer_ids: Numbers batches; None without idempotence.
+        timer: The Timer.
+        backoff: `retry.backoff.ms` and its `.max.`.
+        terms: What requests say.
+
+    Attributes:
+        on_availability: Told which brokers have taken nothing for too long.
+    """
+
+    def __init__(
+        self,
+        client: NetworkClient,
+        metadata: MetadataManager,
+        accumulator: RecordAccumulator,
+        endings: Endings,
+        producer_ids: ProducerIds | None,
+        timer: Timer,
+        backoff: Backoff,
+        terms: ProduceTerms,
+    ) -> None:
+        self.on_availability: Callable[[frozenset[int]], None] = unheard
+        self._client = client
+        self._metadata = metadata
+        self._accumulator = accumulator
+        self._endings = endings
+        self._ids = producer_ids
+        self._timer = timer
+        self._terms = terms
+        self._handler = ProduceResponseHandler(
+            accumulator,
+            endings,
+            metadata,
+            producer_ids,
+            timer,
+            backoff,
+            terms.retries,
+            self.stir,
+            client.trace,
+        )
+        self._destinations: dict[int, Destination] = {}
+        self._leaderless: dict[PartitionSending, None] = {}
+        self._due: Due | None = None
+        self._retry: Due | None = None
+        self._unavailable: frozenset[int] = frozenset()
+
+    # --- each turn -----------------------------------------------------------------------
+
+    def poll(self) -> None:
+        """Send what can be sent now."""
+        now = self._timer.now
+        after_growth = self._accumulator.close_old(now)
+        for queue in self._accumulator.due(now):
+            self._arrange(self.sending(queue))
+        expired, after_expiry = self._accumulator.expired(now)
+        for batch in expired:
+            self._endings.expire(batch, self._sending_of(batch))
+        for destination in [each for each in self._destinations.values() if each.partitions]:
+            self._serve(destination)
+        self._watch_availability()
+        moments = (after_growth, after_expiry, self._accumulator.next_due())
+        self._set_timer(min((each for each in moments if each is not None), default=None))
+
+    def _set_timer(self, moment: float | None) -> None:
+        if self._due is not None and self._due.live:
+            if self._due.at == moment:
+                return
+            self._timer.cancel(self._due)
+        self._due = None
+        if moment is not None:
+            self._due = self._timer.at(moment, "batches that linger or expire", nothing)
+
+    def sending(self, queue: PartitionQueue) -> PartitionSending:
+        """What is kept of a partition."""
+        found: PartitionSending | None = queue.sending
+        if found is None:
+            found = queue.sending = PartitionSending(queue)
+        return found
+
+    def _sending_of(self, batch: Batch) -> PartitionSending | None:
+        queue = self._accumulator.queue_of(batch)
+        return None if queue is None else self.sending(queue)
+
+    def stir(self, partition: PartitionSending) -> None:
+        """Something has changed for a partition: it may have something to send."""
+        if partition.retries or self._accumulator.has_due(partition.queue):
+            self._arrange(partition)
+
+    def _arrange(self, partition: PartitionSending) -> None:
+        """Have a partition wait for its leader."""
+        partition.queue.is_due = False
+        if partition.is_listed or partition.pause is not None or partition in self._leaderless:
+            return
+        leader = self._metadata.cluster.leader(partition.queue.tp)
+        if leader is None:
+            self._leaderless[partition] = None
+            self._metadata.request_update()
+            return
+        self._destination(leader).add(partition)
+
+    def _destination(self, node: Node) -> Destination:
+        found = self._destinations.get(node.id)
+        if found is None:
+            found = self._destinations[node.id] = Destination(node)
+        found.node = node
+        return found
+
+    # --- one broker ----------------------------------------------------------------------
+
+    def _serve(self, destination: Destination) -> None:
+        """Send a broker as many requests as it may have."""
+        node = destination.node
+        while destination.partitions and destination.in_flight < self._terms.in_flight:
+            if self._ids is not None and self._ids.current is None:
+                self._ids.want()
+                return
+            if not self._client.takes(node, Lane.PRODUCE):
+                self._connect(destination)
+                return
+            batches = self._draft(destination)
+            if not batches:
+                return
+            destination.stuck_since = NOT_WAITING
+            self._send(destination, batches)
+            self._client.flush()
+        if destination.partitions and destination.stuck_since < 0:
+            destination.stuck_since = self._timer.now
+
+    def _connect(self, destination: Destination) -> None:
+        """Have a connection come up, now or after its backoff."""
+        node = destination.node
+        if destination.stuck_since < 0:
+            destination.stuck_since = self._timer.now
+        self._client.prepare(node, Lane.PRODUCE, (PRODUCE,))
+        at = self._client.ready_at(node, Lane.PRODUCE)
+        if at > self._timer.now and (self._retry is None or not self._retry.live):
+            self._retry = self._timer.at(at, f"{node} may be tried again", nothing)
+
+    def _draft(self, destination: Destination) -> dict[PartitionSending, Batch]:
+        """Take a batch of each partition, in turns, for as much as a request may hold."""
+        taken: dict[PartitionSending, Batch] = {}
+        size = 0
+        for _ in range(len(destination.partitions)):
+            partition = destination.next()
+            batch = None if partition is None else self._peek(partition)
+            if partition is None or batch is None:
+                continue
+            if taken and size + batch.size > self._terms.largest:
+                # It begins the next request.
+                destination.put_back(partition)
+                break
+            if self._ids is not None and not self._can_number(self._ids, partition):
+                self.stir(partition)
+                continue
+            taken[partition] = batch = self._take(partition, batch)
+            size += batch.size
+        for partition in taken:
+            self.stir(partition)
+        return taken
+
+    def _peek(self, partition: PartitionSending) -> Batch | None:
+        """The batch that a partition may send next."""
+        if partition.retries:
+            return partition.next_retry()
+        if partition.may_send_new and self._accumulator.has_due(partition.queue):
+            return self._accumulator.peek(partition.queue)
+        return None
+
+    def _can_number(self, ids: ProducerIds, partition: PartitionSending) -> bool:
+        """Whether the next batch of a partition can be numbered; else an id is on its way."""
+        while ids.current is not None:
+            if partition.prepare(ids.current):
+                return True
+            self._endings.tell_new_epoch(partition)
+            ids.begin_again()
+        return False
+
+    def _take(self, partition: PartitionSending, batch: Batch) -> Batch:
+        """Take a batch to be sent: an open one takes no more records."""
+        if batch not in partition.retries:
+            batch = self._accumulator.take(partition.queue) or batch
+        if self._ids is not None:
+            partition.number(batch)
+        partition.sent(batch)
+        return batch
+
+    def _send(self, destination: Destination, taken: dict[PartitionSending, Batch]) -> None:
+        """Send a request."""
+        cluster, terms = self._metadata.cluster, self._terms
+        topics = {batch.topic for batch in taken.values()}
+        ids = cluster.ids_of(topics)
+        request = Produce(
+            terms.acks,
+            terms.timeout,
+            {
+                partition.queue.tp: sealed(each, terms.codec)
+                for partition, each in taken.items()
+            },
+            ids if len(ids) == len(topics) else {},
+            zstd=terms.codec.kind is Compression.ZSTD,
+        )
+        ledger = RequestLedger(tuple(taken.values()))
+        epochs = {
+            partition.queue.tp: cluster.leader_epoch(partition.queue.tp) for partition in taken
+        }
+        sent = Sent(destination, taken, epochs, ledger, self._timer.now)
+        destination.in_flight += 1
+        promise = self._client.send(
+            destination.node,
+            request,
+            call=ledger,
+            lane=Lane.PRODUCE,
+            effect=True,
+            answered=terms.acks != 0,
+        )
+        self._endings.counters.sent(taken.values())
+        if promise.is_kept:
+            self._answered(sent, promise)
+        else:
+            promise.add(partial(self._answered, sent, promise))
+
+    def _answered(self, sent: Sent, promise: Promise[Answer[ProduceAnswer]]) -> None:
+        """A request is over: each of its batches is delivered, sent again, or fails."""
+        sent.destination.in_flight -= 1
+        error = promise.error
+        if error is None:
+            self._handler.answered(sent, promise.value.response)
+        elif isinstance(error, KafkaException):
+            self._handler.lost(sent, error)
+        else:
+            raise error
+
+    # --- what happens elsewhere ------------------------------------------------------------
+
+    def on_metadata(self, cluster: Cluster, names: Iterable[str]) -> None:
+        """Leaders may have changed: what waits for one goes to the one that there is now."""
+        self._accumulator.update(cluster, names)
+        waiting, self._leaderless = self._leaderless, {}
+        moved = [
+            partition
+            for destination in self._destinations.values()
+            for partition in destination.partitions
+            if cluster.leader(partition.queue.tp) != destination.node
+        ]
+        for destination in self._destinations.values():
+            stay = [each for each in destination.clear() if each not in moved]
+            for each in stay:
+                destination.add(each)
+        for partition in (*waiting, *moved):
+            self._arrange(partition)
+        gone = [
+            number
+            for number, each in self._destinations.items()
+            if number not in cluster.nodes and not each.partitions and not each.in_flight
+        ]
+        for number in gone:
+            del self._destinations[number]
+
+    def on_refused(self, error: KafkaException, topics: frozenset[str]) -> None:
+        """The cluster refuses topics: what was not sent of them fails at once."""
+        for batch in self._accumulator.snapshot():
+            if batch.topic in topics:
+                sending = self._sending_of(batch)
+                if sending is None or batch not in sending.in_flight:
+                    self._endings.fail(batch, sending, error)
+
+    def purge(self, error: KafkaException, *, everything: bool) -> int:
+        """Fail what is not on the wire, or everything.
+
+        Returns:
+            How many records have failed.
+        """
+        records = 0
+        for batch in self._accumulator.snapshot():
+            sending = self._sending_of(batch)
+            on_the_wire = sending is not None and batch in sending.in_flight
+            if batch.ended or (on_the_wire and not everything):
+                continue
+            records += batch.count
+            self._endings.give_up(batch, sending, error)
+        return records
+
+    def _watch_availability(self) -> None:
+        limit = self._terms.availability
+        if not limit:
+            return
+        late = frozenset(
+            number
+            for number, each in self._destinations.items()
+            if each.stuck_since >= 0 and self._timer.now - each.stuck_since >= limit
+        )
+        if late != self._unavailable:
+            self._unavailable = late
+            self.on_availability(late)
+
+    def close(self) -> None:
+        """Fail what is left, and send nothing more."""
+        self._accumulator.close()
+        if self._ids is not None:
+            self._ids.close()
+        for due in (self._due, self._retry):
+            if due is not None:
+                self._timer.cancel(due)
+        self.purge(IllegalStateException("the producer is closed"), everything=True)
+
+    def __repr__(self) -> str:
+        return f"ProduceManager({list(self._destinations.values())}, {self._accumulator})"
+
+
+def nothing() -> None:
+    """Only wake the loop: `poll` looks at what is due in each turn."""
+
+
+def unheard(_unavailable: frozenset[int]) -> None:
+    """Stand in for what the assembly sets."""

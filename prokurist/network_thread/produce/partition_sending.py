@@ -1,0 +1,202 @@
+"""What the network thread keeps of one partition: its order, its pauses, its numbers.
+
+Thread: the network thread alone.
+
+Sequence numbers follow KIP-360, stricter than Java in one point: a batch of which it is not
+known whether it was appended keeps its numbers until the leader has refused them. So there is
+no duplicate while brokers keep a producer's numbers, and a gap only where a failure was
+reported.
+
+- A batch is numbered when it is sent for the first time: one that expires before leaves no
+  gap.
+- Once a numbered batch has failed the numbers are *unresolved*: no further batch is numbered
+  until nothing of the partition is on the wire. If a later batch was acknowledged, all is
+  well. Else a new epoch begins, from 0.
+- A batch that its leader refuses as out of order, and before which nothing is outstanding, is
+  numbered again under a new epoch, when all others that are numbered were refused, too.
+"""
+
+from bisect import insort
+from collections import deque
+from typing import Final
+
+from prokurist.events.accumulator.batch import Batch, Numbers
+from prokurist.events.accumulator.partition_queue import PartitionQueue
+from prokurist.network_thread.operations.timer import Due
+from prokurist.network_thread.produce.producer_ids import ProducerId
+
+SEQUENCES: Final = 1 << 31
+"""Sequence numbers wrap around to 0 there."""
+
+
+class PartitionSending:
+    """The batches of one partition that were sent and have not been acknowledged.
+
+    Args:
+        queue: The partition's batches that were never sent.
+        number: Counts attempts in the order in which batches were first sent.
+
+    Attributes:
+        queue: The partition's batches that were never sent.
+        in_flight: Batches on the wire, in the order in which they were sent. One that has
+            expired stays until its answer has come or its connection is gone.
+        retries: Batches that are to be sent again, in the order in which they were first sent.
+        pause: The Timer's entry for the end of a backoff; None where there is none.
+        is_listed: Whether it stands in the list of its leader.
+        needs_epoch: Whether its numbers have to begin again.
+        producer: The id and epoch that its numbers are of.
+        next_sequence: The number for the next record.
+        acknowledged_offset: The last offset that was acknowledged; −1 for none.
+    """
+
+    def __init__(self, queue: PartitionQueue) -> None:
+        self.queue: PartitionQueue = queue
+        self.in_flight: list[Batch] = []
+        self.retries: deque[Batch] = deque()
+        self.pause: Due | None = None
+        self.is_listed: bool = False
+        self.needs_epoch: bool = False
+        self.producer: ProducerId | None = None
+        self.next_sequence: int = 0
+        self.acknowledged_offset: int = -1
+        self._acknowledged: tuple[ProducerId, int] | None = None
+        self._unresolved: tuple[ProducerId, int] | None = None
+        self._orders: dict[Batch, int] = {}
+        self._order = 0
+
+    # --- what to send next ---------------------------------------------------------------
+
+    def next_retry(self) -> Batch | None:
+        """The batch to be sent again, if one may be sent now; alone on the wire."""
+        if self.in_flight:
+            return None
+        for batch in self.retries:
+            # What was refused is numbered again when all others that are numbered were, too.
+            if not batch.refused:
+                return batch
+        return self.retries[0] if self.retries else None
+
+    @property
+    def may_send_new(self) -> bool:
+        """Whether a batch may be sent that never was."""
+        if self.retries or any(batch.retries for batch in self.in_flight):
+            return False
+        return self._unresolved is None or not self.in_flight
+
+    def sent(self, batch: Batch) -> None:
+        """A batch is on the wire."""
+        if batch in self.retries:
+            self.retries.remove(batch)
+        if batch not in self._orders:
+            self._order += 1
+            self._orders[batch] = self._order
+        self.in_flight.append(batch)
+
+    def failed_attempt(self, batch: Batch) -> None:
+        """An attempt came to nothing: the batch is to be sent again, in its place."""
+        self.in_flight.remove(batch)
+        insort(self.retries, batch, key=lambda each: self._orders[each])
+
+    def left(self, batch: Batch) -> None:
+        """A batch has been acknowledged or given up, and is not on the wire."""
+        if batch in self.in_flight:
+            self.in_flight.remove(batch)
+        if batch in self.retries:
+            self.retries.remove(batch)
+        self._orders.pop(batch, None)
+
+    def split(self, batch: Batch, parts: list[Batch]) -> None:
+        """A batch on the wire goes on as several that are to be sent, in its place."""
+        order = self._orders[batch]
+        self.left(batch)
+        first = None if batch.numbers is None else batch.numbers.first
+        for part in parts:
+            self._orders[part] = order
+            if batch.numbers is not None and first is not None:
+                part.numbers = batch.numbers._replace(first=first)
+                first = (first + part.count) % SEQUENCES
+            insort(self.retries, part, key=lambda each: self._orders[each])
+
+    # --- numbers -------------------------------------------------------------------------
+
+    def prepare(self, producer: ProducerId) -> bool:
+        """Make sure that the next batch can be numbered; call it before that is taken.
+
+        Returns:
+            False when the numbers have to begin again before that, under a new epoch.
+        """
+        head = self.next_retry()
+        if head is not None and head.numbers is not None and not head.refused:
+            return True
+        if self._unresolved is not None:
+            # Nothing of the partition is on the wire: what became of the others is known.
+            if self._is_resolved:
+                self._unresolved = None
+            else:
+                self.needs_epoch = True
+        if head is not None and head.refused:
+            self.needs_epoch = True
+        if self.producer != producer and not self.in_flight:
+            self._begin(producer)
+        return not self.needs_epoch
+
+    def number(self, batch: Batch) -> None:
+        """Number a batch that has no numbers yet."""
+        if batch.numbers is not None:
+            return
+        if self.producer is None:
+            raise AssertionError(f"{self!r} has no producer id")
+        batch.numbers = Numbers(self.producer.id, self.producer.epoch, self.next_sequence)
+        self.next_sequence = (self.next_sequence + batch.count) % SEQUENCES
+
+    def _begin(self, producer: ProducerId) -> None:
+        """Number from 0, under another id or epoch: nothing of the partition is on the wire."""
+        self.producer = producer
+        self.next_sequence = 0
+        self.needs_epoch = False
+        self._unresolved = self._acknowledged = None
+        for each in self.retries:
+            if each.refused:
+                each.numbers, each.refused = None, False
+
+    def acknowledge(self, batch: Batch, base_offset: int | None) -> None:
+        """The leader has a batch."""
+        if base_offset is not None:
+            self.acknowledged_offset = base_offset + batch.count - 1
+        if batch.numbers is not None:
+            self._acknowledged = place_of(batch, batch.numbers)
+
+    def unresolve(self, batch: Batch) -> None:
+        """A numbered batch has failed: whether there is a gap has to be found out."""
+        if batch.numbers is not None:
+            self._unresolved = place_of(batch, batch.numbers)
+
+    @property
+    def _is_resolved(self) -> bool:
+        """Whether a batch behind the one that failed was acknowledged."""
+        if self._unresolved is None or self._acknowledged is None:
+            return False
+        producer, last = self._acknowledged
+        failed, failed_last = self._unresolved
+        return producer == failed and 0 < (last - failed_last) % SEQUENCES < SEQUENCES // 2
+
+    def is_first(self, batch: Batch) -> bool:
+        """Whether nothing that was numbered before a batch is outstanding."""
+        order = self._orders[batch]
+        others = (*self.in_flight, *self.retries)
+        return not any(
+            self._orders[each] < order and not each.refused and not each.ended
+            for each in others
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"PartitionSending({self.queue.tp}, {len(self.in_flight)} in flight, "
+            f"{len(self.retries)} to be sent again)"
+        )
+
+
+def place_of(batch: Batch, numbers: Numbers) -> tuple[ProducerId, int]:
+    """The producer of a batch, and its last sequence number."""
+    last = (numbers.first + batch.count - 1) % SEQUENCES
+    return ProducerId(numbers.producer_id, numbers.epoch), last

@@ -1,0 +1,134 @@
+"""The id and epoch under which an idempotent producer numbers its batches.
+
+Thread: the network thread alone. Appending does not wait for them; the first request does.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from prokurist.errors import ClusterAuthorizationException, KafkaException
+from prokurist.events.backoff import Backoff
+from prokurist.events.producer_log_events import PRODUCER_ID_ASSIGNED
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.error_actions import INIT_PRODUCER_ID, Action
+from prokurist.network_thread.operations.operation import Operation, Withdrawn
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire.produce import InitProducerId
+
+LAST_EPOCH: Final = 0x7FFF
+CLUSTER_AUTHORIZATION_FAILED: Final = 31
+
+
+class ProducerId(NamedTuple):
+    """An id, and how often its numbering has begun again."""
+
+    id: int
+    epoch: int
+
+
+class ProducerIds:
+    """Asks for an id, and raises its epoch.
+
+    Args:
+        client: To ask with.
+        metadata: Knows which broker can be asked.
+        timer: The Timer.
+        backoff: `retry.backoff.ms` and its `.max.`.
+
+    Attributes:
+        current: The id and epoch for new batches; None while there is none.
+        last_error: Why there is none yet.
+        on_refused: Called with the error when the cluster gives none.
+    """
+
+    def __init__(
+        self,
+        client: NetworkClient,
+        metadata: MetadataManager,
+        timer: Timer,
+        backoff: Backoff,
+    ) -> None:
+        self.current: ProducerId | None = None
+        self.last_error: KafkaException | None = None
+        self.on_refused: Callable[[KafkaException], None] = unheard
+        self._client = client
+        self._metadata = metadata
+        self._timer = timer
+        self._backoff = backoff
+        self._asking: Operation[None] | None = None
+
+    def want(self) -> None:
+        """Ask for an id, if there is none and nothing has asked."""
+        if self.current is None and self._asking is None:
+            asking = Operation(self._ask(), "InitProducerId", self._asked)
+            self._asking = None if asking.ended else asking
+
+    async def _ask(self) -> None:
+        failures = 0
+        while True:
+            node = await self._metadata.any_broker()
+            try:
+                sent = self._client.send(node, InitProducerId(), anybody=True)
+                answer = (await sent).response
+            except KafkaException as error:
+                if not error.retriable:
+                    raise
+                self.last_error = self._metadata.suspect(node, error)
+            else:
+                self._metadata.answered()
+                action = INIT_PRODUCER_ID.of(answer.error)
+                if action is Action.DONE:
+                    self._is_given(ProducerId(answer.producer_id, answer.epoch))
+                    return
+                self.last_error = refusal(answer.error)
+                if action is Action.FATAL:
+                    raise self.last_error
+            failures += 1
+            await self._timer.sleep(self._backoff.pause(failures), "producer id backoff")
+
+    def _is_given(self, given: ProducerId) -> None:
+        self.current, self.last_error = given, None
+        self._client.trace.emit(PRODUCER_ID_ASSIGNED, id=given.id, epoch=given.epoch)
+
+    def _asked(self, _nothing: None, error: KafkaException | None) -> None:
+        self._asking = None
+        if error is not None and not isinstance(error, Withdrawn):
+            self.last_error = error
+            self.on_refused(error)
+
+    def begin_again(self) -> None:
+        """Number by a new epoch from now on; after the last one, under another id."""
+        if self.current is None:
+            return
+        if self.current.epoch >= LAST_EPOCH:
+            self.current = None
+            self.want()
+        else:
+            self.current = ProducerId(self.current.id, self.current.epoch + 1)
+            self._client.trace.emit(
+                PRODUCER_ID_ASSIGNED, id=self.current.id, epoch=self.current.epoch
+            )
+
+    def close(self) -> None:
+        """Stop asking."""
+        if self._asking is not None:
+            self._asking.throw(Withdrawn("the client is closing"))
+
+    def __repr__(self) -> str:
+        return f"ProducerIds({self.current})"
+
+
+def refusal(code: int) -> KafkaException:
+    """The exception for a code of InitProducerId."""
+    if code == CLUSTER_AUTHORIZATION_FAILED:
+        return ClusterAuthorizationException(
+            "not allowed to write idempotently: grant the right to write to a topic, or "
+            "IdempotentWrite on the cluster for brokers before 2.8; or set "
+            "enable.idempotence=False"
+        )
+    return INIT_PRODUCER_ID.error(code)
+
+
+def unheard(_error: KafkaException) -> None:
+    """Stand in for what the assembly sets."""

@@ -1,0 +1,40 @@
+"""Batches as they are on the wire.
+
+Thread: the network thread alone.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from prokurist.events.accumulator.batch import Batch, Numbers
+from prokurist.records.compression import Compression, compress
+from prokurist.records.encode import batch_header
+
+UNNUMBERED: Final = Numbers(-1, -1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How batches are compressed: `compression.type`, and its level where one is given."""
+
+    kind: Compression
+    level: int | None = None
+
+
+def sealed(batch: Batch, codec: Codec) -> bytes:
+    """A batch with its header; its records are compressed once."""
+    body = batch.sealed
+    if body is None:
+        body = batch.sealed = compress(codec.kind, batch.body(), codec.level)
+    numbers = batch.numbers or UNNUMBERED
+    head = batch_header(
+        body,
+        attributes=codec.kind,
+        count=batch.count,
+        base_timestamp=batch.base_timestamp,
+        max_timestamp=batch.max_timestamp,
+        producer_id=numbers.producer_id,
+        producer_epoch=numbers.epoch,
+        base_sequence=numbers.first,
+    )
+    return head + body

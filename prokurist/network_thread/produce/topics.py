@@ -1,0 +1,102 @@
+"""The topics of a producer: looked up for the first record, forgotten when none comes.
+
+Thread: the network thread alone.
+"""
+
+from prokurist.errors import KafkaException, UnknownTopicOrPartitionException
+from prokurist.events.accumulator.accumulator import RecordAccumulator
+from prokurist.events.backoff import Backoff
+from prokurist.events.call import Call
+from prokurist.events.cluster import ABSENT
+from prokurist.network_thread.broker_errors import topic_error
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.topic_interest import check_names
+from prokurist.network_thread.error_actions import METADATA, Action
+from prokurist.network_thread.operations.retries import Retries
+from prokurist.network_thread.operations.timer import Timer
+
+
+class ProducerTopics:
+    """What a producer has to know of topics.
+
+    Args:
+        accumulator: What is to be sent.
+        metadata: Asks the cluster.
+        timer: The Timer.
+        backoff: `retry.backoff.ms` and its `.max.`.
+        idle: `metadata.max.idle.ms`, in seconds.
+    """
+
+    def __init__(
+        self,
+        accumulator: RecordAccumulator,
+        metadata: MetadataManager,
+        timer: Timer,
+        backoff: Backoff,
+        idle: float,
+    ) -> None:
+        self._accumulator = accumulator
+        self._metadata = metadata
+        self._timer = timer
+        self._backoff = backoff
+        self._idle = idle
+        self._used_at: dict[str, float] = {}
+
+    def names(self) -> frozenset[str]:
+        """The topics that metadata are asked for."""
+        return frozenset(self._used_at)
+
+    async def known(self, call: Call, topic: str, partition: int | None) -> None:
+        """Wait until a topic, and a partition of it, is known.
+
+        Raises:
+            InvalidTopicException: No topic can bear that name.
+            KafkaException: The cluster refuses the topic.
+        """
+        check_names([topic])
+        retries = Retries(call, self._timer, self._backoff)
+        # A topic that is known has fewer partitions than that: what is known may be stale.
+        cluster = self._metadata.cluster
+        with self._metadata.interest.tracking([topic]):
+            while True:
+                view = cluster.topics.get(topic)
+                count = 0 if view is None or view.error else len(view.partitions)
+                if count and (partition is None or partition < count):
+                    self._used_at[topic] = self._timer.now
+                    self._accumulator.update(cluster, [topic])
+                    return
+                if view is not None and METADATA.of(view.error) is Action.FATAL:
+                    raise topic_error(METADATA, view.error, [topic])
+                if view is not None:
+                    call.met(shortage(topic, view.error, count, partition))
+                    await retries.pause()
+                cluster = await self._metadata.refreshed(call, f"metadata of {topic}")
+
+    def forget_idle(self) -> None:
+        """Forget the topics that nothing was sent to for `metadata.max.idle.ms`."""
+        now = self._timer.now
+        busy = {batch.topic for batch in self._accumulator.snapshot()}
+        for name, topic in list(self._accumulator.appender.topics.items()):
+            if topic.is_used or name in busy:
+                topic.is_used = False
+                self._used_at[name] = now
+            elif now - self._used_at.get(name, now) >= self._idle:
+                self._accumulator.forget([name])
+                self._used_at.pop(name, None)
+
+    def __repr__(self) -> str:
+        return f"ProducerTopics({len(self._used_at)} topics)"
+
+
+def shortage(topic: str, code: int, count: int, partition: int | None) -> KafkaException:
+    """Why nothing can be appended to a topic yet."""
+    if code in ABSENT:
+        return UnknownTopicOrPartitionException(
+            f"{topic} does not exist: create it, or have the cluster create topics "
+            f"(auto.create.topics.enable)"
+        )
+    if code:
+        return topic_error(METADATA, code, [topic])
+    return UnknownTopicOrPartitionException(
+        f"{topic} has {count} partitions, and the record is for partition {partition}"
+    )

@@ -1,0 +1,205 @@
+"""Produce and InitProducerId: batches to their leaders, and the ids of producers.
+
+Thread: any; frozen values.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+from uuid import UUID
+
+from prokurist.network_thread.wire.apis import INIT_PRODUCER_ID, PRODUCE, Api
+from prokurist.network_thread.wire.failures import Malformed
+from prokurist.network_thread.wire.fetch import LeaderHint
+from prokurist.network_thread.wire.request import Body, Limit
+from prokurist.network_thread.wire.translation import (
+    by_topic,
+    known,
+    milliseconds,
+    node,
+    throttle,
+)
+from prokurist.types import Node, TopicPartition
+
+IDS_SINCE: Final = 13
+ZSTD_SINCE: Final = 7
+NO_PRODUCER: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ProducedPartition:
+    """What was answered for one partition.
+
+    Attributes:
+        partition: The partition.
+        error: 0, or why its batch was not appended.
+        base_offset: The offset of the batch's first record.
+        append_time: The broker's timestamp for all its records; None where it kept theirs.
+        log_start: Where the partition's log begins.
+        record_errors: Which records were refused, by their index, and why (KIP-467).
+        message: Why, in the broker's words.
+        leader: Who leads it, if another does.
+    """
+
+    partition: TopicPartition
+    error: int
+    base_offset: int | None = None
+    append_time: int | None = None
+    log_start: int | None = None
+    record_errors: Mapping[int, str | None] = field(default_factory=dict)
+    message: str | None = None
+    leader: LeaderHint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceAnswer:
+    """What became of the batches.
+
+    Attributes:
+        partitions: A row for each partition.
+        nodes: The addresses of the leaders that were told.
+        throttle: Seconds that the broker wants to be left alone.
+    """
+
+    partitions: tuple[ProducedPartition, ...]
+    nodes: tuple[Node, ...] = ()
+    throttle: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Produce:
+    """Append these batches.
+
+    Nothing is ever left out: topic ids are for versions that name topics by them, and the
+    name goes with all others.
+
+    Attributes:
+        acks: How many replicas must have a batch before the answer: −1 for all in sync.
+        timeout: Seconds that the leader may wait for them.
+        batches: One batch for each partition, as it is on the wire.
+        topic_ids: The id of each topic; complete, or empty.
+        zstd: Whether a batch is compressed by zstd.
+    """
+
+    api: ClassVar[Api] = PRODUCE
+
+    acks: int
+    timeout: float
+    batches: Mapping[TopicPartition, bytes]
+    topic_ids: Mapping[str, UUID] = field(default_factory=dict)
+    zstd: bool = False
+
+    def limits(self) -> Iterator[Limit]:
+        """What narrows the versions."""
+        if not self.topic_ids:
+            yield Limit("a topic without an id", newest=IDS_SINCE - 1)
+        if self.zstd:
+            yield Limit("compression.type=zstd", oldest=ZSTD_SINCE)
+
+    def body(self) -> Body:
+        """The fields of every version at once."""
+        return {
+            "transactional_id": None,
+            "acks": self.acks,
+            "timeout": milliseconds(self.timeout),
+            "topic_data": tuple(
+                {
+                    "name": topic,
+                    "topic_id": self.topic_ids.get(topic),
+                    "partition_data": tuple(
+                        {"index": partition, "records": batch} for partition, batch in rows
+                    ),
+                }
+                for topic, rows in by_topic(self.batches.items()).items()
+            ),
+        }
+
+    def answer(self, body: Body) -> ProduceAnswer:
+        """Read an answer of any version.
+
+        Raises:
+            Malformed: It names a topic id that was not sent, or lacks a partition.
+        """
+        names = {topic_id: name for name, topic_id in self.topic_ids.items()}
+        rows: list[ProducedPartition] = []
+        for topic in body["responses"]:
+            name = topic["name"] if "name" in topic else names.get(topic["topic_id"])
+            if name is None:
+                raise Malformed(f"topic id {topic['topic_id']} was not asked for")
+            rows += [produced(name, row) for row in topic["partition_responses"]]
+        if {row.partition for row in rows} != set(self.batches) or len(rows) > len(
+            self.batches
+        ):
+            raise Malformed(f"{len(rows)} partitions where {len(self.batches)} were sent")
+        return ProduceAnswer(
+            partitions=tuple(rows),
+            nodes=tuple(
+                node(each["node_id"], each["host"], each["port"], each["rack"])
+                for each in body.get("node_endpoints", ())
+            ),
+            throttle=throttle(body),
+        )
+
+
+def produced(topic: str, row: Body) -> ProducedPartition:
+    """One partition of the answer."""
+    leader = row.get("current_leader")
+    return ProducedPartition(
+        partition=TopicPartition(topic, row["index"]),
+        error=row["error_code"],
+        base_offset=known(row["base_offset"]),
+        append_time=known(row["log_append_time"]),
+        log_start=known(row.get("log_start_offset", -1)),
+        record_errors={
+            each["batch_index"]: each["batch_index_error_message"]
+            for each in row.get("record_errors", ())
+        },
+        message=row.get("error_message"),
+        leader=None
+        if leader is None or leader["leader_id"] < 0
+        else LeaderHint(leader["leader_id"], leader["leader_epoch"]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerIdAnswer:
+    """An id for a producer.
+
+    Attributes:
+        error: 0, or why there is none.
+        producer_id: The id.
+        epoch: Its epoch.
+        throttle: Seconds that the broker wants to be left alone.
+    """
+
+    error: int
+    producer_id: int
+    epoch: int
+    throttle: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class InitProducerId:
+    """Give an idempotent producer an id."""
+
+    api: ClassVar[Api] = INIT_PRODUCER_ID
+
+    def limits(self) -> Iterator[Limit]:
+        """What narrows the versions: nothing does."""
+        return iter(())
+
+    def body(self) -> Body:
+        """The fields of every version at once."""
+        return {
+            "transactional_id": None,
+            # Without a transactional id it means nothing; Java sends the largest there is.
+            "transaction_timeout": 0x7FFFFFFF,
+            "producer_id": NO_PRODUCER,
+            "producer_epoch": NO_PRODUCER,
+        }
+
+    def answer(self, body: Body) -> ProducerIdAnswer:
+        """Read an answer of any version."""
+        return ProducerIdAnswer(
+            body["error_code"], body["producer_id"], body["producer_epoch"], throttle(body)
+        )

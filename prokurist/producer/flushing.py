@@ -1,0 +1,92 @@
+"""Waiting until what was sent is delivered or has failed.
+
+Thread: any application thread.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from prokurist.errors import Attempt, TimeoutException
+from prokurist.events.accumulator.accumulator import RecordAccumulator
+from prokurist.events.accumulator.batch import Batch
+from prokurist.events.clock import Deadline
+from prokurist.types import TopicPartition
+
+MOST_SHOWN = 10
+"""Partitions that the text of a TimeoutException names."""
+KEY = "delivery.timeout.ms"
+
+
+def flush(accumulator: RecordAccumulator, deadline: Deadline) -> list[Batch]:
+    """Wait until all that was sent before has ended, callbacks included.
+
+    Returns:
+        What has not, when the deadline has come.
+    """
+    batches = accumulator.flush_begins()
+    try:
+        for number, batch in enumerate(batches):
+            if not settled(accumulator, batch, deadline):
+                return [each for each in batches[number:] if not each.is_over]
+        return []
+    finally:
+        accumulator.flush_ends()
+
+
+def settled(accumulator: RecordAccumulator, batch: Batch, deadline: Deadline) -> bool:
+    """Wait for one batch, and for all that it is split into: whether it is over."""
+    while True:
+        part = next(leaves(batch), None)
+        if part is None:
+            return True
+        waiter = part.watch(settled=True)
+        try:
+            if not accumulator.wait(waiter, deadline.at) and accumulator.now() >= deadline.at:
+                return batch.is_over
+        finally:
+            part.unwatch(waiter)
+
+
+def leaves(batch: Batch) -> Iterator[Batch]:
+    """A batch, or what it was split into, as far as it is not over."""
+    if batch.parts:
+        for _, part in batch.parts:
+            yield from leaves(part)
+    elif not batch.settled:
+        yield batch
+
+
+def out_of_time(
+    batches: Iterable[Batch], began: float, deadline: Deadline, now: float
+) -> TimeoutException:
+    """What `flush` raises: what is left of what was sent, and what was tried."""
+    left = [leaf for batch in batches for leaf in leaves(batch)]
+    partitions: dict[TopicPartition, None] = dict.fromkeys(each.tp for each in left)
+    attempts = sorted(
+        (attempt for each in left for attempt in each.attempts), key=lambda each: each.began
+    )
+    records, size = sum(each.count for each in left), sum(each.payload for each in left)
+    error = TimeoutException(
+        operation="flush",
+        timeout=deadline.at - began,
+        elapsed=now - began,
+        partitions=tuple(partitions)[:MOST_SHOWN],
+        attempts=[
+            Attempt(
+                each.request,
+                each.node,
+                max(0.0, each.began - began),
+                None if each.ended is None else max(0.0, each.ended - began),
+                each.outcome,
+            )
+            for each in attempts
+            if each.ended is None or each.ended >= began
+        ],
+        config_key=KEY,
+        may_have_happened=any(attempt.effect for attempt in attempts),
+    )
+    left_over = (
+        f"{records} records ({size} bytes) in {len(partitions)} partitions are on their way; "
+        f"they are not withdrawn, and flush can be called again."
+    )
+    error.args = (f"{error.args[0]} {left_over}",)
+    return error

@@ -1,0 +1,203 @@
+"""One record's way into a batch, where something has to be begun or waited for.
+
+Thread: any application thread, and the network thread inside a delivery callback, which
+waits for nothing. What is waited for shares one deadline, by `max.block.ms`: the topic's
+metadata, then room in `buffer.memory`.
+
+Invariants: a record is appended at once at the end of all waiting, or not at all.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from prokurist.application.call_runner import CallRunner
+from prokurist.errors import (
+    BufferExhaustedException,
+    IllegalStateException,
+    KafkaException,
+    RecordTooLargeException,
+    Wait,
+)
+from prokurist.events.accumulator.accumulator import RecordAccumulator
+from prokurist.events.accumulator.batch import Batch, Outcome
+from prokurist.events.accumulator.implementation import Delivery
+from prokurist.events.accumulator.partition_queue import PartitionQueue
+from prokurist.events.accumulator.record_metadata import OnDelivery, RecordMetadata
+from prokurist.events.application_events import AwaitTopic
+from prokurist.events.call import Call
+from prokurist.events.clock import Deadline
+from prokurist.events.producer_log_events import CALLBACK_RAISED
+from prokurist.events.trace import Trace
+from prokurist.records.headers import BATCH_HEADER
+
+RECORD_OVERHEAD: Final = 36
+"""Bytes that a record takes at most beside its key, value and headers."""
+KEY: Final = "max.block.ms"
+
+
+class Sending:
+    """The slow path of a `send`.
+
+    Args:
+        accumulator: Where records go.
+        runner: Makes what waits for one call of the network thread.
+        max_block: `max.block.ms`, in seconds.
+        may_wait: Whether this thread may wait: not that which delivers.
+        trace: The client's.
+    """
+
+    def __init__(
+        self,
+        accumulator: RecordAccumulator,
+        runner: Callable[[], CallRunner],
+        max_block: float,
+        may_wait: Callable[[], bool],
+        trace: Trace,
+    ) -> None:
+        self._accumulator = accumulator
+        self._runner = runner
+        self._max_block = max_block
+        self._may_wait = may_wait
+        self._trace = trace
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        headers: bytes,
+        partition: int | None,
+        timestamp: int,
+        on_delivery: OnDelivery | None,
+        deadline: Deadline | None = None,
+    ) -> Delivery:
+        """Append a record, and wait for what is missing until then.
+
+        Returns:
+            The record's delivery; one that has failed where the wait was too long, or where
+            the cluster refuses the topic.
+
+        Raises:
+            IllegalStateException: The producer is closed.
+            TypeError: The topic is no str.
+        """
+        if not isinstance(topic, str):
+            raise TypeError(f"a topic is a str, not {topic!r}")
+        began = self._accumulator.now()
+        if deadline is None:
+            deadline = Deadline(began + (self._max_block if self._may_wait() else 0.0))
+        need = RECORD_OVERHEAD + len(headers) + len(key or b"") + len(value or b"")
+        appender = self._accumulator.appender
+        error: KafkaException | None = None
+        while error is None:
+            delivery = appender.append(
+                topic, value, key, headers, partition, timestamp, on_delivery
+            )
+            if delivery is not None:
+                return delivery
+            queues = appender.topics.get(topic)
+            queue = None if queues is None else appender.place(queues, key, partition)
+            if queue is None:
+                error = self._await_topic(topic, partition, began, deadline)
+            else:
+                error = self._make_room(queue, need, began, deadline)
+        where = -1 if partition is None else partition
+        return self.failed(topic, where, timestamp, error, on_delivery)
+
+    # --- metadata ------------------------------------------------------------------------
+
+    def _await_topic(
+        self, topic: str, partition: int | None, began: float, deadline: Deadline
+    ) -> KafkaException | None:
+        """Wait until a topic is known; why it is not."""
+        call = Call("send", began, deadline, topic=topic, config_key=KEY)
+        try:
+            self._runner().ask(call, AwaitTopic(call, topic, partition))
+        except IllegalStateException:
+            raise
+        except KafkaException as error:
+            return error
+        return None
+
+    # --- memory --------------------------------------------------------------------------
+
+    def _make_room(
+        self, queue: PartitionQueue, need: int, began: float, deadline: Deadline
+    ) -> KafkaException | None:
+        """Give a partition an open batch with room for so many bytes; why it has none."""
+        accumulator, memory = self._accumulator, self._accumulator.memory
+        topic = queue.tp.topic
+        size = need + BATCH_HEADER
+        if size > min(accumulator.most, memory.total):
+            return RecordTooLargeException(
+                f"a record of {need} bytes for {topic} is larger than max.request.size or "
+                f"buffer.memory allows, {min(accumulator.most, memory.total)} bytes: raise "
+                f"that, or send less"
+            )
+        if accumulator.grow(queue, need):
+            return None
+        room = min(accumulator.room_for(topic, size), memory.total)
+        if not memory.take(room) and not self._await_memory(room, deadline):
+            return self._no_memory(queue, began, deadline)
+        try:
+            accumulator.begin(queue, room)
+        except BaseException:
+            memory.give_back(room)
+            raise
+        return None
+
+    def _await_memory(self, room: int, deadline: Deadline) -> bool:
+        """Wait for room: whether it was granted."""
+        memory = self._accumulator.memory
+        claim = memory.claim(room)
+        taken = False
+        try:
+            # What lingers is sent at once now.
+            self._accumulator.press()
+            self._accumulator.wait(claim.waiter, deadline.at)
+            taken = claim.granted
+            return taken
+        finally:
+            if not taken:
+                memory.leave(claim)
+
+    def _no_memory(
+        self, queue: PartitionQueue, began: float, deadline: Deadline
+    ) -> KafkaException:
+        refusal = self._accumulator.appender.refusal
+        if refusal is not None:
+            refusal()
+        now = self._accumulator.now()
+        return BufferExhaustedException(
+            operation="send",
+            timeout=deadline.at - began,
+            elapsed=now - began,
+            partitions=(queue.tp,),
+            waits=(Wait("room in buffer.memory", 0.0, now - began),),
+            config_key=KEY,
+        )
+
+    # --- failures --------------------------------------------------------------------------
+
+    def failed(
+        self,
+        topic: str,
+        partition: int,
+        timestamp: int,
+        error: KafkaException,
+        on_delivery: OnDelivery | None,
+    ) -> Delivery:
+        """The delivery of a record that is in no batch."""
+        now = self._accumulator.now()
+        batch = Batch(self._accumulator, topic, partition, now, now, 0)
+        batch.end(Outcome(error=error))
+        delivery = Delivery(batch, 0, timestamp)
+        if on_delivery is not None:
+            try:
+                on_delivery(RecordMetadata(topic, partition, -1, timestamp), error)
+            except Exception as raised:  # noqa: BLE001 - the user's own code
+                self._trace.emit(CALLBACK_RAISED, error=raised)
+        return delivery
+
+    def __repr__(self) -> str:
+        return f"Sending({self._accumulator})"
