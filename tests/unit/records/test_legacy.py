@@ -195,7 +195,8 @@ def test_the_native_twin_reads_wrapped_messages_by_itself() -> None:
 @pytest.mark.parametrize("cap", [MANY * 34 - 1, MANY * 74 - 1])
 def test_more_wrapped_messages_than_may_be_decoded(codec: Codec, cap: int) -> None:
     """B273: the columns count as what was decompressed does."""
-    with pytest.raises(RecordTooLargeException, match=f"t-0 .* offsets {MANY - 1} to {MANY - 1}"):
+    last = f"t-0 .* offsets {MANY - 1} to {MANY - 1}"
+    with pytest.raises(RecordTooLargeException, match=last):
         reader_of(codec, wrapped_many(), cap=cap).take(1)
     assert reader_of(codec, wrapped_many(), cap=MANY * 74).take(1)
 
