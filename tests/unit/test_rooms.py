@@ -28,7 +28,12 @@ ROOMS = ("consumer", "network_thread", "events")
 TIME_MODULES = frozenset({"time", "timeit", "sched"})
 CLOCK_READINGS = frozenset({"now", "utcnow", "today"})
 CIRCLES = {
-    frozenset({"consumer.call_runner", "consumer.consumer_counters"}),
+    frozenset(
+        {
+            "events.accumulator." + each
+            for each in ("appending", "batch", "delivery", "implementation")
+        }
+    ),
     frozenset(
         {"network_thread.connections." + each for each in ("connection", "connection_owner")}
     ),
