@@ -36,7 +36,7 @@ test: .venv/ready ## all tests but those of minutes, skips counted by reason
 	echo "== $(REAL)"; wait $$real; real=$$?; cat build/real.txt; \
 	echo "== tests/spark"; $(PYTEST) -m "not minutes" tests/spark; spark=$$?; exit $$(( rest | spark | real ))
 
-test-long: .venv/ready ## the tests that take minutes: rolling restarts, long runs in trouble, a Spark that is killed
+test-long: .venv/ready #: the tests that take minutes: rolling restarts, long runs in trouble, a Spark that is killed
 	@mkdir -p build; $(PYTEST) -m minutes $(REAL) > build/long.txt 2>&1 & real=$$!; \
 	$(PYTEST) -m minutes tests/spark; spark=$$?; \
 	echo "== $(REAL)"; wait $$real; real=$$?; cat build/long.txt; exit $$(( spark | real ))
@@ -88,7 +88,7 @@ chaos-groups: .venv/ready #: groups in trouble, by seed: make chaos-groups MINUT
 	@$(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED) --protocol $(PROTOCOL)
 
 COUNT ?= 200
-conformance: .venv/ready ## the model beside real brokers, by seed: make conformance SEED=1 COUNT=200
+conformance: .venv/ready #: the model beside real brokers, by seed: make conformance SEED=1 COUNT=200
 	@$(PYTEST) -q tests/conformance
 	@$(PY) -m tests.conformance --seed $(SEED) --count $(COUNT)
 
@@ -133,7 +133,7 @@ verify-types: build/types/ready #: the public API is typed in full, seen from an
 
 BENCHMARKS := import_cost first_record decode round_trip idle fairness metrics tracing overshoot rebalance consume spark
 
-bench: .venv/ready ## every benchmark, against peers in the same run: about an hour
+bench: .venv/ready #: every benchmark, against peers in the same run: about an hour
 	$(PY) -m pip install -q -r benchmarks/requirements.txt
 	@set -e; for each in $(BENCHMARKS); do echo "== $$each"; $(PY) benchmarks/$$each.py; done
 

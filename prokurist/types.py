@@ -182,7 +182,7 @@ class TimestampType(Enum):
     """Who stamped a record."""
 
     NO_TIMESTAMP_TYPE = -1
-    """No timestamp: magic 0, the oldest record format, has none."""
+    """The record has no timestamp, as in magic 0, the oldest format."""
     CREATE_TIME = 0
     """The producer."""
     LOG_APPEND_TIME = 1

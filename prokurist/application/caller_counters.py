@@ -65,7 +65,7 @@ class CallerCounters:
         self._poll_began: float | None = None
 
     def ended(self, call: Call, now: float) -> None:
-        """A call has ended."""
+        """Count a call that has ended."""
         counters = self.calls.of(call.operation)
         counters.seconds.observe(now - call.began)
         counters.attempts += call.attempts
@@ -99,7 +99,7 @@ class ClosedClients:
         self.count: int = 0
 
     def add(self, counters: CallerCounters) -> None:
-        """One has been closed."""
+        """Add the counters of a client that has been closed."""
         with self._lock:
             self.count += 1
             for phase, seconds in counters.closing.children.items():

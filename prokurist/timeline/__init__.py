@@ -7,7 +7,7 @@ consumer.commit_sync(timeout=2.0)
 print(recording.text())
 """
 
-from prokurist.timeline.recording import Entry as Entry
+from prokurist.timeline.entry import Entry as Entry
 from prokurist.timeline.recording import Recording as Recording
 from prokurist.timeline.recording import record as record
 

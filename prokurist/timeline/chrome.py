@@ -5,18 +5,16 @@ Thread: any; pure functions.
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from prokurist.timeline.entry import Entry
 from prokurist.timeline.spans import stories_of
-
-if TYPE_CHECKING:
-    from prokurist.timeline.recording import Entry
 
 PROCESS: Final = 1
 THREADS: Final = {"application": 1, "network": 2}
 
 
-def document(entries: Sequence["Entry"]) -> str:
+def document(entries: Sequence[Entry]) -> str:
     """The JSON of Chrome's trace event format."""
     events = [*_threads(), *_calls(entries), *map(_instant, entries)]
     return json.dumps({"displayTimeUnit": "ms", "traceEvents": events}, indent=1)
@@ -33,7 +31,7 @@ def _threads() -> Iterator[dict[str, Any]]:
         }
 
 
-def _calls(entries: Sequence["Entry"]) -> Iterator[dict[str, Any]]:
+def _calls(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
     for story in stories_of(entries):
         name = f"{story.name} #{story.call}"
         yield from _span("application", name, story.call, story.start, story.end, story.outcome)
@@ -57,7 +55,7 @@ def _span(
     yield {**both, "ph": "e", "ts": _microseconds(end)}
 
 
-def _instant(entry: "Entry") -> dict[str, Any]:
+def _instant(entry: Entry) -> dict[str, Any]:
     return {
         "name": entry.event,
         "ph": "i",

@@ -10,7 +10,6 @@ it is read.
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
@@ -19,30 +18,10 @@ from prokurist.errors import IllegalStateException
 from prokurist.events.trace import EventKind, Trace
 from prokurist.logs.log import sentence
 from prokurist.timeline import chrome, picture, spans
+from prokurist.timeline.entry import Entry
 from prokurist.types import require_int
 
 ENTRIES: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Something that happened.
-
-    Attributes:
-        at: Seconds since the recording began.
-        thread: `application` or `network`: who did it.
-        event: Its name, as docs/logging.md lists them.
-        call: The number of the call that it was done for; None for none in particular.
-        text: It as a sentence.
-        keys: Its keys and their values.
-    """
-
-    at: float
-    thread: str
-    event: str
-    call: int | None
-    text: str
-    keys: Mapping[str, object]
 
 
 class Recording:

@@ -5,10 +5,9 @@ Thread: any; pure functions.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from prokurist.timeline.recording import Entry
+from prokurist.timeline.entry import Entry
 
 ENDS: Final = frozenset({"call_finished", "call_abandoned"})
 
@@ -53,10 +52,10 @@ class Story:
     waits: list[Span] = field(default_factory=list)
     held: list[Span] = field(default_factory=list)
     handed: list[tuple[float, float]] = field(default_factory=list)
-    around: list["Entry"] = field(default_factory=list)
+    around: list[Entry] = field(default_factory=list)
 
 
-def stories_of(entries: Sequence["Entry"]) -> list[Story]:
+def stories_of(entries: Sequence[Entry]) -> list[Story]:
     """All calls whose beginning was recorded, in its order."""
     by_call: dict[int, list[Entry]] = {}
     for entry in entries:
@@ -69,7 +68,7 @@ def stories_of(entries: Sequence["Entry"]) -> list[Story]:
     ]
 
 
-def story_of(entries: Sequence["Entry"], call: int | None) -> Story:
+def story_of(entries: Sequence[Entry], call: int | None) -> Story:
     """One call, with what happened meanwhile.
 
     Raises:
@@ -88,7 +87,7 @@ def story_of(entries: Sequence["Entry"], call: int | None) -> Story:
     return story
 
 
-def _story(call: int, own: Sequence["Entry"]) -> Story:
+def _story(call: int, own: Sequence[Entry]) -> Story:
     first = own[0]
     # What comes late for it, such as an answer to a call that has ended, is not its end.
     end = max(each.at for each in own if each.event != "late_answer_dropped")
@@ -110,7 +109,7 @@ def _story(call: int, own: Sequence["Entry"]) -> Story:
     return story
 
 
-def _attempts(own: Sequence["Entry"], end: float) -> list[Span]:
+def _attempts(own: Sequence[Entry], end: float) -> list[Span]:
     spans: dict[object, Span] = {}
     for entry in own:
         number = entry.keys.get("attempt")
@@ -126,7 +125,7 @@ def _attempts(own: Sequence["Entry"], end: float) -> list[Span]:
 
 
 def _between(
-    own: Sequence["Entry"], begins: str, ends: frozenset[str], end: float
+    own: Sequence[Entry], begins: str, ends: frozenset[str], end: float
 ) -> Iterable[Span]:
     for index, entry in enumerate(own):
         if entry.event == begins:

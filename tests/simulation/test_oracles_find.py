@@ -25,12 +25,15 @@ class Fault:
         plant: Puts it into the client.
         finds: The words of the oracle that finds it.
         lives: Within how many lives.
+        first: The seed to begin with, which finds it as things are: so that the others need
+            not be played. Should that change, the others are.
     """
 
     what: str
     plant: Callable[[pytest.MonkeyPatch], None]
     finds: str
     lives: int = 100
+    first: int = 1
 
     def __str__(self) -> str:
         return self.what.replace(" ", "-")
@@ -107,11 +110,23 @@ def asks_no_metadata(patch: pytest.MonkeyPatch) -> None:
 
 
 FAULTS: Final = (
-    Fault("an epoch without records stops a partition", says_the_last_epoch, "liveness"),
-    Fault("an epoch without records is asked for without end", asks_again_at_once, "thrift"),
+    Fault(
+        "an epoch without records stops a partition", says_the_last_epoch, "liveness", first=92
+    ),
+    Fault(
+        "an epoch without records is asked for without end",
+        asks_again_at_once,
+        "thrift",
+        first=92,
+    ),
     Fault("a follower and its leader send on in turns", goes_to_and_fro, "thrift"),
     Fault("a replica that metadata lack is named again", redirects_without_a_pause, "thrift"),
-    Fault("a partition without a leader asks for no metadata", asks_no_metadata, "liveness"),
+    Fault(
+        "a partition without a leader asks for no metadata",
+        asks_no_metadata,
+        "liveness",
+        first=12,
+    ),
 )
 
 
@@ -119,7 +134,7 @@ FAULTS: Final = (
 def test_a_planted_fault_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the oracles are for: no other check of these lives finds them."""
     fault.plant(monkeypatch)
-    for seed in range(1, fault.lives):
+    for seed in (*range(fault.first, fault.lives), *range(1, fault.first)):
         try:
             live(seed)
         except AssertionError as error:

@@ -1,4 +1,4 @@
-"""Nobody puts a line of code in the wrong room without a test saying so.
+"""No line of code stands in the wrong room without a test saying so.
 
 import-linter's contracts stand in `pyproject.toml`; here they are run, and run
 again on a copy of the package with a violation planted in it. What import-linter
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +27,22 @@ lint_imports_command()
 ROOMS = ("consumer", "network_thread", "events")
 TIME_MODULES = frozenset({"time", "timeit", "sched"})
 CLOCK_READINGS = frozenset({"now", "utcnow", "today"})
+CIRCLES = {
+    frozenset(
+        {
+            "events.accumulator." + each
+            for each in ("appending", "batch", "delivery", "implementation")
+        }
+    ),
+    frozenset(
+        {"network_thread.connections." + each for each in ("connection", "connection_owner")}
+    ),
+    frozenset({"records." + each for each in ("implementation", "record", "restoring", "run")}),
+    frozenset(
+        {"testing.virtual_time." + each for each in ("helping", "names", "network", "world")}
+    ),
+}
+"""Modules that import each other; docs/adr/0018-rooms.md says why."""
 
 
 def broken_rules(source: str, name: str) -> list[str]:
@@ -112,6 +129,18 @@ def test_every_folder_says_what_it_is_for() -> None:
         if folder.name != "__pycache__":
             opening = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))
             assert opening, folder
+
+
+def test_no_modules_import_each_other_but_those_that_are_named() -> None:
+    """Imports inside functions and for type checkers count as well."""
+    graph = grimp.build_graph("prokurist", cache_dir=None)
+    found = set[frozenset[str]]()
+    for module in graph.modules:
+        after = graph.find_downstream_modules(module)
+        circle = after & graph.find_upstream_modules(module)
+        if circle - {module}:
+            found.add(frozenset(each.removeprefix("prokurist.") for each in circle | {module}))
+    assert found == CIRCLES
 
 
 def test_the_contracts_hold() -> None:

@@ -127,7 +127,7 @@ class Unsent:
     """A request that was submitted and not written.
 
     Attributes:
-        call: Whose request it is; None for work that is nobody's in particular.
+        call: The call that the request is for; None for background work.
         answered: Whether the broker answers it; else it is over once it is written.
         effect: Whether it changes something on the broker.
         patience: How long its answer may take; None for `request.timeout.ms`.

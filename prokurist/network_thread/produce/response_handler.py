@@ -227,7 +227,7 @@ class ProduceResponseHandler:
         row: ProducedPartition,
         error: KafkaException,
     ) -> None:
-        """Decide by the numbers whether a batch waits for others, or begins anew."""
+        """Decide by sequence numbers whether a batch waits for others, or starts again."""
         forgotten = PRODUCE.of(row.error) is Action.FORGOTTEN
         if forgotten and row.log_start is None:
             self._retry(sent, partition, batch, error)

@@ -90,7 +90,7 @@ class Produce:
     zstd: bool = False
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions."""
+        """The fields in use that narrow the versions."""
         if not self.topic_ids:
             yield Limit("a topic without an id", newest=IDS_SINCE - 1)
         if self.zstd:

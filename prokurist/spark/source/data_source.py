@@ -10,28 +10,19 @@ for, and no client:
 | `read` | the executors' workers, which live on |
 """
 
-from collections.abc import Iterator, MutableMapping, Sequence
-from typing import Any
+from collections.abc import MutableMapping
 
 try:
-    from pyspark.sql.datasource import (
-        DataSource,
-        DataSourceReader,
-        DataSourceStreamReader,
-        InputPartition,
-    )
+    from pyspark.sql.datasource import DataSource, DataSourceStreamReader
     from pyspark.sql.types import StructType
 except ImportError as _missing:
     raise ImportError(
         'format("prokurist") needs pyspark 4.0 or later: pip install "prokurist[spark]"'
     ) from _missing
 
-from prokurist.spark.source.batch_planning import planned
-from prokurist.spark.source.filter_ranges import EVERYWHERE
+from prokurist.spark.source.batch_reader import BatchReader
 from prokurist.spark.source.options import Settings
 from prokurist.spark.source.schema import ddl, projected
-from prokurist.spark.source.task import read
-from prokurist.spark.source.task_attempts import attempt_number
 
 
 class KafkaDataSource(DataSource):
@@ -57,7 +48,7 @@ class KafkaDataSource(DataSource):
         """The default columns."""
         return ddl(with_headers=self._settings.include_headers)
 
-    def reader(self, schema: StructType) -> "BatchReader":
+    def reader(self, schema: StructType) -> BatchReader:
         """Make the reader of a batch."""
         columns = self._columns(schema)
         if not self._settings.filter_pushdown:
@@ -77,27 +68,3 @@ class KafkaDataSource(DataSource):
     def _columns(self, schema: StructType) -> tuple[str, ...]:
         fields = [(each.name, each.dataType.simpleString()) for each in schema]
         return projected(fields, with_headers=self._settings.include_headers)
-
-
-class BatchReader(DataSourceReader):
-    """Spark's batch reader for Kafka; its offsets are fixed when first asked for.
-
-    Args:
-        settings: What the options come to.
-        columns: What is wanted of each record.
-    """
-
-    def __init__(self, settings: Settings, columns: tuple[str, ...]) -> None:
-        self._settings = settings
-        self._columns = columns
-        self._where = EVERYWHERE
-
-    def partitions(self) -> Sequence[InputPartition]:
-        """The input partitions: a task for each piece that is not empty."""
-        pieces = planned(self._settings, self._columns, self._where)
-        return [InputPartition(piece) for piece in pieces] or [InputPartition(None)]
-
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Read one piece as Arrow batches."""
-        # Spark makes one task, of nothing, where there is nothing to read.
-        return iter(()) if partition.value is None else read(partition.value, attempt_number())

@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any, Final
 
 from prokurist.errors import ConfigException
-from prokurist.spark.source.data_source import BatchReader
+from prokurist.spark.source.batch_reader import BatchReader
 from prokurist.spark.source.filter_ranges import EVERYWHERE, Condition, FilterRanges, among
 
 try:

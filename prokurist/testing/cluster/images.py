@@ -50,18 +50,15 @@ class Image:
     topics: dict[str, Topic]
     registered: frozenset[int]
 
-    def tells(self) -> tuple[object, ...]:
-        """What distinguishes it from another image."""
-        return (self.registered, *(facts_of(topic) for topic in self.topics.values()))
-
 
 class Images:
     """The images that a broker may still know, oldest first."""
 
-    __slots__ = ("_images",)
+    __slots__ = ("_facts", "_images")
 
     def __init__(self) -> None:
         self._images: list[Image] = []
+        self._facts: tuple[object, ...] = ()
 
     def __repr__(self) -> str:
         return f"Images({len(self._images)})"
@@ -70,13 +67,16 @@ class Images:
         self, now: float, topics: Mapping[str, Topic], registered: Iterable[int]
     ) -> float | None:
         """Keep what is true now: since when, or None if that is what was true before."""
-        at = max(now, self._images[-1].at + APART) if self._images else now
-        image = Image(
-            at, {name: copied(topic) for name, topic in topics.items()}, frozenset(registered)
-        )
-        if self._images and self._images[-1].tells() == image.tells():
+        known = frozenset(registered)
+        # Compared before anything is copied: nearly always nothing has changed.
+        facts = (known, *(facts_of(topic) for topic in topics.values()))
+        if self._images and facts == self._facts:
             return None
-        self._images.append(image)
+        at = max(now, self._images[-1].at + APART) if self._images else now
+        self._images.append(
+            Image(at, {name: copied(topic) for name, topic in topics.items()}, known)
+        )
+        self._facts = facts
         return at
 
     def at(self, moment: float) -> Image:

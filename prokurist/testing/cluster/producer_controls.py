@@ -78,7 +78,7 @@ class ProducerControls(Steering):
         NOT_ENOUGH_REPLICAS, and the high watermark stays where it is.
 
         Raises:
-            ValueError: Nobody leads the partition, or it has fewer replicas.
+            ValueError: The partition has no leader, or has fewer replicas.
         """
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)

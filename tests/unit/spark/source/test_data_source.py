@@ -11,7 +11,7 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import LongType, StringType, StructType
 
 from prokurist.errors import ConfigException
-from prokurist.spark.source import data_source as module
+from prokurist.spark.source import batch_reader as module
 from prokurist.spark.source.data_source import KafkaDataSource
 from prokurist.spark.source.filter_ranges import FilterRanges
 from prokurist.spark.source.options import Settings

@@ -16,7 +16,7 @@ from pyspark.sql import datasource as spark
 from pyspark.sql.types import LongType, StructType
 
 from prokurist.spark.offset_ranges import OffsetRange
-from prokurist.spark.source import data_source as module
+from prokurist.spark.source import batch_reader as module
 from prokurist.spark.source.data_source import KafkaDataSource
 from prokurist.spark.source.filter_pushdown import FilteringReader, where_of
 from prokurist.spark.source.filter_ranges import EVERYWHERE, FilterRanges
