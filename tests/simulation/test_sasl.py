@@ -105,6 +105,42 @@ def test_a_locked_account_sees_a_try_a_second() -> None:
         assert 20 <= len(tries) <= 130
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_password_that_changes_under_a_group(protocol: str) -> None:
+    """S50: each broker sees a try a second, however many lanes; the group goes on when mended."""
+    world = secured(lifetime=4.0)
+    assert world.cluster.sasl is not None
+    with consumer(world, group_protocol=protocol) as ours:
+        ours.subscribe(["orders"])
+        for _ in range(20):
+            ours.poll(0.5)
+        assert len(ours.assignment()) == 3
+        world.cluster.sasl.users["anna"] = "changed"
+        changed, raised = world.clock.time, 0
+        while world.clock.time < changed + 60:
+            try:
+                ours.poll(0.5)
+            except SaslAuthenticationException:
+                raised += 1
+        assert raised >= 20
+        journal = world.cluster.journal.entries("SaslAuthenticate")
+        by_node: dict[int, list[float]] = {}
+        for each in journal:
+            if each.at > changed + 6:  # All sessions are over.
+                by_node.setdefault(each.node, []).append(each.at)
+        assert by_node
+        for moments in by_node.values():
+            assert min(b - a for a, b in pairwise(moments)) > 0.9
+        world.cluster.sasl.users["anna"] = "right"
+        mended = world.clock.time
+        while world.clock.time < mended + 20:
+            try:
+                ours.poll(0.5)
+            except SaslAuthenticationException:
+                assert world.clock.time < mended + 2
+        assert len(ours.assignment()) == 3
+
+
 def test_a_mechanism_that_is_not_enabled() -> None:
     """B254: the error lists those that are."""
     world = secured(mechanisms=("SCRAM-SHA-512", "OAUTHBEARER"))

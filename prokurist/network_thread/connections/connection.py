@@ -172,21 +172,23 @@ class Connection:
     # --- the way up ----------------------------------------------------------------
 
     def _open_when_allowed(self) -> None:
-        if self._timer.now >= self._retry_at:
+        if not self.backing_off:
             self._open()
         elif self._retry is None:
             self._retry = self._timer.at(
-                self._retry_at, f"reconnect backoff of {self.node}", self._open_again
+                self._tried_next, f"reconnect backoff of {self.node}", self.open_again
             )
 
-    def _open_again(self) -> None:
-        self._retry = None
+    def open_again(self) -> None:
+        """Try again what waits, where that may be by now."""
+        self._cancel_retry()
         if self.pipeline.waiting and self.state is ConnectionState.DOWN:
             self._open_when_allowed()
 
     def _open(self) -> None:
         self._cancel_retry()
         self.tried_at = self._timer.now
+        self._owner.refusals.trying(self.node)
         self._tell(CONNECTION_OPENING)
         self._move(ConnectionState.RESOLVING)
         self._limit_setup()
@@ -305,6 +307,7 @@ class Connection:
         self._idleness.begin()
         self.pipeline.throttle(answer.throttle)
         self._owner.greeted(answer)
+        self._owner.refusals.accepted(self)
         self.pipeline.prepare(self._expected, answer.offered)
 
     # --- what happens to the socket ------------------------------------------------
@@ -384,6 +387,8 @@ class Connection:
             if not told:
                 self._trace.emit(BROKER_UNREACHABLE, node=self.node, error=error)
         self._owner.went_down(self, error, since)
+        if unaccepted:
+            self._owner.refusals.refused(self, error)
         self.pipeline.fail(error)
 
     # --- the way down --------------------------------------------------------------
@@ -430,12 +435,17 @@ class Connection:
     @property
     def backing_off(self) -> bool:
         """Whether a try would have to wait for its backoff."""
-        return self.state is ConnectionState.DOWN and self._timer.now < self._retry_at
+        return self.state is ConnectionState.DOWN and self._timer.now < self._tried_next
+
+    @property
+    def _tried_next(self) -> float:
+        """When the next try may begin."""
+        return max(self._retry_at, self._owner.refusals.until(self.node))
 
     @property
     def ready_at(self) -> float:
         """When a request may be tried: after its backoff, and after the broker's silence."""
-        backoff = self._retry_at if self.state is ConnectionState.DOWN else self._timer.now
+        backoff = self._tried_next if self.state is ConnectionState.DOWN else self._timer.now
         return max(backoff, self.pipeline.throttled_until, self._timer.now)
 
     @property

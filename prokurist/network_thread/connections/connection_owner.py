@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from prokurist.errors import KafkaException
 from prokurist.events.trace import Trace
+from prokurist.network_thread.connections.refusals import Refusals
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
 
 if TYPE_CHECKING:
@@ -14,9 +15,15 @@ if TYPE_CHECKING:
 
 
 class Owner(Protocol):
-    """See the module."""
+    """See the module.
+
+    Attributes:
+        trace: Where connections tell what happens.
+        refusals: Brokers that have refused the client.
+    """
 
     trace: Trace
+    refusals: Refusals
 
     def number(self, connection: "Connection") -> int:
         """A fresh number for a try; what happens under it comes to this connection."""

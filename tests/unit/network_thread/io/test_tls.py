@@ -98,7 +98,11 @@ def test_an_absolute_name(
     asked: list[str] = []
     context = server_context(certificate)
     context.sni_callback = lambda _connection, name, _context: asked.append(name)
-    serving(peer, context, lambda secured: secured.recv(1))
+
+    def act(secured: ssl.SSLSocket) -> None:
+        secured.recv(1)
+
+    serving(peer, context, act)
     driver.network.connect(1, peer.address, "localhost.")
     driver.until(lambda: Connected(1) in driver.told)
     assert asked == ["localhost"]
