@@ -107,7 +107,7 @@ def test_a_locked_account_sees_a_try_a_second() -> None:
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_password_that_changes_under_a_group(protocol: str) -> None:
-    """S50: each broker sees a try a second, however many lanes; the group goes on when mended."""
+    """S50: each broker sees a try a second, however many lanes; mended, the group goes on."""
     world = secured(lifetime=4.0)
     assert world.cluster.sasl is not None
     with consumer(world, group_protocol=protocol) as ours:
@@ -139,6 +139,38 @@ def test_a_password_that_changes_under_a_group(protocol: str) -> None:
             except SaslAuthenticationException:
                 assert world.clock.time < mended + 2
         assert len(ours.assignment()) == 3
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_membership_outlives_a_refusal(protocol: str) -> None:
+    """B251: refused for less than its session, a member stays who it is and keeps its part."""
+    world = secured(lifetime=4.0)
+    assert world.cluster.sasl is not None
+    with consumer(world, group_protocol=protocol) as ours:
+        ours.subscribe(["orders"])
+        for _ in range(20):
+            ours.poll(0.5)
+        was, part = ours.group_metadata(), ours.assignment()
+        assert len(part) == 3
+        world.cluster.sasl.users["anna"] = "changed"
+        changed, raised = world.clock.time, 0
+        while world.clock.time < changed + 20:
+            try:
+                ours.poll(0.5)
+            except SaslAuthenticationException:
+                raised += 1
+            assert ours.assignment() == part
+        assert raised >= 10
+        world.cluster.sasl.users["anna"] = "right"
+        mended = world.clock.time
+        while world.clock.time < mended + 10:
+            try:
+                ours.poll(0.5)
+            except SaslAuthenticationException:
+                assert world.clock.time < mended + 2
+        assert ours.group_metadata() == was
+        assert ours.assignment() == part
+        ours.commit_sync(timeout=5)
 
 
 def test_a_mechanism_that_is_not_enabled() -> None:
