@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from prokurist.errors import KafkaException
 from prokurist.network_thread.connections.connection_state import ConnectionState
+from prokurist.network_thread.connections.requests import Lane
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.types import Node
 
@@ -28,7 +29,7 @@ class Refusals:
     """
 
     def __init__(
-        self, connections: Mapping[object, "Connection"], timer: Timer, pause: float
+        self, connections: Mapping[tuple[int, Lane], "Connection"], timer: Timer, pause: float
     ) -> None:
         self._connections = connections
         self._timer = timer
