@@ -287,7 +287,7 @@ def test_sessions_are_renewed_without_losing_a_request(protocol: str) -> None:
             ours.commit_sync(timeout=5)
         counters = member.machinery.client.counters
         assert member.network.connects == connects
-        assert counters.reauthenticated >= 100
+        assert counters.reauthenticated.count >= 100
         assert not counters.nodes.of("1").lost
     by_session: dict[int, list[float]] = {}
     for entry in world.cluster.journal.entries():
@@ -328,6 +328,30 @@ def test_a_session_that_is_not_renewed() -> None:
         assert isinstance(refused.value, SaslAuthenticationException)
         world.cluster.sasl.users["anna"] = "right"
         ours.partitions_for("orders", 5)
+
+
+def test_authentications_are_counted() -> None:
+    """Those that were accepted, with their time, and those that were refused, for readers."""
+    world = secured(lifetime=4.0)
+    assert world.cluster.sasl is not None
+    with consumer(world) as ours:
+        ours.partitions_for("orders", 5)
+        world.clock.sleep(5)
+        ours.partitions_for("orders", 5)
+        counted = ours.metrics()
+        assert counted["prokurist_connections_authentication_seconds_count"] == 1
+        assert counted["prokurist_connections_authentication_seconds_sum"] > 0
+        assert counted["prokurist_connections_reauthentication_seconds_count"] == 1
+        assert counted["prokurist_connections_refused_total"] == 0
+        world.cluster.sasl.users["anna"] = "changed"
+        world.clock.sleep(5)
+        with pytest.raises(SaslAuthenticationException):
+            ours.partitions_for("orders", 10)
+        counted = ours.metrics()
+        assert counted["prokurist_connections_reauthentications_refused_total"] == 1
+        assert counted["prokurist_connections_refused_total"] >= 1
+        failed = counted["prokurist_connections_failed_total"]
+        assert counted["prokurist_connections_refused_total"] == failed
 
 
 def test_amazons_keys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -409,4 +433,4 @@ def test_a_renewal_waits_behind_what_is_parked() -> None:
     assert parked.answer is not None
     assert behind.answer is not None
     assert member.network.connects == connects
-    assert member.machinery.client.counters.reauthenticated == 1
+    assert member.machinery.client.counters.reauthenticated.count == 1

@@ -276,7 +276,7 @@ class Connection:
         if self.state is not ConnectionState.AUTHENTICATING or answer is None:
             return  # It is down, for the very error that ended this.
         if error is None:
-            self._counters.authenticated += 1
+            self._counters.authenticated.observe(self._sasl_seconds)
             self._is_ready(answer)
         else:
             self.lost(error)
@@ -286,12 +286,19 @@ class Connection:
         if self.state is not ConnectionState.READY:
             return
         if error is None:
-            self._counters.reauthenticated += 1
+            self._counters.reauthenticated.observe(self._sasl_seconds)
             self._owner.press(self)
         else:
+            self._counters.renewals_refused += isinstance(error, AuthenticationException)
             # What waits is tried again over a new connection; where that is refused too, it
             # is told so.
             self.failed(as_disconnect(self.node, error))
+
+    @property
+    def _sasl_seconds(self) -> float:
+        """How long the authentication took that has just ended."""
+        sasl = self._authentication
+        return 0.0 if sasl is None else self._timer.now - sasl.began_at
 
     def _is_ready(self, answer: ApiVersionsAnswer) -> None:
         self._greeted_with = None
@@ -381,6 +388,7 @@ class Connection:
             # A live connection that drops says nothing of how long a setup takes.
             self._setup_failures += 1
             self._counters.failed += 1
+            self._counters.refused += unaccepted
             self._tell(CONNECTION_FAILED, error=error, pause=pause)
             if not unaccepted and self._owner.take_over(self, error):
                 return
