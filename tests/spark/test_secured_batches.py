@@ -73,7 +73,7 @@ def test_executors_read_locations(spark: "SparkSession", secured: Secured) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         frame = batch(spark, OURS, options)
-    plan: Any = frame._jdf.queryExecution().toString()  # type: ignore[operator]
+    plan: Any = frame._jdf.queryExecution().toString()
     assert PASSWORD not in str(plan)
     assert {row.value.decode() for row in frame.collect()} == set(map(str, range(100)))
     source = KafkaDataSource(options)
