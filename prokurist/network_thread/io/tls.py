@@ -118,11 +118,11 @@ class TlsFilter:
     def excess(self) -> str | None:
         """What the peer sends too much of, in words; None while it does not."""
         most = MOST_WITHOUT_DATA if self.established else LONGEST_HANDSHAKE
+        if self.without_data > most:
+            return f"the peer sent {self.without_data} bytes of TLS without data"
         if self._outgoing.pending > most:
             return f"the peer asks for {self._outgoing.pending} bytes of new keys at once"
-        if self.without_data <= most:
-            return None
-        return f"the peer sent {self.without_data} bytes of TLS without data"
+        return None
 
     def read_into(self, room: memoryview) -> int:
         """Decrypt into a buffer, as much as there is and fits.
