@@ -6,13 +6,18 @@ bytecode. Ours: thousands of calls in each of the four, deadlines of 50 to 200 m
 Peers, and ourselves among them: each call asked to end after 2 s where it can be
 asked, broker frozen, process idle, watched for 45 s, each in a process of its own.
 
-    python benchmarks/overshoot.py [--calls N] [--samples N] [--only NAME]... [--json FILE]
+With --secured ours speak TLS and SCRAM; peers are left out.
+
+    python benchmarks/overshoot.py [--calls N] [--samples N] [--only NAME]... [--secured]
+        [--json FILE]
 """
 
 import argparse
 import json
 import sys
+import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +25,7 @@ from clients import prokurist_pool
 from conditions import FAULTS, frozen, machine, show, topic_with_records
 from peers import CALLS, HERE, Measured, Peer, Peers, Silent, releases
 
-from prokurist.testing.kafka import RealKafka
+from prokurist.testing.kafka import RealKafka, SecuredListener
 
 ASKED = 2.0
 POLL = 0.2
@@ -43,10 +48,13 @@ COLUMNS = (
 )
 
 
-def pooled(kafka: RealKafka, fault: str, busy: int, calls: int) -> dict[str, Any]:
+def pooled(
+    kafka: RealKafka, fault: str, busy: int, calls: int, keys: dict[str, Any]
+) -> dict[str, Any]:
     """Ours in one condition, in a process of its own."""
     program = str(HERE / "clients" / "prokurist_pool.py")
-    with Measured((sys.executable, program, kafka.bootstrap, str(calls), str(busy))) as ours:
+    told = (kafka.bootstrap, str(calls), str(busy), json.dumps(keys))
+    with Measured((sys.executable, program, *told)) as ours:
         ours.wait_until_ready()
         with FAULTS[fault](kafka):
             ours.go()
@@ -54,14 +62,14 @@ def pooled(kafka: RealKafka, fault: str, busy: int, calls: int) -> dict[str, Any
             return figures
 
 
-def beside_the_harness(kafka: RealKafka, calls: int) -> dict[str, Any]:
+def beside_the_harness(kafka: RealKafka, calls: int, keys: dict[str, Any]) -> dict[str, Any]:
     """The same in this process, whose heap is the harness's too."""
-    consumers = prokurist_pool.prepared(kafka.bootstrap, prokurist_pool.CLOSERS)
+    consumers = prokurist_pool.prepared(kafka.bootstrap, prokurist_pool.CLOSERS, keys)
     with frozen(kafka):
         return prokurist_pool.measure(consumers, calls, 0)
 
 
-def ours(kafka: RealKafka, calls: int) -> dict[str, Any]:
+def ours(kafka: RealKafka, calls: int, keys: dict[str, Any]) -> dict[str, Any]:
     """Our table."""
     result: dict[str, Any] = {}
     show(f"prokurist: milliseconds behind the deadline ({machine()})")
@@ -82,8 +90,8 @@ def ours(kafka: RealKafka, calls: int) -> dict[str, Any]:
     for fault in FAULTS:
         for busy in (0, 2):
             name = f"{fault}, {'busy' if busy else 'idle'} process"
-            row(name, pooled(kafka, fault, busy, calls))
-    row("frozen, harness inside", beside_the_harness(kafka, calls))
+            row(name, pooled(kafka, fault, busy, calls, keys))
+    row("frozen, harness inside", beside_the_harness(kafka, calls, keys))
     show("  each call, p50 / p99.9 / max:")
     for call in result["frozen, idle process"]["of each call"]:
         if call not in CALLS:
@@ -146,6 +154,26 @@ def told(samples: list[dict[str, Any]]) -> str:
     return f"{max(each['seconds'] for each in samples):.3f}"
 
 
+def secured(stack: ExitStack) -> tuple[SecuredListener, dict[str, Any]]:
+    """A listener with TLS and SCRAM, and what a client needs for it."""
+    from prokurist.testing.kafka.pki import Authority  # noqa: PLC0415 - wants cryptography
+
+    authority = Authority(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+    user, password = "anna", "not-a-secret"
+    listener = SecuredListener(
+        certificate=authority.issue("broker"),
+        mechanisms=("SCRAM-SHA-256",),
+        users={user: password},
+    )
+    return listener, {
+        "security.protocol": "SASL_SSL",
+        "ssl.ca.location": str(authority.location),
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.username": user,
+        "sasl.password": password,
+    }
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser()
@@ -153,13 +181,17 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=2, help="of each call of each peer")
     parser.add_argument("--only", action="append", default=[], help="peers to measure")
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--secured", action="store_true", help="over TLS and SCRAM; no peers")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     result: dict[str, Any] = {"machine": machine()}
-    with RealKafka(controls=True) as kafka, Peers(options.only) as peers:
+    with ExitStack() as stack:
+        security, keys = secured(stack) if options.secured else (None, {})
+        kafka = stack.enter_context(RealKafka(controls=True, security=security))
+        peers = stack.enter_context(Peers(options.only))
         topic_with_records(kafka)
-        result["ours"] = ours(kafka, options.calls)
-        if not options.no_peers:
+        result["ours"] = ours(kafka, options.calls, keys)
+        if not options.no_peers and not options.secured:
             result["releases"] = releases(peers)
             result["peers"] = {}
             show(f"seconds until a call ended, the worst of {options.samples}; 2 s asked,")

@@ -1,6 +1,8 @@
 """How late our own calls end: thousands of them, of eight consumers in one process.
 
-    PYTHONPATH=benchmarks python benchmarks/clients/prokurist_pool.py BOOTSTRAP CALLS BUSY
+    PYTHONPATH=benchmarks python benchmarks/clients/prokurist_pool.py BOOTSTRAP CALLS BUSY KEYS
+
+KEYS is a JSON object with further keys of the configuration, such as those of TLS.
 
 Each call has a deadline of 50 to 200 ms, and a broker that does not answer: it
 prepares, prints "ready", waits for a line, measures, and prints JSON. Nothing of the
@@ -8,6 +10,7 @@ test harness is in this process, as there is nothing of it in a user's. Beside t
 calls it measures bare waits of the same lengths: what is late there is the machine's.
 """
 
+import json
 import logging
 import sys
 import threading
@@ -92,10 +95,10 @@ def closed(consumers: list[KafkaConsumer]) -> list[float]:
     return late
 
 
-def prepared(bootstrap: str, number: int) -> list[KafkaConsumer]:
+def prepared(bootstrap: str, number: int, keys: dict[str, Any]) -> list[KafkaConsumer]:
     """Consumers that know everything, with the broker awake."""
     consumers = [
-        KafkaConsumer(bootstrap_servers=bootstrap, group_id=f"pool-{each}")
+        KafkaConsumer({**keys, "bootstrap.servers": bootstrap, "group.id": f"pool-{each}"})
         for each in range(number)
     ]
     for consumer in consumers:
@@ -151,8 +154,8 @@ def main() -> None:
     """Be the program."""
     # A broker that does not answer is what is measured, and no news.
     logging.disable(logging.WARNING)
-    bootstrap, calls, busy = sys.argv[1:]
-    consumers = prepared(bootstrap, CLOSERS)
+    bootstrap, calls, busy, keys = sys.argv[1:]
+    consumers = prepared(bootstrap, CLOSERS, json.loads(keys))
     wait_for_go()
     tell(measure(consumers, int(calls), int(busy)))
 

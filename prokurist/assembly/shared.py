@@ -80,12 +80,19 @@ def authenticator_of(
 def token_endpoint(config: ConnectionKeys, url: str) -> "TokenEndpoint":
     """The connection to a token endpoint."""
     from prokurist.network_thread.io.token_endpoint import TokenEndpoint  # noqa: PLC0415
+    from prokurist.security.stores import Pem  # noqa: PLC0415
 
+    authorities: Pem | None = None
+    if config.https_ca_location is not None:
+        authorities = Pem(path=config.https_ca_location)
+    elif config.https_ca_pem is not None:
+        authorities = Pem(text=config.https_ca_pem.reveal())
     connect, read = config.sasl_login_connect_timeout_ms, config.sasl_login_read_timeout_ms
     return TokenEndpoint(
         url,
         connect=None if connect is None else connect / 1000,
         read=None if read is None else read / 1000,
+        authorities=authorities,
     )
 
 

@@ -84,8 +84,6 @@ LIBRDKAFKA = MappingProxyType(
         "enabled_events": Foreign("there is no event queue to choose for"),
         "fetch.error.backoff.ms": Foreign(_RETRY),
         "fetch.queue.backoff.ms": Foreign(_QUEUES),
-        "https.ca.location": Foreign(_SASL_DETAIL),
-        "https.ca.pem": Foreign(_SASL_DETAIL),
         "internal.termination.signal": Foreign("closing needs no signal"),
         "log.connection.close": Foreign(_LOG),
         "log.queue": Foreign(_LOG),

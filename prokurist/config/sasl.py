@@ -231,6 +231,20 @@ class SaslKeys(TlsKeys):
             MEDIUM,
         ),
     ] = None
+    https_ca_location: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "PEM file, or directory as `openssl rehash` makes it, with the authorities that "
+            "may vouch for the token endpoint; none named means those of the system.",
+            LOW,
+            ours=True,
+        ),
+    ] = None
+    https_ca_pem: Annotated[
+        Secret | None,
+        Key(SecretText(), "The same authorities as PEM text.", LOW, ours=True),
+    ] = None
     sasl_oauthbearer_client_credentials_client_id: Annotated[
         str | None,
         Key(

@@ -133,6 +133,10 @@ def _check_endpoint(values: dict[str, Any], url: str) -> None:
             f"sasl.oauthbearer.token.endpoint.url={url!r} must begin with https:, http: or "
             "file:"
         )
+    if values["https_ca_location"] is not None and values["https_ca_pem"] is not None:
+        raise ConfigException(
+            "https.ca.location and https.ca.pem are both given: give one of them"
+        )
     prefix = "sasl_oauthbearer_client_credentials_client_"
     secret, location = values[f"{prefix}secret"], values[f"{prefix}secret_location"]
     if secret is not None and location is not None:

@@ -67,6 +67,8 @@ _ClientDict = TypedDict(
         "sasl.oauthbearer.extensions": str | Sequence[str],
         "enable.sasl.oauthbearer.unsecure.jwt": bool | str,
         "sasl.oauthbearer.token.endpoint.url": str | None,
+        "https.ca.location": str | None,
+        "https.ca.pem": SecretSource | None,
         "sasl.oauthbearer.client.credentials.client.id": str | None,
         "sasl.oauthbearer.client.credentials.client.secret": SecretSource | None,
         "sasl.oauthbearer.client.credentials.client.secret.location": str | None,
@@ -243,6 +245,8 @@ class _ClientKeywords(TypedDict, total=False):
     sasl_oauthbearer_extensions: str | Sequence[str]
     enable_sasl_oauthbearer_unsecure_jwt: bool | str
     sasl_oauthbearer_token_endpoint_url: str | None
+    https_ca_location: str | None
+    https_ca_pem: SecretSource | None
     sasl_oauthbearer_client_credentials_client_id: str | None
     sasl_oauthbearer_client_credentials_client_secret: SecretSource | None
     sasl_oauthbearer_client_credentials_client_secret_location: str | None

@@ -49,9 +49,16 @@ COUNTED_BY_API: Final = {
     "fetch": BY_API["fetch-latency"],
 }
 
-NO_AUTHENTICATION: Final = none(
-    "authentications are not counted for readers yet; their failures are raised and logged"
-)
+AUTHENTICATIONS: Final[Mapping[str, Answer]] = {
+    "failed-authentication": ours("connections_refused_total", note="TLS and SASL"),
+    "successful-authentication": ours(
+        "connections_authentication_seconds", note="its `_count`: of SASL alone"
+    ),
+    "failed-reauthentication": ours("connections_reauthentications_refused_total"),
+    "successful-reauthentication": ours(
+        "connections_reauthentication_seconds", note="its `_count`"
+    ),
+}
 
 JAVA: Final[Mapping[str, Answer]] = {
     **{
@@ -73,18 +80,15 @@ JAVA: Final[Mapping[str, Answer]] = {
         for how in ("avg", "max")
     },
     **{
-        f"{what}-authentication-{how}": NO_AUTHENTICATION
-        for what in ("failed", "successful")
+        f"{what}-{how}": answer
+        for what, answer in AUTHENTICATIONS.items()
         for how in ("rate", "total")
     },
-    **{
-        f"{what}-reauthentication-{how}": NO_AUTHENTICATION
-        for what in ("failed", "successful")
-        for how in ("rate", "total")
-    },
-    "successful-authentication-no-reauth-total": NO_AUTHENTICATION,
-    "reauthentication-latency-avg": NO_AUTHENTICATION,
-    "reauthentication-latency-max": NO_AUTHENTICATION,
+    "successful-authentication-no-reauth-total": none(
+        "of clients too old to authenticate again, which only a broker has"
+    ),
+    "reauthentication-latency-avg": ours("connections_reauthentication_seconds"),
+    "reauthentication-latency-max": ours("connections_reauthentication_seconds"),
     # What the client is.
     "version": ours("client_info", note="label version"),
     "commit-id": none("the version says it: a release is one commit"),

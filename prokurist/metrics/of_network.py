@@ -190,4 +190,24 @@ ROWS: tuple[Metric[Reading], ...] = (
         "Tries to connect that came to nothing.",
         lambda at: one(at.client.machinery.client.counters.failed),
     ),
+    counter(
+        "prokurist_connections_refused_total",
+        "Those tries that ended because a certificate or credentials were not accepted.",
+        lambda at: one(at.client.machinery.client.counters.refused),
+    ),
+    histogram(
+        "prokurist_connections_authentication_seconds",
+        "How long SASL took on connections that came up.",
+        lambda at: one(at.client.machinery.client.counters.authenticated),
+    ),
+    histogram(
+        "prokurist_connections_reauthentication_seconds",
+        "From the moment in which a session's renewal began to its end (KIP-368).",
+        lambda at: one(at.client.machinery.client.counters.reauthenticated),
+    ),
+    counter(
+        "prokurist_connections_reauthentications_refused_total",
+        "Sessions that a broker did not renew; their connections were closed.",
+        lambda at: one(at.client.machinery.client.counters.renewals_refused),
+    ),
 )

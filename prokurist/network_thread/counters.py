@@ -106,8 +106,10 @@ class TrafficCounters:
         opened: Connections that came up.
         closed: Those of them that are gone.
         failed: Tries to connect that came to nothing.
-        authenticated: Connections that were authenticated by SASL.
-        reauthenticated: Sessions of theirs that were renewed.
+        authenticated: How long SASL took on connections that came up.
+        reauthenticated: How long the renewal of a session took.
+        refused: Those tries that ended because of a certificate or of credentials.
+        renewals_refused: Sessions that a broker did not renew.
     """
 
     __slots__ = (
@@ -121,6 +123,8 @@ class TrafficCounters:
         "opened",
         "queued",
         "reauthenticated",
+        "refused",
+        "renewals_refused",
         "unsent",
     )
 
@@ -134,8 +138,10 @@ class TrafficCounters:
         self.opened: int = 0
         self.closed: int = 0
         self.failed: int = 0
-        self.authenticated: int = 0
-        self.reauthenticated: int = 0
+        self.authenticated: Histogram = Histogram()
+        self.reauthenticated: Histogram = Histogram()
+        self.refused: int = 0
+        self.renewals_refused: int = 0
 
     def wrote(self, node: int, api: str, size: int, now: float) -> None:
         """Count a request that was written."""

@@ -123,6 +123,7 @@ def built(keys: TlsKeys) -> ssl.SSLContext:
         keys.ssl_endpoint_identification_algorithm == "https"
         and keys.enable_ssl_certificate_verification
     )
+    context.hostname_checks_common_name = False
     context.verify_mode = (
         ssl.CERT_REQUIRED if keys.enable_ssl_certificate_verification else ssl.CERT_NONE
     )

@@ -36,6 +36,9 @@ class ConfiguredMechanisms:
         sleep: Waits, on the helper.
         now: The time of day, in seconds since 1970.
         draw: Draws from [0, 1).
+
+    Raises:
+        ConfigException: What unsecured tokens or extensions say cannot be sent.
     """
 
     def __init__(
@@ -54,8 +57,12 @@ class ConfiguredMechanisms:
         self._cache = ScramKeyCache()
         self._tokens: TokenKeeper | None = None
         if keys.sasl_mechanism == "OAUTHBEARER":
+            try:
+                source = self._source()
+            except SaslAuthenticationException as error:
+                raise ConfigException(str(error)) from None
             self._tokens = TokenKeeper(
-                self._source(),
+                source,
                 now=now,
                 draw=draw,
                 window=keys.sasl_login_refresh_window_factor,

@@ -45,28 +45,40 @@ ALERTS: Final[Mapping[str, str]] = {
 
 
 def tls_failure(
-    error: ssl.SSLError, expected: str, certificate: Certificate | None
+    error: ssl.SSLError, expected: str, address: str, certificate: Certificate | None
 ) -> SslAuthenticationException:
     """The exception for an error of the handshake.
 
     Args:
         error: What OpenSSL says.
         expected: The name or address that was connected to.
+        address: Where it was, with the port: a name may stand for several brokers.
         certificate: The broker's, where it was seen.
     """
+    who = f"{expected} at {address}"
     if isinstance(error, ssl.SSLCertVerificationError):
-        text = f"the certificate of {expected} is not accepted: {_unverified(error, expected)}"
+        why = _unverified(error, expected, certificate)
+        text = f"the certificate of {who} is not accepted: {why}"
     else:
-        text = f"TLS with {expected} failed: {_alert(error)}"
+        text = f"TLS with {who} failed: {_alert(error)}"
     shown = described(certificate)
     made = SslAuthenticationException(f"{text} ({shown})" if shown else text)
     made.__cause__ = error.with_traceback(None)
     return made
 
 
-def _unverified(error: ssl.SSLCertVerificationError, expected: str) -> str:
+def _unverified(
+    error: ssl.SSLCertVerificationError, expected: str, certificate: Certificate | None
+) -> str:
     code, said = error.verify_code, error.verify_message
     if code in {HOST, ADDRESS}:
+        if certificate and not names_of(certificate):
+            subject = common_name(certificate.get("subject"))
+            return (
+                f"it has no subjectAltName, and its common name {subject} does not count "
+                f"(verify code {code}). Issue it for {expected!r} as a subjectAltName; "
+                "ssl.endpoint.identification.algorithm=none would not look at names"
+            )
         return (
             f"it is for other names than {expected!r} (verify code {code}). Connect to a name "
             "that it bears, or have the broker advertise one; "
@@ -91,7 +103,7 @@ def _unverified(error: ssl.SSLCertVerificationError, expected: str) -> str:
 
 
 def _alert(error: ssl.SSLError) -> str:
-    reason = error.reason or ""
+    reason = getattr(error, "reason", None) or ""  # of an error that `ssl` has not made
     for name, meaning in ALERTS.items():
         if reason.endswith(name):
             return f"{meaning} (OpenSSL: {reason})"

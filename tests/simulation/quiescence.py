@@ -66,7 +66,7 @@ def check_at_rest(world: World, *, mortal: bool = False) -> None:
 
 def check_idle(member: Member | Sender, *, reachable: bool) -> None:
     """Nothing is left of any call."""
-    client, calls = member.machinery.client, member.machinery.calls
+    calls = member.machinery.calls
     assert not len(calls), f"{calls!r} has calls left"
     if isinstance(member.machinery, Machinery):
         positions = member.machinery.positions

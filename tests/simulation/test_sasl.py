@@ -105,6 +105,74 @@ def test_a_locked_account_sees_a_try_a_second() -> None:
         assert 20 <= len(tries) <= 130
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_password_that_changes_under_a_group(protocol: str) -> None:
+    """S50: each broker sees a try a second, however many lanes; mended, the group goes on."""
+    world = secured(lifetime=4.0)
+    assert world.cluster.sasl is not None
+    with consumer(world, group_protocol=protocol) as ours:
+        ours.subscribe(["orders"])
+        for _ in range(20):
+            ours.poll(0.5)
+        assert len(ours.assignment()) == 3
+        world.cluster.sasl.users["anna"] = "changed"
+        changed, raised = world.clock.time, 0
+        while world.clock.time < changed + 60:
+            try:
+                ours.poll(0.5)
+            except SaslAuthenticationException:
+                raised += 1
+        assert raised >= 20
+        journal = world.cluster.journal.entries("SaslAuthenticate")
+        by_node: dict[int, list[float]] = {}
+        for each in journal:
+            if each.at > changed + 6:  # All sessions are over.
+                by_node.setdefault(each.node, []).append(each.at)
+        assert by_node
+        for moments in by_node.values():
+            assert min(b - a for a, b in pairwise(moments)) > 0.9
+        world.cluster.sasl.users["anna"] = "right"
+        mended = world.clock.time
+        while world.clock.time < mended + 20:
+            try:
+                ours.poll(0.5)
+            except SaslAuthenticationException:
+                assert world.clock.time < mended + 2
+        assert len(ours.assignment()) == 3
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_membership_outlives_a_refusal(protocol: str) -> None:
+    """B251: refused for less than its session, a member stays who it is and keeps its part."""
+    world = secured(lifetime=4.0)
+    assert world.cluster.sasl is not None
+    with consumer(world, group_protocol=protocol) as ours:
+        ours.subscribe(["orders"])
+        for _ in range(20):
+            ours.poll(0.5)
+        was, part = ours.group_metadata(), ours.assignment()
+        assert len(part) == 3
+        world.cluster.sasl.users["anna"] = "changed"
+        changed, raised = world.clock.time, 0
+        while world.clock.time < changed + 20:
+            try:
+                ours.poll(0.5)
+            except SaslAuthenticationException:
+                raised += 1
+            assert ours.assignment() == part
+        assert raised >= 10
+        world.cluster.sasl.users["anna"] = "right"
+        mended = world.clock.time
+        while world.clock.time < mended + 10:
+            try:
+                ours.poll(0.5)
+            except SaslAuthenticationException:
+                assert world.clock.time < mended + 2
+        assert ours.group_metadata() == was
+        assert ours.assignment() == part
+        ours.commit_sync(timeout=5)
+
+
 def test_a_mechanism_that_is_not_enabled() -> None:
     """B254: the error lists those that are."""
     world = secured(mechanisms=("SCRAM-SHA-512", "OAUTHBEARER"))
@@ -219,7 +287,7 @@ def test_sessions_are_renewed_without_losing_a_request(protocol: str) -> None:
             ours.commit_sync(timeout=5)
         counters = member.machinery.client.counters
         assert member.network.connects == connects
-        assert counters.reauthenticated >= 100
+        assert counters.reauthenticated.count >= 100
         assert not counters.nodes.of("1").lost
     by_session: dict[int, list[float]] = {}
     for entry in world.cluster.journal.entries():
@@ -260,6 +328,30 @@ def test_a_session_that_is_not_renewed() -> None:
         assert isinstance(refused.value, SaslAuthenticationException)
         world.cluster.sasl.users["anna"] = "right"
         ours.partitions_for("orders", 5)
+
+
+def test_authentications_are_counted() -> None:
+    """Those that were accepted, with their time, and those that were refused, for readers."""
+    world = secured(lifetime=4.0)
+    assert world.cluster.sasl is not None
+    with consumer(world) as ours:
+        ours.partitions_for("orders", 5)
+        world.clock.sleep(5)
+        ours.partitions_for("orders", 5)
+        counted = ours.metrics()
+        assert counted["prokurist_connections_authentication_seconds_count"] == 1
+        assert counted["prokurist_connections_authentication_seconds_sum"] > 0
+        assert counted["prokurist_connections_reauthentication_seconds_count"] == 1
+        assert counted["prokurist_connections_refused_total"] == 0
+        world.cluster.sasl.users["anna"] = "changed"
+        world.clock.sleep(5)
+        with pytest.raises(SaslAuthenticationException):
+            ours.partitions_for("orders", 10)
+        counted = ours.metrics()
+        assert counted["prokurist_connections_reauthentications_refused_total"] == 1
+        assert counted["prokurist_connections_refused_total"] >= 1
+        failed = counted["prokurist_connections_failed_total"]
+        assert counted["prokurist_connections_refused_total"] == failed
 
 
 def test_amazons_keys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,4 +433,4 @@ def test_a_renewal_waits_behind_what_is_parked() -> None:
     assert parked.answer is not None
     assert behind.answer is not None
     assert member.network.connects == connects
-    assert member.machinery.client.counters.reauthenticated == 1
+    assert member.machinery.client.counters.reauthenticated.count == 1

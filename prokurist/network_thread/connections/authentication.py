@@ -117,6 +117,7 @@ class Authentication:
     Attributes:
         waits_for: What is waited for, in words, for the text of an error.
         renew_at: When the session is to be renewed; infinite for never.
+        began_at: When the last one began.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Authentication:
     ) -> None:
         self.waits_for: str = ""
         self.renew_at: float = float("inf")
+        self.began_at: float = timer.now
         self._authenticator = authenticator
         self._pipeline = pipeline
         self._timer = timer
@@ -158,6 +160,7 @@ class Authentication:
                 itself has a limit.
         """
         self._within = within
+        self.began_at = self._timer.now
         self._pipeline.holds = True
         self.renew_at = float("inf")
         operation = Operation(

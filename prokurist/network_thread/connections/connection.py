@@ -172,21 +172,23 @@ class Connection:
     # --- the way up ----------------------------------------------------------------
 
     def _open_when_allowed(self) -> None:
-        if self._timer.now >= self._retry_at:
+        if not self.backing_off:
             self._open()
         elif self._retry is None:
             self._retry = self._timer.at(
-                self._retry_at, f"reconnect backoff of {self.node}", self._open_again
+                self._tried_next, f"reconnect backoff of {self.node}", self.open_again
             )
 
-    def _open_again(self) -> None:
-        self._retry = None
+    def open_again(self) -> None:
+        """Try again what waits, where that may be by now."""
+        self._cancel_retry()
         if self.pipeline.waiting and self.state is ConnectionState.DOWN:
             self._open_when_allowed()
 
     def _open(self) -> None:
         self._cancel_retry()
         self.tried_at = self._timer.now
+        self._owner.refusals.trying(self.node)
         self._tell(CONNECTION_OPENING)
         self._move(ConnectionState.RESOLVING)
         self._limit_setup()
@@ -274,7 +276,7 @@ class Connection:
         if self.state is not ConnectionState.AUTHENTICATING or answer is None:
             return  # It is down, for the very error that ended this.
         if error is None:
-            self._counters.authenticated += 1
+            self._counters.authenticated.observe(self._sasl_seconds)
             self._is_ready(answer)
         else:
             self.lost(error)
@@ -284,12 +286,19 @@ class Connection:
         if self.state is not ConnectionState.READY:
             return
         if error is None:
-            self._counters.reauthenticated += 1
+            self._counters.reauthenticated.observe(self._sasl_seconds)
             self._owner.press(self)
         else:
+            self._counters.renewals_refused += isinstance(error, AuthenticationException)
             # What waits is tried again over a new connection; where that is refused too, it
             # is told so.
             self.failed(as_disconnect(self.node, error))
+
+    @property
+    def _sasl_seconds(self) -> float:
+        """How long the authentication took that has just ended."""
+        sasl = self._authentication
+        return 0.0 if sasl is None else self._timer.now - sasl.began_at
 
     def _is_ready(self, answer: ApiVersionsAnswer) -> None:
         self._greeted_with = None
@@ -305,6 +314,7 @@ class Connection:
         self._idleness.begin()
         self.pipeline.throttle(answer.throttle)
         self._owner.greeted(answer)
+        self._owner.refusals.accepted(self)
         self.pipeline.prepare(self._expected, answer.offered)
 
     # --- what happens to the socket ------------------------------------------------
@@ -378,12 +388,15 @@ class Connection:
             # A live connection that drops says nothing of how long a setup takes.
             self._setup_failures += 1
             self._counters.failed += 1
+            self._counters.refused += unaccepted
             self._tell(CONNECTION_FAILED, error=error, pause=pause)
             if not unaccepted and self._owner.take_over(self, error):
                 return
             if not told:
                 self._trace.emit(BROKER_UNREACHABLE, node=self.node, error=error)
         self._owner.went_down(self, error, since)
+        if unaccepted:
+            self._owner.refusals.refused(self, error)
         self.pipeline.fail(error)
 
     # --- the way down --------------------------------------------------------------
@@ -429,13 +442,18 @@ class Connection:
 
     @property
     def backing_off(self) -> bool:
-        """Whether an attempt to connect would have to wait for the back-off."""
-        return self.state is ConnectionState.DOWN and self._timer.now < self._retry_at
+        """Whether a try would have to wait for its backoff."""
+        return self.state is ConnectionState.DOWN and self._timer.now < self._tried_next
+
+    @property
+    def _tried_next(self) -> float:
+        """When the next try may begin."""
+        return max(self._retry_at, self._owner.refusals.until(self.node))
 
     @property
     def ready_at(self) -> float:
-        """When a request may be sent: after the back-off, and after throttling."""
-        backoff = self._retry_at if self.state is ConnectionState.DOWN else self._timer.now
+        """When a request may be tried: after its backoff, and after the broker's silence."""
+        backoff = self._tried_next if self.state is ConnectionState.DOWN else self._timer.now
         return max(backoff, self.pipeline.throttled_until, self._timer.now)
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from prokurist.errors import KafkaException
 from prokurist.events.trace import Trace
+from prokurist.network_thread.connections.refusals import Refusals
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
 
 if TYPE_CHECKING:
@@ -14,9 +15,15 @@ if TYPE_CHECKING:
 
 
 class Owner(Protocol):
-    """What a connection calls of the client that owns it."""
+    """What a connection calls of the client that owns it.
+
+    Attributes:
+        trace: Where connections tell what happens.
+        refusals: Brokers that have refused the client.
+    """
 
     trace: Trace
+    refusals: Refusals
 
     def number(self, connection: "Connection") -> int:
         """Give an attempt a new number, under which its events come to this connection."""

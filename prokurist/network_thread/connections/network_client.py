@@ -21,6 +21,7 @@ from prokurist.network_thread.connections.connection import Connection
 from prokurist.network_thread.connections.connection_state import ConnectionState
 from prokurist.network_thread.connections.features import Features
 from prokurist.network_thread.connections.lookups import Lookups
+from prokurist.network_thread.connections.refusals import Refusals
 from prokurist.network_thread.connections.requests import (
     ANOTHER_AFTER,
     STAND_INS,
@@ -72,6 +73,7 @@ class NetworkClient:
         features: What the cluster has finalised.
         counters: What is counted of requests and connections.
         reachability: Since when no broker can be reached, for readers on any thread.
+        refusals: Brokers that have refused the client.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class NetworkClient:
         self._cap = cap
         self._authenticator = authenticator
         self._connections: dict[tuple[int, Lane], Connection] = {}
+        self.refusals: Refusals = Refusals(self._connections, timer, limits.reconnect.most)
         self._by_number: dict[int, Connection] = {}
         # Those with something unsent, in the order in which they got it; a turn
         # looks at no other.

@@ -4,6 +4,7 @@ DRAINED: int
 FULL: int
 ENDED: int
 FAILED: int
+EXCESS: int
 
 class Pump:
     def read(

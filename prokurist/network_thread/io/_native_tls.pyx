@@ -56,12 +56,16 @@ cdef enum:
     WANT_READ = 2  # of SSL_get_error
     ZERO_RETURN = 6
     SHARE = 4 << 20  # bytes received in one call
+    PORTION = 256 << 10  # bytes received at once
+    CHUNK = 32 << 10  # bytes decrypted at once, more than a record
+    WITHOUT_DATA = 64 << 10  # bytes in which some data has to come; see tls.py
 
 cdef enum:
     DRAINED_ = 0
     FULL_ = 1
     ENDED_ = 2
     FAILED_ = 3
+    EXCESS_ = 4
 
 DRAINED = DRAINED_
 """Nothing more is here."""
@@ -71,6 +75,8 @@ ENDED = ENDED_
 """The peer has closed the connection."""
 FAILED = FAILED_
 """What came cannot be decrypted, or is an alert."""
+EXCESS = EXCESS_
+"""More came without data than a broker has to say."""
 
 cdef enum:
     POINTER_AT_ = 24  # where in the object the `SSL*` stands
@@ -153,6 +159,7 @@ cdef class Pump:
     cdef object connection
     cdef void* session
     cdef void* bio
+    cdef Py_ssize_t without_data
 
     def read(
         self,
@@ -178,6 +185,7 @@ cdef class Pump:
             or an errno below zero.
         """
         cdef Py_ssize_t filled = 0, received = 0, got = 0, size = room.shape[0]
+        cdef Py_ssize_t at = 0, portion = 0, most = min(scratch.shape[0], PORTION)
         cdef size_t count = 0
         cdef int end = DRAINED_, why = 0
         cdef pollfd waiting[2]
@@ -188,6 +196,7 @@ cdef class Pump:
                     count = 0
                     if read_ex(self.session, &room[filled], size - filled, &count):
                         filled += count
+                        self.without_data = 0
                         continue
                     why = get_error(self.session, 0)
                     if why != WANT_READ:
@@ -198,14 +207,23 @@ cdef class Pump:
                 if filled == size:
                     end = FULL_
                     break
-                if not receives or received >= SHARE:
+                if self.without_data > WITHOUT_DATA:
+                    end = EXCESS_
                     break
-                got = recv(descriptor, &scratch[0], scratch.shape[0], 0)
-                if got > 0:
-                    received += got
-                    if bio_write(self.bio, &scratch[0], <int>got) != got:
+                if at < got:
+                    portion = min(CHUNK, got - at)
+                    if bio_write(self.bio, &scratch[at], <int>portion) != portion:
                         end = FAILED_
                         break
+                    at += portion
+                    self.without_data += portion
+                    continue
+                if not receives or received >= SHARE or received - filled > WITHOUT_DATA:
+                    break
+                at = 0
+                got = recv(descriptor, &scratch[0], most, 0)
+                if got > 0:
+                    received += got
                     continue
                 if got == 0:
                     end = ENDED_
@@ -223,6 +241,10 @@ cdef class Pump:
                 if poll(waiting, 2, patience) <= 0 or waiting[1].revents:
                     break
                 patience -= 1
+            if end == FULL_ and at < got:
+                # The scratch is every connection's: the rest is decrypted by the next call.
+                if bio_write(self.bio, &scratch[at], <int>(got - at)) != got - at:
+                    end = FAILED_
         return filled, received, end
 
     def __repr__(self) -> str:

@@ -37,7 +37,7 @@ class Job:
             self.value = self.work()
         except KafkaException as error:
             self.error = error.with_traceback(None)
-        except Exception as error:  # noqa: BLE001 - code of the application's, in a secret
+        except BaseException as error:  # noqa: BLE001 - the application's code, SystemExit too
             # Without the error itself: its text or its frames may hold the secret.
             kind = type(error).__name__
             self.error = SaslAuthenticationException(

@@ -5,7 +5,7 @@ Thread: the network thread.
 
 from ssl import SSLObject
 
-DRAINED, FULL, ENDED, FAILED = range(4)
+DRAINED, FULL, ENDED, FAILED, EXCESS = range(5)
 """How a read of a pump ends; see `_native_tls`."""
 
 

@@ -11,6 +11,7 @@ asking the watch is in `_unsaid` or `_broken`, and while either holds anything
 `poll` does not sleep.
 """
 
+import errno
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -52,6 +53,9 @@ twice what a fetch asks for (`fetch.max.bytes`)."""
 GREETING_BYTES: Final = 1 << 20
 """The longest frame of a connection before it is trusted: what is said until then is short."""
 
+MOST_UNREAD: Final = 64 << 10
+"""Bytes of TLS itself, such as answers to new keys, for a peer that does not read."""
+
 TcpSocket: TypeAlias = socket.socket
 """By this name within `SocketConnection`, where `socket` is its own."""
 
@@ -70,6 +74,7 @@ class SocketConnection:
         "server_name",
         "socket",
         "tls",
+        "unread",
         "watched",
     )
 
@@ -86,6 +91,7 @@ class SocketConnection:
         self.rest: memoryview | None = None
         self.failure: OSError | None = None  # of a write, not told yet
         self.sent: int = 0
+        self.unread: int = 0  # bytes of TLS's own in the rest
         self.watched: int = 0
 
     def writable(self) -> bool:
@@ -302,9 +308,21 @@ class SelectorNetwork:
             happenings.append(Connected(found.number))
 
     def _say(self, found: SocketConnection, tls: "TlsFilter") -> None:
-        if tls.speaks and found.failure is None:
-            found.rest = memoryview(bytes(found.rest or b"") + tls.outgoing())
-            self._send(found)
+        if not tls.speaks or found.failure is not None:
+            return
+        told = tls.outgoing()
+        found.unread = len(told) if found.rest is None else found.unread + len(told)
+        if found.unread > MOST_UNREAD:
+            error = OSError(errno.ENOBUFS, "it does not read what TLS answers")
+            self._break(found, error)
+            return
+        found.rest = memoryview(bytes(found.rest or b"") + told)
+        self._send(found)
+
+    def _break(self, found: SocketConnection, error: OSError) -> None:
+        """Nothing can be written any more; the next turn reads what the peer said before."""
+        found.failure, found.rest = error, None
+        self._broken[found.number] = found
 
     def _send(self, found: SocketConnection) -> None:
         """Write as much of the rest as the kernel takes, in one call."""
@@ -315,9 +333,7 @@ class SelectorNetwork:
         except BlockingIOError:
             count = 0
         except OSError as error:
-            # Not lost yet: the next turn reads what the peer said before it left.
-            found.failure, found.rest = error, None
-            self._broken[found.number] = found
+            self._break(found, error)
             return
         found.sent += count
         self.bytes_sent += count
@@ -358,7 +374,7 @@ class SelectorNetwork:
         if found.tls is not None and not progress.frames:
             # With TLS 1.3 a missing client certificate is told only after our side of the
             # handshake is over: until the first answer, an alert is a refusal.
-            refusal = found.tls.refusal_of(error)
+            refusal = found.tls.refusal_of(error, found.address)
             if refusal is not None:
                 return refusal
         place = progress.place() if found.secured else "in the TLS handshake"

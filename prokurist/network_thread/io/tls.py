@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol, cast
 
 from prokurist.errors import SslAuthenticationException
+from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.io.pure_watch import PureWatch, Stream
 from prokurist.network_thread.io.watch import CLOSED, Seen
 from prokurist.security.context import TlsContexts
@@ -25,6 +26,16 @@ CIPHERTEXT_BYTES: Final = 1 << 20
 READS: Final = 4
 """Reads of one connection in one turn, for as long as they fill the buffer."""
 
+
+CHUNK_BYTES: Final = 32 << 10
+"""Decrypted at once: more than a record, so that one that holds data gives some."""
+
+MOST_WITHOUT_DATA: Final = 64 << 10
+"""Bytes of an established connection in which no byte of data comes: tickets and new keys are
+far shorter, and each record of them costs as much as kilobytes of data do."""
+
+LONGEST_HANDSHAKE: Final = 256 << 10
+"""Bytes of a handshake; OpenSSL takes certificates of 100 KiB."""
 
 PATIENCE: Final = 5
 """Milliseconds that the pump waits for the rest of a large frame, while nothing wakes it:
@@ -64,13 +75,16 @@ class TlsFilter:
         established: Whether the handshake is over, and the peer verified.
         closed: Whether the peer has said that nothing more comes.
         failure: Why what came cannot be decrypted, or which alert it was; None while it can.
+        without_data: Bytes that came since the last that held data.
     """
 
     def __init__(self, context: ssl.SSLContext, server_name: str) -> None:
         self.established: bool = False
         self.closed: bool = False
         self.failure: ssl.SSLError | None = None
-        self._server_name = server_name
+        self.without_data: int = 0
+        # The dot that ends an absolute name is not in certificates, nor may it be in SNI.
+        self._server_name = server_name = server_name.removesuffix(".")
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._object = context.wrap_bio(
@@ -93,10 +107,22 @@ class TlsFilter:
         except ssl.SSLWantReadError:
             return
         self.established = True
+        self.without_data = 0
 
     def received(self, ciphertext: memoryview) -> None:
         """Add ciphertext that came from the socket."""
+        self.without_data += len(ciphertext)
         self._incoming.write(ciphertext)
+
+    @property
+    def excess(self) -> str | None:
+        """What the peer sends too much of, in words; None while it does not."""
+        most = MOST_WITHOUT_DATA if self.established else LONGEST_HANDSHAKE
+        if self.without_data > most:
+            return f"the peer sent {self.without_data} bytes of TLS without data"
+        if self._outgoing.pending > most:
+            return f"the peer asks for {self._outgoing.pending} bytes of new keys at once"
+        return None
 
     def read_into(self, room: memoryview) -> int:
         """Decrypt into a buffer, as much as there is and fits.
@@ -122,6 +148,8 @@ class TlsFilter:
                 self.closed = True
                 break
             filled += count
+        if filled:
+            self.without_data = 0
         return filled
 
     def encrypted(self, frame: bytes) -> bytes:
@@ -140,11 +168,13 @@ class TlsFilter:
         """Whether `outgoing` has something."""
         return self._outgoing.pending > 0
 
-    def refusal_of(self, error: OSError | None) -> SslAuthenticationException | None:
+    def refusal_of(
+        self, error: OSError | None, address: SocketAddress
+    ) -> SslAuthenticationException | None:
         """The exception for an error of TLS; None for one of the socket."""
         if not isinstance(error, ssl.SSLError):
             return None
-        return tls_failure(error, self._server_name, certificate_of(self._object))
+        return tls_failure(error, self._server_name, str(address), certificate_of(self._object))
 
     @property
     def certificate(self) -> Certificate:
@@ -230,15 +260,29 @@ class TlsWatch(PureWatch):
                 return CLOSED
             self.received += count
             was_established = its.established
-            try:
-                its.received(self._ciphertext[:count])
-                end = self._decrypted(stream, its, frames)
-            except ssl.SSLError as error:
-                end = error
+            end = self._taken(stream, its, self._ciphertext[:count], frames)
             if its.speaks or its.established is not was_established:
                 self._stirred.add(stream.number)
-            if end is not None or count < len(self._ciphertext):
+            if end is not None or count < len(self._ciphertext) or its.without_data:
                 return end
+        return None
+
+    def _taken(
+        self,
+        stream: Stream,
+        its: TlsFilter,
+        ciphertext: memoryview,
+        frames: list[memoryview],
+    ) -> OSError | str | None:
+        """Decrypt all of what came, in chunks, until the connection ends."""
+        for at in range(0, len(ciphertext), CHUNK_BYTES):
+            its.received(ciphertext[at : at + CHUNK_BYTES])
+            try:
+                end = self._decrypted(stream, its, frames)
+            except ssl.SSLError as error:
+                return error
+            if end is not None or its.excess is not None:
+                return end or its.excess
         return None
 
     def _pumped(
@@ -267,6 +311,8 @@ class TlsWatch(PureWatch):
                 return None
             if end == native.ENDED:
                 return CLOSED
+            if end == native.EXCESS:
+                return "the peer sends TLS without data"
             if end == native.FAILED:
                 return ssl.SSLError("what it sent cannot be decrypted, or is an alert")
             return OSError(-end, os.strerror(-end))

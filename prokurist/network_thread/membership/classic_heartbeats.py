@@ -9,7 +9,7 @@ so that the coordinator is looked up again (B124); until then it may take its ti
 
 from collections.abc import Callable
 
-from prokurist.errors import KafkaException
+from prokurist.errors import AuthenticationException, KafkaException
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
 from prokurist.network_thread.error_actions import Action
@@ -33,6 +33,7 @@ class ClassicHeartbeats:
         interval: `heartbeat.interval.ms`, in seconds.
         session: `session.timeout.ms`, in seconds.
         told: Called with what a heartbeat's answer means for the member.
+        refused: Called with each failed authentication, after which they go on.
         failed: Called with what is fatal to the membership; they have stopped then.
 
     Attributes:
@@ -46,6 +47,7 @@ class ClassicHeartbeats:
         interval: float,
         session: float,
         told: Callable[[Action, KafkaException], None],
+        refused: Callable[[AuthenticationException], None],
         failed: Callable[[KafkaException], None],
     ) -> None:
         self._exchange = exchange
@@ -55,6 +57,7 @@ class ClassicHeartbeats:
         self._interval = interval
         self._session = session
         self._told = told
+        self._refused = refused
         self._failed = failed
         self._running: Operation[None] | None = None
         self._run = 0
@@ -84,9 +87,17 @@ class ClassicHeartbeats:
             # A call of its own for each: it has no end, and its ledger would grow.
             call = Call("heartbeat", began, NEVER)
             left = self.answered_at + self._session - began
-            said = await self._exchange.beat(
-                call, self._who, min(self._request_timeout, max(left, self._interval))
-            )
+            try:
+                said = await self._exchange.beat(
+                    call, self._who, min(self._request_timeout, max(left, self._interval))
+                )
+            except AuthenticationException as error:
+                # The broker has refused the connection, not the member: whether that is
+                # still counted is the coordinator's to say, once it can be asked again.
+                self._refused(error)
+                failures += 1
+                pause = self._backoff.pause(failures)
+                continue
             if said.action in AGAIN:
                 failures += 1
                 pause = self._backoff.pause(failures)

@@ -85,7 +85,13 @@ class ClassicMember:
         self._exchange = ClassicExchange(context, session)
         self._topics = ClassicTopics(context.subscription, context.metadata, internal=internal)
         self._heartbeats = ClassicHeartbeats(
-            context, self._exchange, interval, session, self._told, self._failed
+            context,
+            self._exchange,
+            interval,
+            session,
+            self._told,
+            self._refused,
+            self._failed,
         )
         self._guard = PollGuard(
             context.poll_activity,
@@ -284,6 +290,10 @@ class ClassicMember:
             self._leave_unasked(who, "max.poll.interval.ms is over")
         self._want("the member has left, and polls again")
 
+    def _refused(self, error: KafkaException) -> None:
+        """The next poll tells of a failed authentication, and the member goes on."""
+        self._context.background.post(BackgroundError(error))
+
     def _failed(self, error: KafkaException) -> None:
         """End the membership with an error that every poll raises."""
         self._guard.stop()
@@ -291,8 +301,10 @@ class ClassicMember:
         who = self._end(ClassicState.WAITING if passing else ClassicState.FAILED)
         self._lose_all()
         if passing:
-            # Credentials may be mended: the next poll tries again.
-            self._context.background.post(BackgroundError(error))
+            # Credentials may be mended: the next poll tries again, as the member that the
+            # group may still count on.
+            self.who = MemberGeneration(who.member_id)
+            self._refused(error)
             self._want("the member was refused, and polls again")
             return
         if not isinstance(error, FencedInstanceIdException):

@@ -13,8 +13,8 @@ is refused with the way out.
 import difflib
 import enum
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from prokurist.config import ConsumerConfig
@@ -262,9 +262,9 @@ class Settings:
         batch_bytes: Bytes of an Arrow batch.
     """
 
-    given: Mapping[str, str]
+    given: Mapping[str, str] = field(repr=False)
     selection: Selection
-    client: Mapping[str, str]
+    client: Mapping[str, str] = field(repr=False)
     group: str | None
     splits: Splits
     fail_on_data_loss: bool
@@ -365,6 +365,31 @@ def _on_broker_down(given: Mapping[str, str]) -> OnBrokerDown:
         raise ConfigException(f"onBrokerDown is fail or skip: {text!r}") from None
 
 
+LOCATIONS: Final = {
+    "sasl.password": "sasl.password.location",
+    "sasl.jaas.config": "sasl.username and sasl.password.location",
+    "sasl.oauthbearer.client.credentials.client.secret": (
+        "sasl.oauthbearer.client.credentials.client.secret.location"
+    ),
+    "ssl.keystore.key": "ssl.key.location",
+}
+"""Keys that bring a secret as text, and those that name a file which has it."""
+
+
+def warn_of_texts(names: Collection[str]) -> None:
+    """Warn of secrets that travel to the executors as text, once for all of them."""
+    known = spellings(CONSUMER)
+    texts = sorted({known[plain(name)].name for name in names} & LOCATIONS.keys())
+    if texts:
+        instead = ", ".join(f"{KAFKA}{LOCATIONS[each]}" for each in texts)
+        warnings.warn(
+            f"{', '.join(KAFKA + each for each in texts)} travels with each task as text: "
+            f"name a file on the executors instead, by {instead}",
+            ConfigWarning,
+            stacklevel=2,
+        )
+
+
 def _client(given: Mapping[str, str]) -> dict[str, str]:
     """The client's own keys, checked; unknown ones are warned of."""
     client: dict[str, str] = {}
@@ -390,4 +415,5 @@ def _client(given: Mapping[str, str]) -> dict[str, str]:
             ConfigWarning,
             stacklevel=2,
         )
+    warn_of_texts(client)
     return client

@@ -10,7 +10,7 @@ task waits for a record. What Spark does with the records meanwhile is not count
 import logging
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from prokurist.consumer.consumer import KafkaConsumer
@@ -47,7 +47,7 @@ class Piece:
     """
 
     range: OffsetRange
-    client: Mapping[str, str]
+    client: Mapping[str, str] = field(repr=False)
     columns: tuple[str, ...]
     batch_bytes: int
     stall: float

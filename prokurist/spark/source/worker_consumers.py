@@ -9,6 +9,8 @@ whose task was given up in between is kept.
 """
 
 import gc
+import hashlib
+import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping
@@ -26,7 +28,8 @@ CLOSE: Final = 1.0
 A_LARGE_BLOCK: Final = 31 << 20
 """Bytes; just below the largest of which glibc takes notice."""
 
-Key = tuple[int, tuple[tuple[str, str], ...]]
+Key = tuple[int, bytes]
+"""The process, and a digest of the configuration, which may hold secrets."""
 
 
 def made(config: Mapping[str, str], **keys: Any) -> KafkaConsumer:
@@ -71,7 +74,8 @@ class WorkerConsumers:
     @contextmanager
     def lent(self, config: Mapping[str, str]) -> Iterator[KafkaConsumer]:
         """Lend a client to one task."""
-        key = os.getpid(), tuple(sorted(config.items()))
+        text = json.dumps(sorted(config.items()))
+        key = os.getpid(), hashlib.sha256(text.encode()).digest()
         # Copies that a fork has made must not be closed here.
         self._free = {each: free for each, free in self._free.items() if each[0] == key[0]}
         consumer = self._free.pop(key, None) or self._built(config)

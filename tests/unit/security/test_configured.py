@@ -44,6 +44,26 @@ def jaas(module: str, options: str) -> str:
     return f"com.example.{module} required {options};"
 
 
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ({"sasl_oauthbearer_config": "rubbish"}, "must read like principal=NAME"),
+        (
+            {
+                "sasl_oauthbearer_config": "principal=anna",
+                "sasl_oauthbearer_extensions": "1x=secret",
+            },
+            "'1x' cannot be the name",
+        ),
+    ],
+)
+def test_faults_of_unsecured_tokens(keys: dict[str, str], text: str) -> None:
+    """What a configuration says wrongly is its fault, told where the client is built."""
+    with pytest.raises(ConfigException, match=text) as refused:
+        made("OAUTHBEARER", enable_sasl_oauthbearer_unsecure_jwt=True, **keys)
+    assert "secret" not in str(refused.value)
+
+
 def test_gssapi_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Java's default is refused with the extra to install and the other mechanisms."""
     monkeypatch.setattr(

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from prokurist.config import ConsumerConfig
+from prokurist.events.clock import MonotonicClock
 from prokurist.network_thread.io.network import (
     Arrived,
     Connected,
@@ -19,7 +21,10 @@ from prokurist.network_thread.io.network import (
     Written,
 )
 from prokurist.network_thread.io.selector import SelectorNetwork
+from prokurist.network_thread.io.tls import PUMPS, Tls
 from prokurist.network_thread.io.watch import MODULES, MakeWatch, watch_of
+from prokurist.security.context import TlsContexts
+from prokurist.testing.kafka.pki import Authority
 from prokurist.twins import VARIABLE, choose
 
 PATIENCE = 10.0
@@ -110,18 +115,16 @@ class Driver:
             if isinstance(each, Arrived) and each.connection == number
         ]
 
+    def lost_yet(self, number: int) -> list[Lost]:
+        """How the connection was lost, if it was."""
+        return [
+            each for each in self.told if isinstance(each, Lost) and each.connection == number
+        ]
+
     def lost(self, number: int) -> Lost:
         """Poll until the connection is lost, and say how."""
-
-        def found() -> list[Lost]:
-            return [
-                each
-                for each in self.told
-                if isinstance(each, Lost) and each.connection == number
-            ]
-
-        self.until(lambda: bool(found()))
-        (only,) = found()
+        self.until(lambda: bool(self.lost_yet(number)))
+        (only,) = self.lost_yet(number)
         return only
 
     def written(self, number: int) -> int:
@@ -193,3 +196,47 @@ def resident() -> Callable[[], int]:
         return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     return size
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Who vouches for the brokers of these tests."""
+    return Authority(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="session")
+def certificate(authority: Authority) -> Path:
+    """A broker's, for localhost and its address."""
+    return authority.issue("broker")
+
+
+@pytest.fixture(params=PUMPS)
+def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each way to decrypt, where it was built."""
+    name: str = request.param
+    try:
+        choose(PUMPS, name)
+    except ImportError as error:
+        pytest.skip(f"the {name} pump was not built: {error}")
+    monkeypatch.setenv(VARIABLE, name)
+    return name
+
+
+@pytest.fixture
+def driven(twin: str) -> Iterator[Callable[[ConsumerConfig], Driver]]:
+    """Networks that are shut down in the end."""
+    made: list[SelectorNetwork] = []
+
+    def drive(keys: ConsumerConfig) -> Driver:
+        network = SelectorNetwork(
+            receive_buffer_bytes=-1,
+            send_buffer_bytes=-1,
+            tls=Tls(TlsContexts(keys, MonotonicClock().now)),
+        )
+        made.append(network)
+        return Driver(network)
+
+    assert twin in PUMPS
+    yield drive
+    for each in made:
+        each.shutdown()

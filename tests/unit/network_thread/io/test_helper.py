@@ -76,6 +76,25 @@ def test_errors_come_back_without_what_they_hold() -> None:
         assert job.error.__context__ is None
 
 
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_the_helper_outlives_whatever_work_raises(kind: type[BaseException]) -> None:
+    """A callable of the application's that exits ends its own job alone; the next is done."""
+    woken = Woken()
+    helper = Helper(woken)
+
+    def leave() -> None:
+        raise kind("the secret")
+
+    helper.submit(leave)
+    woken.wait()
+    (job,) = helper.collect()
+    assert kind.__name__ in str(job.error)
+    assert "the secret" not in str(job.error)
+    helper.submit(lambda: 7)
+    woken.wait()
+    assert [each.value for each in helper.collect()] == [7]
+
+
 def test_a_job_that_hangs_holds_up_no_close() -> None:
     """S34: one call at a time, and close does not wait for it."""
     woken, release = Woken(), threading.Event()

@@ -6,120 +6,26 @@ import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from prokurist.config import ConsumerConfig
 from prokurist.errors import DisconnectException, SslAuthenticationException
-from prokurist.events.clock import MonotonicClock
-from prokurist.network_thread.io.network import Connected, Lost, Securing
-from prokurist.network_thread.io.selector import SelectorNetwork
-from prokurist.network_thread.io.tls import PUMPS, Tls, TlsFilter
-from prokurist.security.context import TlsContexts, built
+from prokurist.network_thread.io.network import Connected, Securing
+from prokurist.network_thread.io.tls import TlsFilter
+from prokurist.security.context import built
 from prokurist.testing.kafka.pki import Authority
-from prokurist.twins import VARIABLE, choose
-from tests.unit.network_thread.io.conftest import Driver, Peer
-
-
-def server_context(certificate: Path, **attributes: Any) -> ssl.SSLContext:
-    """What a broker has."""
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.load_cert_chain(certificate)
-    for name, value in attributes.items():
-        setattr(made, name, value)
-    return made
-
-
-def keys_of(authority: Authority, **more: Any) -> ConsumerConfig:
-    """A client's configuration."""
-    return ConsumerConfig(
-        {
-            "bootstrap.servers": "localhost:1",
-            "security.protocol": "SSL",
-            "ssl.ca.location": str(authority.location),
-            **more,
-        }
-    )
-
-
-def ends(driver: Driver) -> list[Lost]:
-    """How connections were lost."""
-    return [each for each in driver.told if isinstance(each, Lost)]
-
-
-def framed(body: bytes) -> bytes:
-    """A frame with its length."""
-    return len(body).to_bytes(4, "big") + body
-
-
-@pytest.fixture(scope="session")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """Who vouches for the brokers of these tests."""
-    return Authority(tmp_path_factory.mktemp("tls"))
-
-
-@pytest.fixture(scope="session")
-def certificate(authority: Authority) -> Path:
-    """A broker's, for localhost and its address."""
-    return authority.issue("broker")
-
-
-@pytest.fixture(params=PUMPS)
-def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each way to decrypt, where it was built."""
-    name: str = request.param
-    try:
-        choose(PUMPS, name)
-    except ImportError as error:
-        pytest.skip(f"the {name} pump was not built: {error}")
-    monkeypatch.setenv(VARIABLE, name)
-    return name
-
-
-@pytest.fixture
-def driven(twin: str) -> Iterator[Callable[[ConsumerConfig], Driver]]:
-    """Networks that are shut down in the end."""
-    made: list[SelectorNetwork] = []
-
-    def drive(keys: ConsumerConfig) -> Driver:
-        network = SelectorNetwork(
-            receive_buffer_bytes=-1,
-            send_buffer_bytes=-1,
-            tls=Tls(TlsContexts(keys, MonotonicClock().now)),
-        )
-        made.append(network)
-        return Driver(network)
-
-    assert twin in PUMPS
-    yield drive
-    for each in made:
-        each.shutdown()
-
-
-Drive = Callable[[ConsumerConfig], Driver]
-
-
-def serving(peer: Peer, context: ssl.SSLContext, act: Callable[[ssl.SSLSocket], None]) -> None:
-    """Accept one connection in a thread, and act on it once its handshake is over."""
-
-    def run() -> None:
-        accepted = peer.accept()
-        with suppress(OSError), context.wrap_socket(accepted, server_side=True) as secured:
-            act(secured)
-
-    threading.Thread(target=run, daemon=True).start()
-
-
-def taken(secured: ssl.SSLSocket, count: int) -> bytes:
-    """So many bytes."""
-    data = b""
-    while len(data) < count:
-        data += secured.recv(count - len(data))
-    return data
+from tests.unit.network_thread.io.conftest import Peer
+from tests.unit.network_thread.io.tls_peers import (
+    Drive,
+    ends,
+    framed,
+    keys_of,
+    server_context,
+    serving,
+    taken,
+)
 
 
 def test_frames_go_both_ways(
@@ -170,7 +76,36 @@ def test_another_name_is_refused(
     assert isinstance(lost, SslAuthenticationException)
     assert text in str(lost)
     assert "issued by 'authority'" in str(lost)
+    assert str(peer.address) in str(lost)
     assert Connected(1) not in driver.told
+
+
+def test_a_common_name_is_no_name(driven: Drive, peer: Peer, authority: Authority) -> None:
+    """Only subjectAltName counts, as RFC 9525 says, and the error says so."""
+    driver = driven(keys_of(authority))
+    serving(peer, server_context(authority.issue("localhost", ())), lambda _: None)
+    driver.network.connect(1, peer.address, "localhost")
+    lost = driver.lost(1).error
+    assert isinstance(lost, SslAuthenticationException)
+    assert "its common name 'localhost' does not count" in str(lost)
+
+
+def test_an_absolute_name(
+    driven: Drive, peer: Peer, authority: Authority, certificate: Path
+) -> None:
+    """The dot that ends an absolute name is left out of SNI, and of what is compared (S7)."""
+    driver = driven(keys_of(authority))
+    asked: list[str] = []
+    context = server_context(certificate)
+    context.sni_callback = lambda _connection, name, _context: asked.append(name)
+
+    def act(secured: ssl.SSLSocket) -> None:
+        secured.recv(1)
+
+    serving(peer, context, act)
+    driver.network.connect(1, peer.address, "localhost.")
+    driver.until(lambda: Connected(1) in driver.told)
+    assert asked == ["localhost"]
 
 
 def test_an_unknown_issuer_is_refused(

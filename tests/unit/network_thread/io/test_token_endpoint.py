@@ -1,32 +1,42 @@
 """Token endpoints that are slow, lie about lengths, or send what is no HTTP."""
 
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
-from prokurist.errors import NetworkException
+from prokurist.errors import ConfigException, NetworkException, SaslAuthenticationException
 from prokurist.network_thread.io.token_endpoint import TokenEndpoint
+from prokurist.security.stores import Pem
+from prokurist.testing.kafka.pki import Authority
+from tests.unit.network_thread.io.tls_peers import server_context
 
 
 @contextmanager
-def served(answer: Callable[[socket.socket], object]) -> Iterator[str]:
+def served(
+    answer: Callable[[socket.socket], object], tls: ssl.SSLContext | None = None
+) -> Iterator[str]:
     """The address of an endpoint that answers one request in its own way."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
             with suppress(OSError):
                 client, _ = listener.accept()
+                if tls is not None:
+                    client = tls.wrap_socket(client, server_side=True)
                 with client:
                     client.recv(65536)
                     answer(client)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/token"
+        scheme = "http" if tls is None else "https"
+        yield f"{scheme}://127.0.0.1:{listener.getsockname()[1]}/token"
         thread.join(10)
 
 
@@ -71,3 +81,40 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end() -> None:
     with served(lambda client: client.sendall(head + b" " * 200_000)) as url:
         answer = TokenEndpoint(url, connect=5.0, read=5.0).post({}, b"")
     assert len(answer.body) == 65537
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_its_authorities_are_its_own(
+    authority: Authority, certificate: Path, *, as_text: bool
+) -> None:
+    """`https.ca.location` and `https.ca.pem` say who may vouch for it; nobody else does."""
+    text = authority.location.read_text(encoding="ascii")
+    pem = Pem(text=text) if as_text else Pem(path=str(authority.location))
+    body = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+    with served(lambda client: client.sendall(body), server_context(certificate)) as url:
+        endpoint = TokenEndpoint(url, connect=5.0, read=5.0, authorities=pem)
+        assert endpoint.post({}, b"").body == b"{}"
+    with served(lambda client: client.sendall(body), server_context(certificate)) as url:
+        endpoint = TokenEndpoint(url, connect=5.0, read=5.0)
+        with pytest.raises(SaslAuthenticationException, match=r"https\.ca\.location"):
+            endpoint.post({}, b"")
+
+
+@pytest.mark.parametrize("pem", [Pem(path="/nowhere/ca.pem"), Pem(text="no PEM")])
+def test_authorities_that_cannot_be_used(pem: Pem) -> None:
+    """They are told where the client is built, with the key."""
+    with pytest.raises(ConfigException, match=r"https\.ca\."):
+        TokenEndpoint("https://localhost:1/token", connect=1.0, read=1.0, authorities=pem)
+
+
+def test_a_look_up_that_outlasts_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that stands only after the limit is given up; nothing is sent over it."""
+    connect = socket.create_connection
+
+    def late(*arguments: object, **more: object) -> socket.socket:
+        time.sleep(0.5)
+        return connect(*arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "create_connection", late)
+    with served(drip) as url, pytest.raises(NetworkException, match="not connected in time"):
+        TokenEndpoint(url, connect=0.1, read=0.1).post({}, b"")

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import warnings
 
 import pytest
 
@@ -124,6 +125,23 @@ def test_a_key_that_the_client_does_not_know_is_warned_of() -> None:
     with pytest.warns(ConfigWarning, match=r"kafka\.some\.reporter"):
         settings = Settings.of(LEAST | {"kafka.some.reporter": "x"})
     assert settings.client == CLIENT
+
+
+def test_secrets_as_text_are_warned_of() -> None:
+    """S51: once, with the keys that name files instead; neither repr has the text."""
+    secured = {
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "PLAIN",
+        "kafka.sasl.username": "anna",
+    }
+    with pytest.warns(ConfigWarning, match=r"kafka\.sasl\.password\.location") as said:
+        settings = Settings.of(LEAST | secured | {"kafka.sasl.password": "hush-4711"})
+    assert len(said) == 1
+    assert "hush-4711" not in f"{said[0].message}{settings!r}{settings}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        location = {"kafka.sasl.password.location": "/run/secrets/kafka"}
+        Settings.of(LEAST | secured | location)
 
 
 @pytest.mark.parametrize(
