@@ -135,7 +135,7 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         "bounds it.",
         InvalidCommitOffsetSizeException: "Commit fewer partitions at once, or shorter notes.",
         InvalidRequiredAcksException: "Set `acks` to `all`, 1 or 0.",
-        PolicyViolationException: "Change what a policy of the cluster refuses; its text says what.",
+        PolicyViolationException: "Send what the cluster's policy allows: the text says what.",
         UnsupportedCompressionTypeException: "Set another `compression.type`, or use newer "
         "brokers.",
         ClusterAuthorizationException: "Have the right to write to the topic granted, for "

@@ -51,9 +51,9 @@ def failure(delivery: Delivery) -> BaseException:
     return error
 
 
-def made(world: World, **keys: object) -> tuple[KafkaProducer, Sender]:
+def made(world: World, *, linger_ms: int = 0, **keys: object) -> tuple[KafkaProducer, Sender]:
     """A producer whose topic is known and whose connection stands."""
-    sender = world.sender(**{"linger_ms": 0, **keys})
+    sender = world.sender(None, linger_ms=linger_ms, **keys)
     producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
     producer.send("orders", b"warm", partition=0)
     producer.flush(5.0)

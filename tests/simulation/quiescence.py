@@ -43,7 +43,8 @@ def check_at_rest(world: World, *, mortal: bool = False) -> None:
         each.names.silent = False
     world.clock.sleep(LONG)
     reachable = all(each.running for each in world.cluster.state.brokers.values())
-    for member in (*world.members, *world.senders):
+    members: list[Member | Sender] = [*world.members, *world.senders]
+    for member in members:
         if member.thread.died_of is not None and not mortal:
             raise AssertionError(f"{member.thread!r} died") from member.thread.died_of
         if member.thread.life is Life.RUNNING:

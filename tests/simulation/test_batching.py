@@ -5,6 +5,8 @@ from functools import partial
 import pytest
 
 from prokurist import KafkaProducer, TopicPartition, errors
+from prokurist.network_thread.produce.manager import ProduceManager
+from prokurist.network_thread.produce.partition_sending import PartitionSending
 from prokurist.records.compression import Compression
 from prokurist.testing.cluster.journal import Entry
 from tests.simulation.producing import TP, batches_of, failure, produced, values_of
@@ -198,23 +200,23 @@ def test_an_idle_producer_takes_no_turn() -> None:
         assert sender.network.turns == turns
 
 
-def test_a_turn_looks_only_at_what_is_ready() -> None:
+def test_a_turn_looks_only_at_what_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """P25: with many partitions known, the work for one record stays the same."""
-    looked: list[object] = []
+    looked: list[int] = []
+    arranged = ProduceManager._arrange
+
+    def counting(self: ProduceManager, partition: PartitionSending) -> None:
+        looked[-1] += 1
+        arranged(self, partition)
+
+    monkeypatch.setattr(ProduceManager, "_arrange", counting)
     for partitions in (3, 3000):
         world = World(topics={"orders": partitions})
-        sender = world.sender(linger_ms=0)
-        producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
-        with producer:
+        with world.producer(linger_ms=0) as producer:
+            looked.append(0)
             warm(world, producer)
-            manager = sender.machinery.produce
-            arranged = manager._arrange
-            calls: list[object] = []
-            manager._arrange = lambda each, to=calls, go=arranged: (to.append(each), go(each))[
-                1
-            ]  # type: ignore[method-assign,assignment,misc]
+            looked[-1] = 0
             producer.send("orders", b"v", partition=0).result(1.0)
-            looked.append(len(calls))
     assert looked[0] == looked[1] <= 3
 
 
@@ -272,13 +274,15 @@ def test_no_record_waits_behind_another_topic() -> None:
 def test_records_stay_in_order_across_batches() -> None:
     """Within a partition, through growth and several requests in flight."""
     world = World()
-    with world.producer(batch_size=200, linger_ms=1) as producer:
-        with world.control.delay("Produce", 0.01):
-            for number in range(500):
-                producer.send("orders", b"%d" % number, partition=0)
-                if number % 7 == 0:
-                    world.clock.sleep(0.001)
-            producer.flush(10.0)
+    with (
+        world.producer(batch_size=200, linger_ms=1) as producer,
+        world.control.delay("Produce", 0.01),
+    ):
+        for number in range(500):
+            producer.send("orders", b"%d" % number, partition=0)
+            if number % 7 == 0:
+                world.clock.sleep(0.001)
+        producer.flush(10.0)
     assert values_of(world) == [b"%d" % number for number in range(500)]
 
 

@@ -1,6 +1,7 @@
 """Retries and order: P32 to P36, P42 to P45."""
 
 from functools import partial
+from itertools import pairwise
 
 import pytest
 
@@ -73,9 +74,7 @@ def test_each_attempt_has_its_own_time() -> None:
         assert delivery.result().offset == 1
         assert 3.0 < world.clock.time - began < 6.0
         times = [each.at for each in produced(world)]
-        assert all(
-            later - earlier >= 1.0 for earlier, later in zip(times, times[1:], strict=False)
-        )
+        assert all(later - earlier >= 1.0 for earlier, later in pairwise(times))
 
 
 def test_a_batch_that_expires_on_the_wire() -> None:
@@ -117,7 +116,7 @@ def test_a_batch_that_is_too_large_is_split(codec: str) -> None:
                 "orders",
                 value,
                 partition=0,
-                on_delivery=lambda where, error: heard.append(where.offset),
+                on_delivery=lambda where, _: heard.append(where.offset),
             )
             for value in values
         ]
