@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from prokurist.config import ConsumerConfig
 from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
+from prokurist.events.client_id import default_client_id
 from prokurist.events.clock import Clock, epoch_milliseconds
 from prokurist.events.cluster import Cluster
 from prokurist.events.fetch_buffer import FetchBuffer
@@ -65,9 +65,6 @@ if TYPE_CHECKING:
 
 IN_FLIGHT: Final = 100
 """Requests on one connection at once; Java's consumer has the same bound."""
-
-NUMBERS: Final = count(1)
-"""For the client ids of those who gave none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +120,14 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
         # same, so an answer may be that much and the largest batch there is.
         largest_frame_bytes=min(LARGEST_FRAME_BYTES + config.fetch_max_bytes, LARGEST_INT32),
         tls=tls_of(contexts),
+        keepalive=keepalive_of(config),
     )
     try:
         machinery = consumer_machinery(
             config,
             clock=clock,
             network=network,
-            resolver=Resolver(network.wake),
+            resolver=Resolver(network.wake, family=config.broker_address_family),
             random=Random(),  # noqa: S311 - jitter is no secret
             software=("prokurist", VERSION),
             authenticator=authenticator_of(config, clock, network.wake),
@@ -140,6 +138,11 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
     if contexts is not None:
         tell_of_tls(config, contexts, machinery.trace)
     return machinery
+
+
+def keepalive_of(config: ConsumerConfig) -> int | None:
+    """Seconds without traffic until the system probes a connection; None for no probes."""
+    return config.socket_keepalive_idle_ms // 1000 if config.socket_keepalive_enable else None
 
 
 def tls_contexts(config: ConsumerConfig, clock: Clock) -> "TlsContexts | None":
@@ -243,7 +246,7 @@ def consumer_machinery(
         time_of_day: Milliseconds since the epoch.
         authenticator: Authenticates connections; None where SASL is not wanted.
     """
-    client_id = config.client_id or f"prokurist-consumer-{next(NUMBERS)}"
+    client_id = config.client_id or default_client_id("consumer")
     trace = Trace.of(client_id, config.group_id, clock)
     trace.read_by(Log(), fine=wants_calls())
     timer = Timer(clock.now())

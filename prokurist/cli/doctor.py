@@ -83,7 +83,7 @@ def run(asked: CommandOptions, group: str | None, topics: Sequence[str]) -> Iter
     """
     config = ConsumerConfig(asked.keys(group_id=group))
     tls = tls_of(tls_contexts(config, asked.clock))
-    probe = BrokerProbe(asked.clock, tls)
+    probe = BrokerProbe(asked.clock, tls, config.broker_address_family)
     try:
         yield from Doctor(asked, config, probe, topics).steps()
     finally:

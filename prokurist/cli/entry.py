@@ -67,7 +67,11 @@ def ended(arguments: list[str]) -> int:
         read = built()(arguments, prog_name="prokurist", standalone_mode=False)
         code = read() if callable(read) else read
         sys.stdout.flush()
-    except (Misused, ConfigException) as error:
+    except ConfigException as error:
+        for fault in error.faults or (str(error),):
+            complain(fault)
+        return USAGE
+    except Misused as error:
         complain(str(error))
         return USAGE
     except typer.TyperException as error:

@@ -90,7 +90,7 @@ def test_keys_come_from_a_file_and_those_of_the_line_replace_them(
     assert entry.main(line) == entry.FAILURE
     keys.write_text("what\n")
     assert entry.main(["topics", *AT, "-F", str(keys)]) == entry.USAGE
-    assert f"-F {keys} takes key=value" in capsys.readouterr().err
+    assert f"-F {keys}: line 1 is no key=value" in capsys.readouterr().err
 
 
 def test_a_bug_of_ours_is_one_line_too(
