@@ -6,13 +6,15 @@ and for broken pipes: each command's function returns the work. What a command n
 when it is asked for; most need little.
 """
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from prokurist.cli.check_commands import config_check, doctor, spark_doctor
+from prokurist.cli.check_commands import completion, config_check, doctor, spark_doctor
 from prokurist.cli.cluster_commands import offsets, reset_offsets, topics
+from prokurist.cli.output import write
 from prokurist.cli.record_commands import broker, consume
+from prokurist.version import VERSION
 
 
 def built() -> typer.Typer:
@@ -25,18 +27,16 @@ def built() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
     )
+    app.callback()(prokurist)
     for name, command in COMMANDS.items():
         app.command(name)(command)
-    spark = typer.Typer(help="Look at Spark.", no_args_is_help=False, rich_markup_mode=None)
-    spark.command("doctor")(spark_doctor)
-    app.add_typer(spark, name="spark")
-    config = typer.Typer(
-        help="Look at a configuration.", no_args_is_help=False, rich_markup_mode=None
-    )
-    config.command("check")(config_check)
-    # With one command alone, Typer would leave its name out.
-    config.callback()(lambda: None)
-    app.add_typer(config, name="config")
+    for name, (about, commands) in GROUPS.items():
+        group = typer.Typer(help=about, no_args_is_help=False, rich_markup_mode=None)
+        # With one command alone, Typer would leave its name out.
+        group.callback()(lambda: None)
+        for each, command in commands.items():
+            group.command(each)(command)
+        app.add_typer(group, name=name)
     return app
 
 
@@ -47,4 +47,35 @@ COMMANDS: Final[dict[str, Any]] = {
     "reset-offsets": reset_offsets,
     "doctor": doctor,
     "broker": broker,
+    "completion": completion,
 }
+
+
+def tell_version(wanted: bool) -> None:  # noqa: FBT001 - as Typer calls it
+    """Write the version, and nothing else."""
+    if wanted:
+        write([f"prokurist {VERSION}\n"])
+        raise typer.Exit
+
+
+def prokurist(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Write the version.",
+            is_eager=True,
+            callback=tell_version,
+            show_default=False,
+        ),
+    ] = False,
+) -> None:
+    """Look at Kafka, and never hang: every command ends by its --timeout."""
+
+
+GROUPS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "config": ("Look at a configuration.", {"check": config_check}),
+    "spark": ("Look at Spark.", {"doctor": spark_doctor}),
+}
+"""Commands of two words: what the first is about, and the second ones."""

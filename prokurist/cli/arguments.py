@@ -3,11 +3,13 @@
 Thread: the main one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
 import typer
+
+from prokurist.cli.errors import Misused
 
 Work: TypeAlias = Callable[[], int | None]
 """What a command line asks for; it returns the exit code, if that is not 0."""
@@ -33,12 +35,12 @@ NeededTopics: TypeAlias = Annotated[
     typer.Option("-t", "--topic", metavar="TOPIC", help="A topic; may be given several times."),
 ]
 Partitions: TypeAlias = Annotated[
-    list[int] | None,
+    list[str] | None,
     typer.Option(
         "-p",
         "--partition",
-        metavar="N",
-        help="This partition alone; several times for several.",
+        metavar="N,…",
+        help="These partitions alone; may be given several times.",
     ),
 ]
 Group: TypeAlias = Annotated[
@@ -61,3 +63,15 @@ PropertiesFile: TypeAlias = Annotated[
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("-q", "--quiet", help="Tell of failures alone.", show_default=False)
 ]
+
+
+def numbers_of(texts: Sequence[str]) -> list[int]:
+    """The partitions of `-p`: a number, or several with commas.
+
+    Raises:
+        Misused: One is none.
+    """
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise Misused(f"'-p' {','.join(texts)}: write partitions as 0 or 0,1,2")
+    return [int(part) for part in parts]

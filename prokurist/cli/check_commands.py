@@ -1,10 +1,11 @@
-"""`doctor`, `spark doctor` and `config check`: what is wrong, and what to do.
+"""`doctor`, `spark doctor`, `config check`, `completion`: what is wrong, and what to write.
 
 Thread: the main one.
 Invariants: see `app.py`.
 """
 
 from collections.abc import Callable, Iterator
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from prokurist.cli.arguments import (
     Work,
 )
 from prokurist.cli.command_options import CommandOptions
-from prokurist.cli.output import counted
+from prokurist.cli.output import counted, write
 
 
 def doctor(
@@ -102,3 +103,26 @@ def config_check(
 
     asked = CommandOptions(quiet=quiet)
     return partial(command.run, asked, file, translate=translate, as_json=as_json)
+
+
+class Shell(Enum):
+    """The shells that there are completions for."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+def completion(
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+) -> Work:
+    """Write completions for a shell."""
+    # As in `entry.py`.
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    from prokurist.cli.entry import COMPLETION
+
+    script = get_completion_script(
+        prog_name="prokurist", complete_var=COMPLETION, shell=shell.value
+    )
+    return partial(write, [f"{script}\n"])

@@ -21,6 +21,7 @@ from prokurist.cli.arguments import (
     Timeout,
     Topics,
     Work,
+    numbers_of,
 )
 from prokurist.cli.command_options import CommandOptions
 
@@ -121,7 +122,7 @@ def reset_offsets(
         asked,
         group,
         topic,
-        partition or (),
+        numbers_of(partition or ()),
         target,
         execute=execute,
         as_json=as_json,

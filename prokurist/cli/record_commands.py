@@ -20,6 +20,7 @@ from prokurist.cli.arguments import (
     PropertiesFile,
     Quiet,
     Work,
+    numbers_of,
 )
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Misused
@@ -30,17 +31,36 @@ def consume(
     brokers: Brokers = None,
     partition: Partitions = None,
     offset: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "-o",
             "--offset",
             metavar="WHERE",
-            help="Begin at beginning, end, an offset, -N (the last N), s@TIME.",
+            help="Begin at beginning, end, stored, an offset, -N (the last N), s@TIME, -SPAN "
+            "(such as -1h); stop at e@TIME.",
             show_default="beginning; with -G end",
         ),
     ] = None,
     count: Annotated[
         int | None, typer.Option("-c", "--count", metavar="N", min=1, help="So many records.")
+    ] = None,
+    newest: Annotated[
+        int | None,
+        typer.Option(
+            "-n", "--newest", metavar="N", min=1, help="The newest N of all partitions."
+        ),
+    ] = None,
+    merge: Annotated[
+        bool,
+        typer.Option("--merge", help="Order all partitions by time.", show_default=False),
+    ] = False,
+    grep: Annotated[
+        str | None,
+        typer.Option("--grep", metavar="REGEX", help="Only if the value has a match."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="REGEX", help="Only if the key has a match."),
     ] = None,
     exit_at_end: Annotated[
         bool,
@@ -66,7 +86,17 @@ def consume(
     delimiter: Annotated[
         str, typer.Option("-D", metavar="TEXT", help="Write this behind each record.")
     ] = r"\n",
+    show_null: Annotated[
+        bool,
+        typer.Option("-Z", help="Write NULL for what is not there.", show_default=False),
+    ] = False,
     as_json: Json = False,
+    json_values: Annotated[
+        bool,
+        typer.Option(
+            "--json-values", help="With -J, values are JSON themselves.", show_default=False
+        ),
+    ] = False,
     timeout: Annotated[
         float,
         typer.Option("--timeout", metavar="SECONDS", help="End by then.", show_default="never"),
@@ -77,22 +107,38 @@ def consume(
 ) -> Work:
     """Write records as they come."""
     from prokurist.cli import consume as command
-    from prokurist.cli.formats import Format, compiled, delimited
+    from prokurist.cli.formats import NULL, Format, compiled, delimited, with_json_value
     from prokurist.cli.formats import as_json as in_json
-    from prokurist.cli.start_offset import StartOffset
+    from prokurist.cli.record_filter import filter_of
+    from prokurist.cli.start_offset import StartOffset, range_of
 
     if sum((form is not None, as_json, key_delimiter is not None)) > 1:
         raise Misused("-f, -K and -J each say how a record is written: give one of them")
+    if json_values and not as_json:
+        raise Misused("--json-values is for -J")
+    if newest is not None and offset:
+        raise Misused("-n says where reading begins: leave out -o")
+    null = NULL if show_null else b""
     written: Format
     if as_json:
-        written = in_json
+        written = with_json_value if json_values else in_json
     elif form is not None:
-        written = compiled(form)
+        written = compiled(form, null)
     else:
-        written = delimited(key_delimiter, delimiter)
-    start = offset or ("end" if group else "beginning")
+        written = delimited(key_delimiter, delimiter, null)
+    start, until = range_of(offset or (), "end" if group else "beginning")
     wanted = command.ReadRequest(
-        topic, partition or (), StartOffset.of(start), group, count, exit_at_end, written
+        topic,
+        numbers_of(partition or ()),
+        start if newest is None else StartOffset(offset=-newest),
+        group,
+        count,
+        exit_at_end,
+        written,
+        until,
+        merge,
+        newest,
+        filter_of(grep, key),
     )
     asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.run, asked, wanted)
@@ -115,6 +161,12 @@ def broker(
     records: Annotated[
         int, typer.Option("--records", metavar="N", min=0, help="So many in each topic.")
     ] = 0,
+    every: Annotated[
+        float | None,
+        typer.Option(
+            "--every", metavar="SECONDS", min=0.01, help="So often another record comes."
+        ),
+    ] = None,
     tls: Annotated[
         Path | None,
         typer.Option("--tls", metavar="FOLDER", help="Make certificates there, and use TLS."),
@@ -141,6 +193,7 @@ def broker(
         port=port,
         topics=named,
         records=records,
+        every=every,
         tls=tls,
         users=dict(map(command.named_user, sasl or ())),
     )

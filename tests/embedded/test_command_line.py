@@ -1,16 +1,16 @@
 """The command line over real sockets: what it writes, when it ends, and how."""
 
 import json
-import os
 import re
 import signal
 import socket
 
 import pytest
 
-from prokurist.cli.entry import DONE, FAILURE, INTERRUPTED
+from prokurist.cli.entry import DONE, FAILURE, INTERRUPTED, TERMINATED, UNREAD
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.testing.broker import EmbeddedBroker
+from prokurist.testing.cluster.batches import Record
 from prokurist.types import TopicPartition
 from tests.embedded.commands import (
     LATE,
@@ -54,6 +54,81 @@ def test_consume_begins_where_it_is_told(at: Command, where: str, written: bytes
     """`-o`, with kcat's forms."""
     done = at("consume", "-t", "orders", "-p", 0, "-o", where, "-e", "-f", "%o%s ")
     assert (done.code, done.out) == (DONE, written)
+
+
+@pytest.mark.parametrize(
+    ("where", "written"),
+    [
+        (["-o", "e@2023-11-14T22:15:20"], {b"0a", b"1b", b"0d", b"1e"}),
+        (["-o", "s@1700000060000", "-o", "e@1700000120000"], {b"1b", b"1e"}),
+        (["-o", "1", "-o", "e@2099-01-01"], {b"1b", b"2c", b"1e"}),
+        (["-o", "-1h", "-e"], set()),
+        (["-o", "stored", "-e", "-X", "group.id=billing"], {b"2c", b"0d", b"1e"}),
+        (["-p", "0,1", "-p", "0", "-e", "--grep", "[be]"], {b"1b", b"1e"}),
+        (["-e", "--key", "k2"], {b"2c"}),
+        (["-e", "--key", "k1", "--grep", "b", "-c", "1"], {b"1b"}),
+    ],
+)
+def test_consume_reads_what_it_is_asked_for(
+    at: Command, kafka: EmbeddedBroker, where: list[object], written: set[bytes]
+) -> None:
+    """From a time to a time, where a group is, some partitions, what matches."""
+    commit(kafka, "billing", p0=2)
+    done = at("consume", "-t", "orders", *where, "-f", r"%o%s\n", "--timeout", STARTING)
+    assert (done.code, set(done.out.split())) == (DONE, written)
+    assert len(done.out.split()) == len(written)
+
+
+def test_consume_writes_several_partitions_by_time(at: Command) -> None:
+    """`--merge` all of them, `-n` the newest of the topic."""
+    done = at("consume", "-t", "orders", "-e", "--merge", "-f", "%T,")
+    times = [int(each) for each in done.out.split(b",") if each]
+    assert (done.code, times) == (DONE, sorted(times))
+    assert len(times) == 5
+    done = at("consume", "-t", "orders", "-n", 3)
+    assert (done.code, done.out.split()[-1]) == (DONE, b"c")
+    assert set(done.out.split()) == {b"b", b"e", b"c"}
+    assert at("consume", "-t", "orders", "--merge", "-e", "-c", 1).out in {b"a\n", b"d\n"}
+
+
+def test_consume_shows_what_is_not_there(at: Command, kafka: EmbeddedBroker) -> None:
+    """`-Z`, and a value that is JSON with `--json-values`."""
+    kafka.append(TopicPartition("empty", 0), Record(b'{"n": 1}', None))
+    kafka.append(TopicPartition("empty", 0), Record(None, b"k"))
+    assert at("consume", "-t", "empty", "-e", "-Z", "-K", ":").out == b'NULL:{"n": 1}\nk:NULL\n'
+    objects = at("consume", "-t", "empty", "-e", "-J", "--json-values").objects
+    assert [each["payload"] for each in objects] == [{"n": 1}, None]
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        (
+            ["-t", "empty", "-e"],
+            "0 records: there are none between the beginning and the end\n",
+        ),
+        (["-t", "orders", "-e", "--grep", "z"], "0 records: none of 5 records is one that was"),
+        (["-t", "empty", "--timeout", 2], "0 records: all records that there are have been"),
+        (["-t", "empty", "-G", "g", "--timeout", 4], "0 records: "),
+    ],
+)
+def test_consume_says_why_there_is_nothing(at: Command, rest: list[object], said: str) -> None:
+    """Behind the number."""
+    done = at("consume", *rest)
+    assert (done.code, done.out) == (DONE, b"")
+    assert said in done.err
+
+
+def test_consume_says_what_it_waits_for(
+    kafka: EmbeddedBroker, at: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for each trouble, where nothing bounds the wait."""
+    monkeypatch.setattr("prokurist.cli.consume.TELLING", 0.5)
+    kafka.hold("Fetch")
+    kafka.hold("JoinGroup")
+    done = at("consume", "-t", "orders", "-G", "g", "--timeout", ENOUGH)
+    assert done.code == DONE
+    assert [line.split(":")[0] for line in done.err.splitlines()] == ["waiting", "0 records"]
 
 
 def test_consume_stops_at_the_count(at: Command) -> None:
@@ -117,7 +192,11 @@ def test_consume_for_a_while_is_no_failure(at: Command) -> None:
         (["-t", "ordres"], "there is no topic 'ordres'"),
         (["-t", "ordres", "-G", "g"], "there is no topic 'ordres'"),
         (["-t", "orders", "-p", 7], "orders has no partition 7: they go from 0 to 1"),
-        (["-t", "orders", "-o", 700], "offset 700 of orders-"),
+        (["-t", "orders", "-o", 700], "offset 700 of orders-0 is not there"),
+        (
+            ["-t", "orders", "-o", 3],
+            "offset 3 of orders-1 is not there: its log goes from 0 to 2",
+        ),
         (["-t", "what?"], "what?"),
     ],
 )
@@ -159,19 +238,36 @@ def test_ctrl_c_ends_it_with_130_and_keeps_what_was_written(kafka: EmbeddedBroke
     assert committed(kafka, "billing") in ({0: 4, 1: 2}, {0: 3, 1: 2})
 
 
-def test_a_broken_pipe_is_one_line_and_its_records_come_again(kafka: EmbeddedBroker) -> None:
-    """As before `| head`: exit code 1, and nothing of the lost ones is committed."""
+def test_sigterm_ends_it_with_143_and_the_member_leaves(kafka: EmbeddedBroker) -> None:
+    """As Ctrl-C does: the next member need not wait for the end of a session."""
+    where = ("-b", kafka.bootstrap, "-t", "orders", "-G", "billing", "-o", "beginning")
+    with begun("consume", *where) as process:
+        assert process.stdout is not None
+        try:
+            assert len([process.stdout.readline() for _ in range(5)]) == 5
+            assert kafka.members("billing")
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=STARTING)
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (TERMINATED, b"prokurist: terminated\n")
+    assert not kafka.members("billing")
+    assert sum(committed(kafka, "billing").values()) >= 4
+
+
+def test_a_broken_pipe_is_quiet_and_its_records_come_again(kafka: EmbeddedBroker) -> None:
+    """As before `| head`: exit code 141, and nothing of the lost ones is committed."""
     where = ("-b", kafka.bootstrap, "-t", "orders", "-G", "billing", "-o", "beginning")
     with begun("consume", *where) as process:
         assert process.stdout is not None
         try:
             process.stdout.close()
-            assert process.wait(STARTING) == FAILURE
+            assert process.wait(STARTING) == UNREAD
             assert process.stderr is not None
             err = process.stderr.read()
         finally:
             process.kill()
-    assert err == b"prokurist: nobody reads the output any more: stopped\n"
+    assert err == b""
     assert not any(committed(kafka, "billing").values())
 
 
@@ -336,15 +432,18 @@ def test_a_command_ends_in_time_as_a_process_too(kafka: EmbeddedBroker) -> None:
 # --- broker -----------------------------------------------------------------------------
 
 
-def test_the_embedded_broker_is_served_and_ends_by_its_time(run: Command) -> None:
-    """With topics and records in it, for whoever wants to look."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
+def test_the_embedded_broker_is_served_and_ends_as_it_is_told(
+    run: Command, number: signal.Signals
+) -> None:
+    """With topics and records in it; Ctrl-C and SIGTERM are a good end, as its time is."""
     with begun("broker", "--port", 0, "-t", "orders:2", "--records", 3) as process:
         assert process.stdout is not None
         try:
             where = process.stdout.readline().decode().strip().partition("=")[2]
             done = run("consume", "-b", where, "-t", "orders", "-e", "-f", r"%k=%s\n")
-            process.send_signal(signal.SIGINT)
-            assert process.wait(STARTING) == INTERRUPTED
+            process.send_signal(number)
+            assert process.wait(STARTING) == DONE
         finally:
             process.kill()
     assert min(done.out.splitlines()) == b"key-0=record 0 of orders"
@@ -356,7 +455,22 @@ def test_the_embedded_broker_is_served_and_ends_by_its_time(run: Command) -> Non
 def test_a_taken_port_is_one_line(run: Command) -> None:
     """Not a traceback."""
     with socket.create_server(("127.0.0.1", 0)) as holder:
-        done = run("broker", "--port", holder.getsockname()[1])
+        port = holder.getsockname()[1]
+        done = run("broker", "--port", port)
     assert (done.code, done.out) == (FAILURE, b"")
-    assert os.strerror(98) in done.err
+    assert f"port {port} is taken: --port 0 takes a free one" in done.err
     assert done.err.count("\n") == 1
+
+
+def test_records_keep_coming_to_the_embedded_broker(run: Command) -> None:
+    """`--every`: something to see for a reader who came first, in a topic of its own."""
+    with begun("broker", "--port", 0, "--every", 0.2, "--records", 2, "-q") as process:
+        assert process.stdout is not None
+        try:
+            where = process.stdout.readline().decode().strip().partition("=")[2]
+            done = run("consume", "-b", where, "-t", "orders", "-c", 4, "--timeout", STARTING)
+        finally:
+            process.terminate()
+            assert process.wait(STARTING) == DONE
+    assert done.code == DONE
+    assert done.out.splitlines() == [b"record %d of orders" % number for number in range(4)]
