@@ -11,7 +11,14 @@ from typing import Annotated, Any, Final
 import typer
 
 from prokurist.cli.check_commands import completion, config_check, doctor, spark_doctor
-from prokurist.cli.cluster_commands import offsets, reset_offsets, topics
+from prokurist.cli.cluster_commands import (
+    brokers,
+    groups,
+    lag,
+    offsets,
+    reset_offsets,
+    topics,
+)
 from prokurist.cli.output import write
 from prokurist.cli.record_commands import broker, consume
 from prokurist.version import VERSION
@@ -43,6 +50,9 @@ def built() -> typer.Typer:
 COMMANDS: Final[dict[str, Any]] = {
     "consume": consume,
     "topics": topics,
+    "brokers": brokers,
+    "groups": groups,
+    "lag": lag,
     "offsets": offsets,
     "reset-offsets": reset_offsets,
     "doctor": doctor,

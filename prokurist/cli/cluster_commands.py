@@ -1,4 +1,4 @@
-"""`topics`, `offsets` and `reset-offsets`: what brokers know of topics and groups.
+"""`topics`, `brokers`, `groups`, `offsets`, `lag`, `reset-offsets`: what brokers know.
 
 Thread: the main one.
 Invariants: see `app.py`.
@@ -40,6 +40,69 @@ def topics(
 
     asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.run, asked, topic or (), as_json=as_json)
+
+
+def brokers(
+    brokers: Brokers = None,
+    as_json: Json = False,
+    timeout: Timeout = 10.0,
+    properties: Properties = None,
+    file: PropertiesFile = None,
+    quiet: Quiet = False,
+) -> Work:
+    """List brokers, and what each holds."""
+    from prokurist.cli import cluster_brokers as command
+
+    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
+    return partial(command.run, asked, as_json=as_json)
+
+
+def groups(
+    brokers: Brokers = None,
+    as_json: Json = False,
+    timeout: Timeout = 10.0,
+    properties: Properties = None,
+    file: PropertiesFile = None,
+    quiet: Quiet = False,
+) -> Work:
+    """List groups, of every broker."""
+    from prokurist.cli import groups as command
+
+    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
+    return partial(command.run, asked, as_json=as_json)
+
+
+def lag(
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-G", "--group", metavar="GROUP", help="This group; several times for several."
+        ),
+    ] = None,
+    brokers: Brokers = None,
+    topic: Topics = None,
+    fail_above: Annotated[
+        int | None,
+        typer.Option(
+            "--fail-above",
+            metavar="N",
+            min=0,
+            help="Exit code 1 if one lags by more in a topic.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    timeout: Timeout = 10.0,
+    properties: Properties = None,
+    file: PropertiesFile = None,
+    quiet: Quiet = False,
+) -> Work:
+    """Show how far groups lag; all of them unless named."""
+    from prokurist.cli import lag as command
+
+    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
+    return partial(
+        command.run, asked, group or (), topic or (), fail_above=fail_above, as_json=as_json
+    )
 
 
 def offsets(

@@ -126,11 +126,14 @@ def consume(
         written = compiled(form, null)
     else:
         written = delimited(key_delimiter, delimiter, null)
+    accepts = filter_of(grep, key)
     start, until = range_of(offset or (), "end" if group else "beginning")
+    if newest is not None and accepts is None:
+        start = StartOffset(offset=-newest)
     wanted = command.ReadRequest(
         topic,
         numbers_of(partition or ()),
-        start if newest is None else StartOffset(offset=-newest),
+        start,
         group,
         count,
         exit_at_end,
@@ -138,7 +141,7 @@ def consume(
         until,
         merge,
         newest,
-        filter_of(grep, key),
+        accepts,
     )
     asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.run, asked, wanted)

@@ -88,6 +88,7 @@ def test_consume_writes_several_partitions_by_time(at: Command) -> None:
     done = at("consume", "-t", "orders", "-n", 3)
     assert (done.code, done.out.split()[-1]) == (DONE, b"c")
     assert set(done.out.split()) == {b"b", b"e", b"c"}
+    assert at("consume", "-t", "orders", "-n", 1, "--key", "k0", "-p", 0).out == b"a\n"
     assert at("consume", "-t", "orders", "--merge", "-e", "-c", 1).out in {b"a\n", b"d\n"}
 
 
@@ -108,7 +109,7 @@ def test_consume_shows_what_is_not_there(at: Command, kafka: EmbeddedBroker) -> 
             "0 records: there are none between the beginning and the end\n",
         ),
         (["-t", "orders", "-e", "--grep", "z"], "0 records: none of 5 records is one that was"),
-        (["-t", "empty", "--timeout", 2], "0 records: all records that there are have been"),
+        (["-t", "empty", "--timeout", 2], "0 records: no records were added to empty-0"),
         (["-t", "empty", "-G", "g", "--timeout", 4], "0 records: "),
     ],
 )
@@ -238,20 +239,22 @@ def test_ctrl_c_ends_it_with_130_and_keeps_what_was_written(kafka: EmbeddedBroke
     assert committed(kafka, "billing") in ({0: 4, 1: 2}, {0: 3, 1: 2})
 
 
-def test_sigterm_ends_it_with_143_and_the_member_leaves(kafka: EmbeddedBroker) -> None:
+def test_sigterm_ends_it_with_143_and_the_member_leaves(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
     """As Ctrl-C does: the next member need not wait for the end of a session."""
     where = ("-b", kafka.bootstrap, "-t", "orders", "-G", "billing", "-o", "beginning")
     with begun("consume", *where) as process:
         assert process.stdout is not None
         try:
             assert len([process.stdout.readline() for _ in range(5)]) == 5
-            assert kafka.members("billing")
+            assert states(at)["billing"] == "Stable"
             process.send_signal(signal.SIGTERM)
             _, err = process.communicate(timeout=STARTING)
         finally:
             process.kill()
     assert (process.returncode, err) == (TERMINATED, b"prokurist: terminated\n")
-    assert not kafka.members("billing")
+    assert states(at)["billing"] == "Empty"
     assert sum(committed(kafka, "billing").values()) >= 4
 
 
@@ -378,6 +381,75 @@ def test_a_group_with_live_members_is_not_reset(
     assert 1 not in committed(kafka, "live").values()
 
 
+# --- brokers, groups, lag ---------------------------------------------------------------
+
+
+def states(at: Command) -> dict[object, object]:
+    """The state of each group."""
+    return {row["group"]: row["state"] for row in at("groups", "-J").objects}
+
+
+def test_brokers_are_listed_with_what_they_hold(at: Command, kafka: EmbeddedBroker) -> None:
+    """Leaders, replicas, and those that are behind; one that is down is left out."""
+    rows = at("brokers", "-J").objects
+    assert [row["broker"] for row in rows] == [1, 2]
+    assert [row["address"] for row in rows] == [f"127.0.0.1:{port}" for port in kafka.ports]
+    assert sum(row["leads"] for row in rows) == 3  # type: ignore[misc]  # they are numbers
+    assert [row["replicas"] for row in rows] == [3, 3]
+    kafka.kill(2)
+    done = at("brokers")
+    assert (done.code, [line[0] for line in done.rows]) == (DONE, ["broker", "1"])
+
+
+def test_groups_are_listed_from_every_broker(at: Command, kafka: EmbeddedBroker) -> None:
+    """With their coordinators; without members they are empty."""
+    for group in ("billing", "shipping", "audit"):
+        commit(kafka, group, p0=1)
+    done = at("groups")
+    assert (done.code, done.err) == (DONE, "3 groups\n")
+    assert [line[:2] for line in done.rows[1:]] == [
+        ["audit", "Empty"],
+        ["billing", "Empty"],
+        ["shipping", "Empty"],
+    ]
+    assert {line[-1] for line in done.rows[1:]} <= {"1", "2"}
+
+
+def test_groups_of_a_silent_broker_are_missing_and_it_is_said(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
+    """What the others tell is shown; the exit code is 1."""
+    for group in ("billing", "shipping", "audit"):
+        commit(kafka, group, p0=1)
+    kafka.hold("ListGroups", node=2)
+    done = at("groups", "--timeout", 3)
+    assert done.code == FAILURE
+    assert done.err.startswith("prokurist: the list is not complete: ")
+    assert done.err.count("\n") == 1
+    assert {line[-1] for line in done.rows[1:]} <= {"1"}
+
+
+def test_lag_is_shown_by_topic_and_its_exit_code_is_for_cron(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
+    """`--fail-above`; of the groups named, or of all."""
+    commit(kafka, "billing", p0=1, p1=2)
+    commit(kafka, "shipping", p0=3)
+    done = at("lag", "-J")
+    assert done.code == DONE
+    assert [(each["group"], each["topic"], each["lag"]) for each in done.objects] == [
+        ("billing", "orders", 2),
+        ("shipping", "orders", 0),
+    ]
+    assert at("lag", "--fail-above", 2).code == DONE
+    done = at("lag", "-G", "billing", "-G", "shipping", "--fail-above", 1)
+    assert (done.code, done.err) == (FAILURE, "billing lags by more than 1 in orders\n")
+    assert at("lag", "-G", "shipping", "--fail-above", 1).code == DONE
+    done = at("lag", "-G", "biling", "--fail-above", 1)
+    assert (done.code, done.out) == (FAILURE, b"")
+    assert "is its name right?" in done.err
+
+
 # --- a deadline for each ----------------------------------------------------------------
 
 
@@ -389,6 +461,10 @@ def test_a_group_with_live_members_is_not_reset(
         "consume -t orders -e -o -1",
         "topics",
         "topics -t orders",
+        "brokers",
+        "groups",
+        "lag",
+        "lag -G billing",
         "offsets -G billing",
         "offsets -G billing -w",
         "reset-offsets -G billing -t orders --to-latest --execute",
