@@ -14,6 +14,7 @@ from prokurist.metrics.metric import MetricKind
 from prokurist.metrics.of_spark import LABELS as QUERY_LABELS
 
 OPS = Path(__file__).parents[3] / "docs" / "ops"
+RUNBOOK = OPS.parent / "howto" / "alerts.md"
 NO_PROMTOOL = "promtool is not installed (Debian: apt-get install prometheus)"
 
 LABELS = {
@@ -67,7 +68,7 @@ def test_a_histogram_is_named_by_its_samples_and_nothing_else_is() -> None:
 
 
 def test_every_alert_says_what_it_means_and_waits_a_little() -> None:
-    """Nobody is called because of a single scrape."""
+    """No single scrape makes one fire, and each has a section that says what to do."""
     rules = (OPS / "prokurist.rules.yml").read_text("utf-8")
     alerts = re.split(r"- alert: ", rules)[1:]
     assert len(alerts) == len(re.findall(r"^ +for: \d+[sm]$", rules, re.MULTILINE))
@@ -75,6 +76,11 @@ def test_every_alert_says_what_it_means_and_waits_a_little() -> None:
         assert re.search(r"severity: (warning|critical)", alert)
         assert "summary: " in alert
         assert "description: " in alert
+    sections = set(re.findall(r"^### (\w+)$", RUNBOOK.read_text("utf-8"), re.MULTILINE))
+    names = {alert.split()[0] for alert in alerts}
+    assert sections == names
+    for name in names:
+        assert f'runbook: "howto/alerts.html#{name.lower()}"' in rules
     tested = (OPS / "prokurist.test.yml").read_text("utf-8")
     assert all(f'alertname="{alert.split()[0]}"' in tested for alert in alerts)
 
