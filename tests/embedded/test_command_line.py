@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from prokurist.cli.entry import DONE, FAILURE
+from prokurist.cli.entry import DONE, FAILURE, USAGE
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.types import TopicPartition
@@ -22,6 +22,13 @@ from tests.embedded.commands import (
 )
 
 # --- topics, offsets, reset-offsets -----------------------------------------------------
+
+
+def test_every_fault_of_a_configuration_is_a_line(at: Command) -> None:
+    """B281: before any broker is asked."""
+    done = at("topics", "-X", "fetch.max.bytes=many", "-X", "colour=blue", "-X", "error_cb=x")
+    assert (done.code, done.out) == (USAGE, b"")
+    assert done.err.count("\n") == 3
 
 
 def test_topics_lists_topics_and_partitions(at: Command) -> None:

@@ -29,7 +29,7 @@ def found(findings: tuple[KeyFinding, ...]) -> dict[str, Verdict]:
 
 
 def test_all_faults_come_at_once() -> None:
-    """One exception has each fault, with key and way out; also those between keys."""
+    """B281: one exception has each fault, with key and way out; also those between keys."""
     with pytest.raises(ConfigException) as caught:
         ConsumerConfig(OF_CONFLUENT_KAFKA)
     faults = caught.value.faults
@@ -121,7 +121,7 @@ def test_a_check_raises_and_warns_nothing() -> None:
 def test_a_key_with_a_counterpart_is_taken_over(
     key: str, value: object, name: str, becomes: object
 ) -> None:
-    """In our unit, said in one warning, and a key that was given."""
+    """B282: in our unit, said in one warning, and a key that was given."""
     with pytest.warns(ConfigWarning, match=f"taken over: {key} as {name}={becomes} .") as told:
         config = ConsumerConfig({"bootstrap.servers": "kafka1:9092", key: value})
     assert len(told) == 1
@@ -183,7 +183,7 @@ def test_a_translation_is_the_same_configuration() -> None:
     ],
 )
 def test_no_text_holds_a_secret(keys: Mapping[str, object]) -> None:
-    """Not of a misspelt key, of a contradiction, of credentials in an address, of a refusal."""
+    """B283: not of a misspelt key, of a contradiction, of credentials in an address, of a refusal."""
     report = ConsumerConfig.check(keys)
     assert report.faults
     for text in (repr(report), *report.faults, *report.properties()):

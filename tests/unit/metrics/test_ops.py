@@ -46,6 +46,8 @@ def expressions() -> Iterator[str]:
             yield from (target["expr"] for target in panel.get("targets", ()))
         for variable in dashboard["templating"]["list"][1:]:
             yield variable["definition"]
+        for annotation in dashboard["annotations"]["list"]:
+            yield annotation["expr"]
 
 
 @pytest.mark.parametrize("expression", tuple(expressions()))
@@ -83,6 +85,36 @@ def test_every_alert_says_what_it_means_and_waits_a_little() -> None:
         assert f'runbook: "howto/alerts.html#{name.lower()}"' in rules
     tested = (OPS / "prokurist.test.yml").read_text("utf-8")
     assert all(f'alertname="{alert.split()[0]}"' in tested for alert in alerts)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(OPS.glob("dashboard*.json")), ids=lambda each: each.stem
+)
+def test_a_dashboard_is_consistent(path: Path) -> None:
+    """Panels have numbers of their own and do not overlap; variables have their names."""
+    dashboard = json.loads(path.read_text("utf-8"))
+    panels = dashboard["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    cells = [
+        (x, y)
+        for panel in panels
+        for place in (panel["gridPos"],)
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+    assert len(set(cells)) == len(cells)
+    assert max(x for x, _ in cells) < 24
+    for variable in dashboard["templating"]["list"][1:]:
+        assert variable["query"]["refId"] == variable["name"]
+
+
+def test_a_group_is_chosen_by_its_clients() -> None:
+    """All clients are those of the chosen groups, for which a pattern of all would not do."""
+    dashboard = json.loads((OPS / "dashboard.json").read_text("utf-8"))
+    variables = {each["name"]: each for each in dashboard["templating"]["list"]}
+    assert 'group_id=~"$group"' in variables["client_id"]["definition"]
+    assert "allValue" not in variables["client_id"]
+    assert [panel["type"] for panel in dashboard["panels"][1:7]] == ["stat"] * 6
 
 
 @pytest.mark.timeout(120)

@@ -114,7 +114,7 @@ def test_what_has_no_client_is_added_up() -> None:
 
 
 def test_a_scrape_of_one_has_the_samples_of_all(tmp_path: Path) -> None:
-    """Its own are of this moment."""
+    """B289: its own are of this moment."""
     (tmp_path / f"prokurist_{PARENT}.json").write_text(json.dumps(SAMPLES), "utf-8")
     files = WorkerFiles(tmp_path, none)
 
@@ -128,7 +128,7 @@ def test_a_scrape_of_one_has_the_samples_of_all(tmp_path: Path) -> None:
             return list(with_others([family], files))
 
     registry = CollectorRegistry()
-    registry.register(Collector())  # type: ignore[arg-type]  # it has what is asked of it
+    registry.register(Collector())
     text = generate_latest(registry).decode()
     assert f'{NAME}{{client_id="orders@{os.getpid()}"}} 5.0' in text
     assert f'{NAME}{{client_id="orders@{PARENT}"}} 2.0' in text
