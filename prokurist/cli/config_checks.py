@@ -14,9 +14,9 @@ from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Misused
 from prokurist.cli.output import Column, Row, counted, show, write
 from prokurist.cli.property_file import properties
-from prokurist.config import ConsumerConfig
-from prokurist.config.report import ConfigReport, KeyFinding, Verdict, property_text
-from prokurist.config.secret import MASK, Secret
+from prokurist.config import ConfigReport, ConsumerConfig, KeyFinding, Secret, Verdict
+from prokurist.config.report import property_text
+from prokurist.config.secret import MASK
 
 COLUMNS = (Column("key", "bold"), Column("verdict"), Column("instead", "green"), Column("why"))
 FAULTY = 1

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from prokurist.config import ConsumerConfig, ProducerConfig, Secret
+from prokurist.config import ConsumerConfig, KeyFinding, ProducerConfig, Secret, Verdict
 from prokurist.config.counterparts import COUNTERPARTS
-from prokurist.config.report import KeyFinding, Verdict
 from prokurist.errors import ConfigException, ConfigWarning
 
 OF_CONFLUENT_KAFKA: Mapping[str, object] = {
@@ -183,7 +182,7 @@ def test_a_translation_is_the_same_configuration() -> None:
     ],
 )
 def test_no_text_holds_a_secret(keys: Mapping[str, object]) -> None:
-    """B283: not of a misspelt key, of a contradiction, of credentials in an address, of a refusal."""
+    """B283: not of a misspelt key, a contradiction, credentials in an address, a refusal."""
     report = ConsumerConfig.check(keys)
     assert report.faults
     for text in (repr(report), *report.faults, *report.properties()):
