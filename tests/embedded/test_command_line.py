@@ -26,7 +26,9 @@ from tests.embedded.commands import (
 
 def test_every_fault_of_a_configuration_is_a_line(at: Command) -> None:
     """B281: before any broker is asked."""
-    done = at("topics", "-X", "fetch.max.bytes=many", "-X", "colour=blue", "-X", "error_cb=x")
+    done = at(
+        "topics", "-X", "fetch.max.bytes=many", "-X", "colour=blue", "-X", "topic.blacklist=x"
+    )
     assert (done.code, done.out) == (USAGE, b"")
     assert done.err.count("\n") == 3
 

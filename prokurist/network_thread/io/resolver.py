@@ -60,7 +60,12 @@ class SystemNames:
 
     def addresses(self, host: str) -> Sequence[SocketAddress]:
         """All addresses of a host; see `NameService.addresses`."""
-        return looked_up(host, family=self._family)
+        try:
+            return looked_up(host, family=self._family)
+        except OSError as error:
+            if self._family == socket.AF_UNSPEC:
+                raise
+            raise OSError(f"{error} (broker.address.family={self._word})") from error
 
     def name(self, address: SocketAddress) -> str:
         """The name of an address; see `NameService.name`."""

@@ -25,7 +25,7 @@ OF_LIBRDKAFKA = {
     "group.id": "billing",
     "queued.max.messages.kbytes": 16384,
     "socket.nagle.disable": True,
-    "enable.partition.eof": True,
+    "enable.gapless.guarantee": True,
     "sasl.pasword": "gruyère",
 }
 
@@ -65,7 +65,7 @@ def test_faults_and_what_to_write_instead(
         "group.id": "supported",
         "queued.max.messages.kbytes": "translated",
         "socket.nagle.disable": "without effect",
-        "enable.partition.eof": "faulty",
+        "enable.gapless.guarantee": "faulty",
         "sasl.pasword": "faulty",
     }
     assert rows["queued.max.messages.kbytes"]["instead"] == "fetch.buffer.max.bytes=16777216"
@@ -84,7 +84,7 @@ def test_a_translation_is_a_property_file(
         "bootstrap.servers=kafka1:9092\ngroup.id=billing\nfetch.buffer.max.bytes=16777216\n"
     )
     assert [line.split(":")[1] for line in told.err.splitlines()] == [
-        " enable.partition.eof",
+        " enable.gapless.guarantee",
         " unknown key sasl.pasword; did you mean sasl.password or ssl.key.password?",
     ]
     keys.write_text(told.out, "utf-8")
@@ -133,7 +133,7 @@ def test_what_is_no_configuration_is_one_line(
 
 def test_all_faults_of_a_command_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     """Each on a line of its own, for every command that takes keys."""
-    line = "topics -b 127.0.0.1:9 -X fetch.max.bytes=many -X error_cb=x -X colour=blue"
+    line = "topics -b 127.0.0.1:9 -X fetch.max.bytes=many -X topic.blacklist=x -X colour=blue"
     assert entry.main(line.split()) == entry.USAGE
     told = capsys.readouterr().err.splitlines()
     assert [each.split(":")[0] for each in told] == ["prokurist"] * 3

@@ -9,17 +9,17 @@ from prokurist.config import ConsumerConfig, KeyFinding, ProducerConfig, Secret,
 from prokurist.config.counterparts import COUNTERPARTS
 from prokurist.errors import ConfigException, ConfigWarning
 
-OF_CONFLUENT_KAFKA: Mapping[str, object] = {
+OF_LIBRDKAFKA: Mapping[str, object] = {
     "bootstrap.servers": "kafka1:9092",
     "group.id": "billing",
-    "enable.partition.eof": True,
-    "error_cb": print,
-    "stats_cb": print,
-    "throttle_cb": print,
+    "enable.gapless.guarantee": True,
+    "open_cb": print,
+    "resolve_cb": print,
+    "topic.blacklist": "x",
     "max.poll.records": 0,
     "fetch.wait.max.ms": 90_000,
 }
-"""Three callbacks, a value that asks for something, a bad value and a contradiction."""
+"""Three keys that are refused, a value that is, a bad value and a contradiction."""
 
 
 def found(findings: tuple[KeyFinding, ...]) -> dict[str, Verdict]:
@@ -30,18 +30,18 @@ def found(findings: tuple[KeyFinding, ...]) -> dict[str, Verdict]:
 def test_all_faults_come_at_once() -> None:
     """B281: one exception has each fault, with key and way out; also those between keys."""
     with pytest.raises(ConfigException) as caught:
-        ConsumerConfig(OF_CONFLUENT_KAFKA)
+        ConsumerConfig(OF_LIBRDKAFKA)
     faults = caught.value.faults
     assert [fault.partition(":")[0].partition("=")[0] for fault in faults] == [
-        "enable.partition.eof",
-        "error_cb",
-        "stats_cb",
-        "throttle_cb",
+        "enable.gapless.guarantee",
+        "open_cb",
+        "resolve_cb",
+        "topic.blacklist",
         "max.poll.records",
         "fetch.max.wait.ms",
     ]
     text = str(caught.value)
-    assert text.startswith("6 faults in the configuration:\n- enable.partition.eof: cannot be")
+    assert text.startswith("6 faults in the configuration:\n- enable.gapless.guarantee: cannot")
     assert all(f"\n- {fault}" in text for fault in faults)
 
 
@@ -178,7 +178,7 @@ def test_a_translation_is_the_same_configuration() -> None:
         {"sasl.password": 7},
         {"sasl.password": "gruyère", "sasl_plain_password": "emmental"},
         {"bootstrap.servers": "me:gruyère@kafka1:9092"},
-        {"error_cb": "gruyère"},
+        {"topic.blacklist": "gruyère"},
     ],
 )
 def test_no_text_holds_a_secret(keys: Mapping[str, object]) -> None:

@@ -360,6 +360,19 @@ def test_the_system_is_asked_for_the_configured_family(
     assert families == [asked]
 
 
+def test_a_name_without_an_address_of_the_family_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Elsewhere it may resolve, and the system's own words would not tell why not here."""
+
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(OSError, match=r"not known \(broker\.address\.family=v6\)"):
+        SystemNames("v6").addresses("broker")
+
+
 def test_reprs_show_state(collector: Collector, names: Names) -> None:
     """One line each."""
     names.forward["broker"] = [ONE]
