@@ -13,11 +13,12 @@ import atexit
 import json
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from prokurist.events.clock import epoch_milliseconds
 
 EVERY: Final = 5.0
 """Seconds between two writings."""
@@ -45,7 +46,7 @@ class WorkerFiles:
         self,
         directory: Path,
         samples: Callable[[], Samples],
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = lambda: epoch_milliseconds() / 1000,
     ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.directory: Final = directory
