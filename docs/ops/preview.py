@@ -137,6 +137,7 @@ def asked(api: str, expression: str, legend: str, begin: float, end: float) -> l
     for name, value in (("__rate_interval", "8s"), ("job", ".*"), ("instance", ".*")):
         expression = expression.replace(f"${name}", value)
     expression = expression.replace("$client_id", ".*").replace("$topic", ".*")
+    expression = expression.replace("$group", ".*")
     query = {"query": expression, "start": begin, "end": end, "step": 1}
     address = f"{api}/query_range?{urllib.parse.urlencode(query)}"
     try:

@@ -6,6 +6,7 @@ Thread: the application's writes, any reads; see `events.counter_types`.
 import threading
 from typing import Final
 
+from prokurist.errors import WakeupException
 from prokurist.events.call import Call
 from prokurist.events.counter_types import Family, Histogram
 
@@ -27,6 +28,19 @@ class CallCounters:
         self.attempts: int = 0
 
 
+class Errors:
+    """The errors of one class.
+
+    Attributes:
+        count: How many there were.
+    """
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count: int = 0
+
+
 class CallerCounters:
     """What one client's application thread counts.
 
@@ -37,6 +51,7 @@ class CallerCounters:
         polls: How long each poll took, iterations included.
         poll_interval: From the beginning of one poll to that of the next.
         polled_at: When the last poll ended; None before the first.
+        errors: What polls have raised, by the name of its class; `wakeup` is none.
         callbacks: How long rebalance callbacks took, by name.
         closing: How long the phases of `close` took, by name.
     """
@@ -46,6 +61,7 @@ class CallerCounters:
         "callbacks",
         "calls",
         "closing",
+        "errors",
         "overshoot",
         "poll_interval",
         "polled_at",
@@ -60,6 +76,7 @@ class CallerCounters:
         self.polls: Histogram = Histogram()
         self.poll_interval: Histogram = Histogram()
         self.polled_at: float | None = None
+        self.errors: Family[Errors] = Family(Errors)
         self.callbacks: Family[Histogram] = Family(Histogram)
         self.closing: Family[Histogram] = Family(Histogram)
         self._poll_began: float | None = None
@@ -79,6 +96,11 @@ class CallerCounters:
         self._poll_began, self.polled_at = call.began, now
         self.polls.observe(now - call.began)
         self._late(call, now)
+
+    def raised(self, error: Exception) -> None:
+        """A poll has raised something."""
+        if not isinstance(error, WakeupException):
+            self.errors.of(type(error).__name__).count += 1
 
     def _late(self, call: Call, now: float) -> None:
         if now >= call.deadline.at > call.began:

@@ -6,12 +6,12 @@ the network thread is not touched by anybody else once that thread runs.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from itertools import count
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from prokurist.assembly.shared import (
     authenticator_of,
+    keepalive_of,
     limits_of,
     tell_of_tls,
     tls_contexts,
@@ -21,6 +21,7 @@ from prokurist.config import ConsumerConfig
 from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
+from prokurist.events.client_id import default_client_id
 from prokurist.events.clock import Clock, epoch_milliseconds
 from prokurist.events.cluster import Cluster
 from prokurist.events.fetch_buffer import FetchBuffer
@@ -59,9 +60,6 @@ from prokurist.version import VERSION
 
 if TYPE_CHECKING:
     from prokurist.network_thread.connections.authentication import Authenticator
-
-NUMBERS: Final = count(1)
-"""For the client ids of those who gave none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +115,14 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
         # same, so an answer may be that much and the largest batch there is.
         largest_frame_bytes=min(LARGEST_FRAME_BYTES + config.fetch_max_bytes, LARGEST_INT32),
         tls=tls_of(contexts),
+        keepalive=keepalive_of(config),
     )
     try:
         machinery = consumer_machinery(
             config,
             clock=clock,
             network=network,
-            resolver=Resolver(network.wake),
+            resolver=Resolver(network.wake, family=config.broker_address_family),
             random=Random(),  # noqa: S311 - jitter is no secret
             software=("prokurist", VERSION),
             authenticator=authenticator_of(config, clock, network.wake),
@@ -161,7 +160,7 @@ def consumer_machinery(
         time_of_day: Milliseconds since the epoch.
         authenticator: Authenticates connections; None where SASL is not wanted.
     """
-    client_id = config.client_id or f"prokurist-consumer-{next(NUMBERS)}"
+    client_id = config.client_id or default_client_id("consumer")
     trace = Trace.of(client_id, config.group_id, clock)
     trace.read_by(Log(), fine=wants_calls())
     timer = Timer(clock.now())

@@ -6,12 +6,12 @@ thread is that thread's alone once it runs.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 from prokurist.assembly.shared import (
     authenticator_of,
+    keepalive_of,
     limits_of,
     tell_of_tls,
     tls_contexts,
@@ -34,6 +34,7 @@ from prokurist.events.application_events import (
 )
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
+from prokurist.events.client_id import default_client_id
 from prokurist.events.clock import CallersClock, epoch_milliseconds
 from prokurist.events.cluster import Cluster
 from prokurist.events.trace import Trace
@@ -61,9 +62,6 @@ from prokurist.version import VERSION
 
 if TYPE_CHECKING:
     from prokurist.network_thread.connections.authentication import Authenticator
-
-NUMBERS: Final = count(1)
-"""For the client ids of producers that were given none."""
 
 REQUEST_OVERHEAD: Final = 1024
 """Bytes of `max.request.size` that are kept for what stands around the batches."""
@@ -109,13 +107,14 @@ def system_producer_machinery(config: ProducerConfig, clock: CallersClock) -> Pr
         receive_buffer_bytes=config.receive_buffer_bytes,
         send_buffer_bytes=config.send_buffer_bytes,
         tls=tls_of(contexts),
+        keepalive=keepalive_of(config),
     )
     try:
         machinery = producer_machinery(
             config,
             clock=clock,
             network=network,
-            resolver=Resolver(network.wake),
+            resolver=Resolver(network.wake, family=config.broker_address_family),
             random=Random(),  # noqa: S311 - jitter is no secret
             software=("prokurist", VERSION),
             authenticator=authenticator_of(config, clock, network.wake),
@@ -153,7 +152,7 @@ def producer_machinery(
         time_of_day: Milliseconds since the epoch, for records without a timestamp.
         authenticator: Authenticates connections; None where SASL is not wanted.
     """
-    client_id = config.client_id or f"prokurist-producer-{next(NUMBERS)}"
+    client_id = config.client_id or default_client_id("producer")
     trace = Trace.of(client_id, None, clock)
     trace.read_by(Log(), fine=wants_calls())
     timer = Timer(clock.now())

@@ -31,6 +31,11 @@ IN_FLIGHT: Final = 100
 """Requests on one connection at once; Java's consumer has the same bound."""
 
 
+def keepalive_of(config: ConnectionKeys) -> int | None:
+    """Seconds without traffic until the system probes a connection; None for no probes."""
+    return config.socket_keepalive_idle_ms // 1000 if config.socket_keepalive_enable else None
+
+
 def tls_contexts(config: ConnectionKeys, clock: Clock) -> "TlsContexts | None":
     """What connections are encrypted with; None where they are not.
 

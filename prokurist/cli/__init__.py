@@ -7,5 +7,6 @@ May import: everything. Nothing imports it.
 
 What all commands keep: data on standard output, talk on standard error; an end by
 `--timeout`, whatever the brokers do; exit code 0 for done, 1 for a failure, 2 for a wrong
-call, 130 for Ctrl-C; for each failure one line, and never a traceback.
+call, 130 for Ctrl-C, 143 for SIGTERM, 141 for a pipe that is not read any more; for each
+failure one line, and never a traceback.
 """

@@ -130,3 +130,10 @@ def on_committed(error: Exception) -> str:
         "The coordinator is known and does not answer: it is frozen, overloaded or still "
         "loading the group; other groups have other coordinators."
     )
+
+
+def on_records(error: Exception) -> str:
+    """Offsets are told, and no record comes."""
+    if isinstance(error, AuthorizationException):
+        return "The user may see the topic and not read it: grant READ on it."
+    return "Leaders tell offsets and send no records: the brokers' logs say more."

@@ -58,9 +58,10 @@ class BrokerProbe:
     Args:
         clock: The clock of the deadlines.
         tls: What connections are encrypted with; None for plain text.
+        family: `broker.address.family`: any, v4 or v6.
     """
 
-    def __init__(self, clock: Clock, tls: "Tls | None" = None) -> None:
+    def __init__(self, clock: Clock, tls: "Tls | None" = None, family: str = "any") -> None:
         self._clock = clock
         self._network = SelectorNetwork(
             receive_buffer_bytes=LEFT_TO_THE_SYSTEM,
@@ -68,7 +69,7 @@ class BrokerProbe:
             tls=tls,
         )
         self._wants_tls = tls is not None
-        self._resolver = Resolver(self._network.wake)
+        self._resolver = Resolver(self._network.wake, family=family)
         self._connections = 0
         self._correlations = 0
         self._happened: deque[Happening] = deque()

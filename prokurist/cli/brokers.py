@@ -5,13 +5,15 @@ Thread: the main one; the broker has its own.
 
 import sys
 from collections.abc import Mapping
+from contextlib import closing, suppress
+from errno import EADDRINUSE
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from prokurist.cli.command_options import CommandOptions
-from prokurist.cli.errors import Misused
+from prokurist.cli.errors import Failed, Misused
 from prokurist.cli.output import write
 from prokurist.events.clock import epoch_milliseconds
 from prokurist.testing.broker import EmbeddedBroker
@@ -19,6 +21,8 @@ from prokurist.testing.cluster.batches import Record
 from prokurist.testing.cluster.sasl import Sasl
 from prokurist.types import TopicPartition
 
+TOPIC: Final = "orders"
+"""The topic that gets records where none is named."""
 A_DAY: Final = 86_400.0
 BROKER: Final = "broker.pem"
 
@@ -30,10 +34,11 @@ def run(
     port: int,
     topics: Mapping[str, int],
     records: int,
+    every: float | None = None,
     tls: Path | None = None,
     users: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Serve until the time is over or Ctrl-C.
+    """Serve until the time is over, or until Ctrl-C or SIGTERM, which are a good end here.
 
     Args:
         asked: What every command is told.
@@ -41,14 +46,17 @@ def run(
         port: Of the first; 0 for free ones.
         topics: Topics, and how many partitions each has.
         records: How many records each topic begins with.
+        every: Seconds after which each topic gets another record; None for never.
         tls: The folder of the certificates, which are made there; None for no TLS.
         users: Passwords by name, for SASL; none for no SASL.
 
     Raises:
         Misused: What is asked for makes no sense.
-        OSError: The port is taken.
+        Failed: The port is taken.
     """
     ports = [port + turn for turn in range(nodes)] if port else []
+    if every is not None:
+        topics = topics or {TOPIC: 1}
     try:
         keys = {} if tls is None else certified(tls)
         broker = EmbeddedBroker(
@@ -62,7 +70,12 @@ def run(
         broker.start()
     except (ValueError, OverflowError) as error:
         raise Misused(str(error)) from None
-    try:
+    except OSError as error:
+        if error.errno == EADDRINUSE:
+            named = f"port {port}" if nodes == 1 else f"a port from {port} to {ports[-1]}"
+            raise Failed(f"{named} is taken: --port 0 takes a free one") from None
+        raise
+    with closing(broker), suppress(KeyboardInterrupt):
         fill(broker, topics, records)
         if tls is not None or users:
             below = "PLAINTEXT" if tls is None else "SSL"
@@ -73,11 +86,14 @@ def run(
         keys = {"bootstrap.servers": broker.bootstrap, **keys}
         write([f"{key}={value}\n" for key, value in keys.items()])
         sys.stdout.flush()  # A pipe gets the line now, and not when the command ends.
+        if every is not None:
+            asked.say(f"Every {every:g} s a record comes to {', '.join(topics)}.")
         asked.say("It keeps nothing. Ctrl-C ends it.")
         while (left := asked.left()) > 0:
-            asked.clock.sleep(min(left, A_DAY))
-    finally:
-        broker.close()
+            asked.clock.sleep(min(left, A_DAY if every is None else every))
+            if every is not None:
+                fill(broker, topics, 1, begin=records)
+                records += 1
 
 
 def certified(folder: Path) -> dict[str, str]:
@@ -107,15 +123,24 @@ def named_user(text: str) -> tuple[str, str]:
     return name, password
 
 
-def fill(broker: EmbeddedBroker, topics: Mapping[str, int], records: int) -> None:
-    """Put so many records into each topic, over its partitions in turn."""
+def fill(
+    broker: EmbeddedBroker, topics: Mapping[str, int], records: int, begin: int = 0
+) -> None:
+    """Put so many records into each topic, over its partitions in turn.
+
+    Args:
+        broker: The broker.
+        topics: Topics, and how many partitions each has.
+        records: How many.
+        begin: The number of the first.
+    """
     stamp = epoch_milliseconds()
     for topic, partitions in topics.items():
-        for number in range(records):
+        for number in range(begin, begin + records):
             record = Record(
                 b"record %d of %s" % (number, topic.encode()),
                 b"key-%d" % number,
-                timestamp=stamp + number,
+                timestamp=stamp + number - begin,
             )
             broker.append(TopicPartition(topic, number % partitions), record)
 

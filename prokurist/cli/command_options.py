@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from prokurist.cli.errors import Misused
+from prokurist.cli.property_file import properties
 from prokurist.config import ConsumerConfig, Secret
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException
@@ -78,7 +79,7 @@ class CommandOptions:
             ConfigException: A value cannot be used.
             Misused: There are no brokers, or a line is no `key=value`.
         """
-        typed = dict(key_and_value("-X", each) for each in self.properties)
+        typed = dict(map(key_and_value, self.properties))
         given: dict[str, object] = dict(ALWAYS)
         if self.file is not None:
             given.update(properties_of(self.file))
@@ -124,23 +125,19 @@ class CommandOptions:
 
 
 def properties_of(file: Path) -> dict[str, str]:
-    """Read the keys of a file: a `key=value` in each line; `#` begins a comment.
+    """The keys of a property file.
 
     Raises:
         Misused: The file cannot be read, or a line is something else.
     """
     try:
-        lines = file.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        return properties(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
         raise Misused(f"-F {file}: {error}") from None
-    written = (line.strip() for line in lines)
-    return dict(
-        key_and_value(f"-F {file}", line) for line in written if line and line[0] not in "#!"
-    )
 
 
-def key_and_value(where: str, text: str) -> tuple[str, str]:
-    """Split `key=value`.
+def key_and_value(text: str) -> tuple[str, str]:
+    """The two sides of the `key=value` behind `-X`.
 
     Raises:
         Misused: There is no `=`.
@@ -148,5 +145,5 @@ def key_and_value(where: str, text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         # The text is left out: it may be half a password.
-        raise Misused(f"{where} takes key=value, such as client.id=me")
+        raise Misused("-X takes key=value, such as client.id=me")
     return key.strip(), value.strip()

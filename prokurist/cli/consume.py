@@ -15,15 +15,22 @@ from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed, Misused
 from prokurist.cli.formats import Format
 from prokurist.cli.output import counted
-from prokurist.cli.start_offset import StartOffset
+from prokurist.cli.record_filter import Accepts
+from prokurist.cli.record_order import AsTheyCome, Merge, Newest, RecordOrder, partition_of
+from prokurist.cli.start_offset import StartOffset, at_moment
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.clock import Deadline
 from prokurist.records.consumer_records import ConsumerRecord
+from prokurist.records.why_empty import EmptyCause, WhyEmpty
 from prokurist.types import TopicPartition, named
 
 LOOKING: Final = 0.2
 """How often it is looked whether the end is reached where no record comes any more."""
+TELLING: Final = 5.0
+"""How long nothing may come until it is said why."""
+UNREMARKABLE: Final = {EmptyCause.NOTHING_NEW, EmptyCause.FETCHING, EmptyCause.SKIPPED}
+"""What is no reason for a line while the command goes on."""
 LOOKUPS: Final = 10.0
 """Seconds for topics and offsets, where reading itself has no end."""
 PATIENCE: Final = 30.0
@@ -40,9 +47,14 @@ class ReadRequest:
         topics: The topics.
         partitions: Which partitions of them; none for all.
         beginning: Where to begin; in a group, where nothing is committed.
+        until: Stop before the first record at or after this time, in milliseconds since the
+            epoch; None for no such end.
         group: The group to join, where it is one.
         count: How many records; None for all.
         to_the_end: Stop at the ends that there are when reading begins.
+        merge: Write the records of all partitions by their timestamps.
+        newest: Write so many records, the newest of all partitions; None for all.
+        accepts: Which records are written; None for all.
         format: Makes a record's bytes.
     """
 
@@ -53,12 +65,37 @@ class ReadRequest:
     count: int | None
     to_the_end: bool
     format: Format
+    until: int | None = None
+    merge: bool = False
+    newest: int | None = None
+    accepts: Accepts | None = None
 
     def __post_init__(self) -> None:
-        if self.group is not None and self.partitions:
+        if self.group is not None:
+            self._check_group()
+        if self.newest is not None and (self.count is not None or self.merge):
+            raise Misused("-n says how many and in which order: leave out -c and --merge")
+        if self.merge and not self.has_end:
+            raise Misused("--merge needs an end, so as not to wait for a silent partition: -e")
+
+    def _check_group(self) -> None:
+        if self.partitions:
             raise Misused("-p with -G: the group says who reads which partition")
-        if self.group is not None and self.beginning.edge is None:
+        if self.beginning.edge is None or self.until is not None:
             raise Misused("-o with -G is beginning or end: where nothing is committed")
+        if self.merge or self.newest is not None:
+            raise Misused("--merge and -n with -G: a group commits records as they are read")
+
+    @property
+    def has_end(self) -> bool:
+        """Whether reading stops at an end that is known when it begins."""
+        return self.to_the_end or self.until is not None or self.newest is not None
+
+    def order(self) -> RecordOrder:
+        """What brings the records into their order."""
+        if self.newest is not None:
+            return Newest(self.newest)
+        return Merge() if self.merge else AsTheyCome()
 
 
 def run(asked: CommandOptions, wanted: ReadRequest) -> None:
@@ -80,7 +117,7 @@ def run(asked: CommandOptions, wanted: ReadRequest) -> None:
         reading.begin()
         while not reading.is_done():
             reading.go_on()
-    asked.say(counted(reading.count, "record"))
+    asked.say(counted(reading.count, "record") + reading.why_none())
 
 
 class Reading:
@@ -99,6 +136,9 @@ class Reading:
         self._consumer = consumer
         self._ends: dict[TopicPartition, int] = {}
         self._behind: list[TopicPartition] = []
+        self._order = wanted.order()
+        self._why_empty: WhyEmpty | None = None
+        self._looked_at = 0
         self._moved_at = asked.clock.now()
         kept = 0.0 if wanted.group is None else min(LEAVING, asked.timeout / 5)
         self._until = Deadline(asked.deadline.at - kept)
@@ -125,6 +165,10 @@ class Reading:
         ]
         consumer.assign(partitions)
         wanted.beginning.place(consumer, lookups, partitions)
+        if wanted.until is not None:
+            self._ends = at_moment(consumer, lookups, partitions, wanted.until)
+        if wanted.has_end:
+            self._look_behind()
 
     def is_done(self) -> bool:
         """Whether all has been read that was asked for.
@@ -136,13 +180,13 @@ class Reading:
         wanted = self._wanted
         if wanted.count is not None and self.count >= wanted.count:
             return True
-        if wanted.to_the_end and self._is_at_the_end():
+        if wanted.has_end and self._is_at_the_end():
             return True
         if self._left() == 0:
-            if wanted.count is None and not wanted.to_the_end:
+            if wanted.count is None and not wanted.has_end:
                 return True  # To read for a while is what a time alone asks for.
             raise Failed(f"the time is over after {self._progress()}")
-        if wanted.to_the_end and self._asked.clock.now() - self._moved_at >= PATIENCE:
+        if wanted.has_end and self._asked.clock.now() - self._moved_at >= PATIENCE:
             raise Failed(f"nothing came for {PATIENCE:g} s, after {self._progress()}")
         return False
 
@@ -153,25 +197,70 @@ class Reading:
             KafkaException: Something is wrong that reading cannot go on after.
             OSError: They cannot be written.
         """
-        wait = min(self._left(), LOOKING) if self._wanted.to_the_end else self._left()
-        missing = None if self._wanted.count is None else self._wanted.count - self.count
+        wait = min(self._left(), LOOKING if self._wanted.has_end else TELLING)
         unwritten: list[ConsumerRecord] = []
+        taken = 0
         try:
-            unwritten = list(self._consumer.poll(wait))
-            taken = unwritten[:missing]
-            sys.stdout.buffer.writelines(map(self._wanted.format, taken))
-            sys.stdout.buffer.flush()
-            unwritten = unwritten[missing:] if missing is not None else []
+            polled = self._consumer.poll(wait)
+            self._tell(polled.why_empty)
+            unwritten = list(polled)
+            accepted, taken = self._chosen(unwritten)
+            self._order.take(accepted)
+            if self._wanted.has_end and self._wanted.group is None:
+                self._look_behind()
+            self._write(self._order.ready(self._behind))
+            unwritten = unwritten[taken:]
         finally:
             # Have them read again: a commit would count them as done.
             for record in reversed(unwritten):
-                tp = TopicPartition(record.topic, record.partition)
-                self._consumer.seek(tp, record.offset)
+                self._consumer.seek(partition_of(record), record.offset)
         if taken:
-            self.count += len(taken)
+            self._looked_at += taken
             self._moved_at = self._asked.clock.now()
 
+    def why_none(self) -> str:
+        """Why no record was written, behind their number; empty where some were."""
+        if self.count:
+            return ""
+        if self._looked_at:
+            return f": none of {counted(self._looked_at, 'record')} is one that was asked for"
+        return f": {self._why_empty or 'there are none between the beginning and the end'}"
+
+    def _tell(self, why: WhyEmpty | None) -> None:
+        """Say what has kept records away for a while, once as long as it is the same."""
+        before, self._why_empty = self._why_empty, why
+        if why is None or self._wanted.has_end or why.cause in UNREMARKABLE:
+            return
+        if (before is None or before.cause is not why.cause) and self._left():
+            self._asked.say(f"waiting: {why}")
+
+    def _chosen(self, records: Sequence[ConsumerRecord]) -> tuple[list[ConsumerRecord], int]:
+        """The records that are to be written, and how many were looked at for them."""
+        wanted, chosen_ones = self._wanted, list[ConsumerRecord]()
+        missing = None if wanted.count is None or wanted.merge else wanted.count - self.count
+        for looked_at, record in enumerate(records):
+            if missing is not None and len(chosen_ones) >= missing:
+                return chosen_ones, looked_at
+            if wanted.until is not None and record.offset >= self._ends[partition_of(record)]:
+                continue
+            if wanted.accepts is None or wanted.accepts(record):
+                chosen_ones.append(record)
+        return chosen_ones, len(records)
+
+    def _write(self, records: Sequence[ConsumerRecord]) -> None:
+        missing = None if self._wanted.count is None else self._wanted.count - self.count
+        written = records[:missing]
+        sys.stdout.buffer.writelines(map(self._wanted.format, written))
+        sys.stdout.buffer.flush()
+        self.count += len(written)
+
     def _is_at_the_end(self) -> bool:
+        if self._wanted.group is not None:
+            self._look_behind()
+        return bool(self._consumer.assignment()) and not self._behind
+
+    def _look_behind(self) -> None:
+        """Find which partitions are not at their end; the others are not read on."""
         mine = self._consumer.assignment()
         if new := mine - self._ends.keys():
             self._ends.update(self._consumer.end_offsets(new, self._briefly().left()))
@@ -180,14 +269,17 @@ class Reading:
             for tp in sorted(mine)
             if self._consumer.position(tp, self._briefly().left()) < self._ends[tp]
         ]
-        return bool(mine) and not self._behind
+        if self._wanted.group is None:
+            resting = (mine - set(self._behind)) | set(self._order.full())
+            self._consumer.pause(resting)
+            self._consumer.resume(mine - resting)
 
     def _progress(self) -> str:
         wanted, read = self._wanted, counted(self.count, "record")
         if wanted.count is not None:
-            return f"{self.count} of {wanted.count} records"
+            return f"{self.count} of {wanted.count} records{self.why_none()}"
         if not self._behind:
-            return f"{read}: the group has given nothing to this member"
+            return f"{read}{self.why_none()}"
         return f"{read}: not at the end of {named(self._behind)}"
 
     def _left(self) -> float:

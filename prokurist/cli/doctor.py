@@ -20,6 +20,7 @@ from prokurist.cli import advice
 from prokurist.cli.broker_probe import BrokerProbe
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.output import counted
+from prokurist.cli.record_probe import last_record
 from prokurist.cli.tls_findings import RENEWED_BEFORE, lasts, tls_finding
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
@@ -83,7 +84,7 @@ def run(asked: CommandOptions, group: str | None, topics: Sequence[str]) -> Iter
     """
     config = ConsumerConfig(asked.keys(group_id=group))
     tls = tls_of(tls_contexts(config, asked.clock))
-    probe = BrokerProbe(asked.clock, tls)
+    probe = BrokerProbe(asked.clock, tls, config.broker_address_family)
     try:
         yield from Doctor(asked, config, probe, topics).steps()
     finally:
@@ -258,6 +259,7 @@ class Doctor:
         for nth, node in enumerate(others):
             yield self._broker(node, len(others) - nth + 1)
         yield from self._group(consumer, listed)
+        yield from self._records(consumer, listed)
 
     def _topics_there(self, listed: Mapping[str, Sequence[PartitionInfo]]) -> Iterator[Step]:
         for topic in self._topics:
@@ -351,6 +353,24 @@ class Doctor:
         if not any(first.found.values()):
             step = replace(step, verdict=StepResult.WARNING, advice=advice.NOTHING_COMMITTED)
         yield step
+
+    def _records(
+        self, consumer: KafkaConsumer, listed: Mapping[str, Sequence[PartitionInfo]]
+    ) -> Iterator[Step]:
+        """Read the last record of a topic that was named."""
+        partitions = [
+            TopicPartition(info.topic, info.partition)
+            for topic in self._topics
+            for info in listed.get(topic, ())
+        ]
+        if partitions:
+            yield self._take(
+                "Records",
+                1,
+                lambda until: last_record(consumer, partitions, self._until(until)),
+                str,
+                advice.on_records,
+            ).step
 
     def _until(self, deadline: Deadline) -> float:
         return deadline.remaining(self._asked.clock.now())

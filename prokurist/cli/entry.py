@@ -8,10 +8,12 @@ Invariants: no exception gets past `main`. An unexpected one is a line, too; wit
 import io
 import logging
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import Final
 
 from prokurist.cli.errors import Failed, Misused
 from prokurist.errors import (
@@ -22,6 +24,15 @@ from prokurist.errors import (
 )
 
 DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
+UNREAD: Final = 128 + 13
+"""The reader of a pipe has gone: what a shell tells of a program that SIGPIPE has ended."""
+TERMINATED: Final = 128 + 15
+COMPLETION: Final = "_PROKURIST_COMPLETE"
+"""The variable by which a shell asks for completions."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come: the command ends as by Ctrl-C, and a member leaves its group."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,33 +52,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # What goes wrong is told once, by the line below.
     log, silence = logging.getLogger("prokurist"), logging.NullHandler()
     log.addHandler(silence)
+    before = signal.signal(signal.SIGTERM, terminate)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConfigWarning)  # `Asked.keys` tells of them.
             return ended(sys.argv[1:] if arguments is None else list(arguments))
+    except Terminated:
+        complain("terminated")
+        return TERMINATED
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # The interpreter flushes once more at its end, and would complain by itself.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        complain("standard output was closed by its reader: stopped")
-        return FAILURE
+        return UNREAD
     finally:
+        signal.signal(signal.SIGTERM, before)
         log.removeHandler(silence)
 
 
+def terminate(_number: int, _frame: object) -> None:
+    """End the command."""
+    raise Terminated
+
+
 def ended(arguments: list[str]) -> int:
-    """Run a command whose failures become its exit code."""
+    """Run a command whose failures become its exit code; without one, help is written."""
     import typer  # noqa: PLC0415 - in the extra
 
     from prokurist.cli.app import built  # noqa: PLC0415 - the same
 
+    if COMPLETION in os.environ:
+        # What Typer calls for its own options of the same end; it is not exported.
+        from typer.completion import completion_init  # type: ignore[attr-defined]  # noqa: PLC0415
+
+        completion_init()
     try:
-        read = built()(arguments, prog_name="prokurist", standalone_mode=False)
+        read = built()(arguments or ["--help"], prog_name="prokurist", standalone_mode=False)
         code = read() if callable(read) else read
         sys.stdout.flush()
-    except (Misused, ConfigException) as error:
+    except ConfigException as error:
+        for fault in error.faults or (str(error),):
+            complain(fault)
+        return USAGE
+    except Misused as error:
         complain(str(error))
         return USAGE
     except typer.TyperException as error:

@@ -1,4 +1,4 @@
-"""From a record to the bytes that are written for it: `-f`, `-K`, `-D` and `-J`, as in kcat.
+"""From a record to the bytes that are written for it: `-f`, `-K`, `-D`, `-J`, `-Z`, as in kcat.
 
 Thread: any; pure functions.
 """
@@ -6,13 +6,17 @@ Thread: any; pure functions.
 import json
 import re
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from contextlib import suppress
+from typing import Any, Final, TypeAlias
 
 from prokurist.cli.errors import Misused
 from prokurist.records.consumer_records import ConsumerRecord
 from prokurist.types import TimestampType
 
 Format: TypeAlias = Callable[[ConsumerRecord], bytes]
+
+NULL: Final = b"NULL"
+"""What `-Z` writes for a key or a value that is not there."""
 
 ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\"}
 ESCAPE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|.|$)", re.DOTALL)
@@ -36,8 +40,6 @@ FIELDS: Final[dict[str, Format]] = {
     "t": lambda record: record.topic.encode(),
     "p": lambda record: b"%d" % record.partition,
     "o": lambda record: b"%d" % record.offset,
-    "k": lambda record: record.key or b"",
-    "s": lambda record: record.value or b"",
     "K": lambda record: size(record.key),
     "S": lambda record: size(record.value),
     "T": lambda record: b"%d" % record.timestamp,
@@ -46,20 +48,35 @@ FIELDS: Final[dict[str, Format]] = {
 }
 
 
-def compiled(text: str) -> Format:
+def key_of(null: bytes) -> Format:
+    """The key's bytes, and others for one that is not there."""
+    return lambda record: null if record.key is None else record.key
+
+
+def value_of(null: bytes) -> Format:
+    """The value's bytes, and others for one that is not there."""
+    return lambda record: null if record.value is None else record.value
+
+
+def compiled(text: str, null: bytes = b"") -> Format:
     r"""A format string such as `%t [%p] %o: %s\n`.
+
+    Args:
+        text: The format string.
+        null: Written for a key or a value that is not there.
 
     Raises:
         Misused: It has a token that means nothing.
     """
+    fields = {"k": key_of(null), "s": value_of(null), **FIELDS}
     parts: list[Format] = []
     for literal, token in re.findall(r"([^%]+)|%(.?)", text, re.DOTALL):
         if literal:
             parts.append(always(unescaped(literal)))
-        elif token in FIELDS:
-            parts.append(FIELDS[token])
+        elif token in fields:
+            parts.append(fields[token])
         else:
-            known = " ".join(f"%{each}" for each in FIELDS)
+            known = " ".join(f"%{each}" for each in fields)
             raise Misused(f"-f: %{token} means nothing; there are {known}")
     return lambda record: b"".join(part(record) for part in parts)
 
@@ -69,13 +86,13 @@ def always(data: bytes) -> Format:
     return lambda _: data
 
 
-def delimited(key: str | None, end: str) -> Format:
+def delimited(key: str | None, end: str, null: bytes = b"") -> Format:
     """Value and delimiter, and before them, if that has one, key and delimiter."""
-    behind = unescaped(end)
+    behind, value_bytes = unescaped(end), value_of(null)
     if key is None:
-        return lambda record: (record.value or b"") + behind
-    between = unescaped(key)
-    return lambda record: (record.key or b"") + between + (record.value or b"") + behind
+        return lambda record: value_bytes(record) + behind
+    between, key_bytes = unescaped(key), key_of(null)
+    return lambda record: key_bytes(record) + between + value_bytes(record) + behind
 
 
 def unescaped(text: str) -> bytes:
@@ -107,6 +124,20 @@ def as_json(record: ConsumerRecord) -> bytes:
 
     Python's `surrogateescape` turns those back into the bytes.
     """
+    return json_line(record, readable(record.value))
+
+
+def with_json_value(record: ConsumerRecord) -> bytes:
+    """The same, with a value that is JSON as what it stands for, and not as its text."""
+    payload: Any = readable(record.value)
+    if payload is not None:
+        with suppress(ValueError):
+            payload = json.loads(payload)
+    return json_line(record, payload)
+
+
+def json_line(record: ConsumerRecord, payload: object) -> bytes:
+    """One object with a record's parts."""
     flat = [part for name, value in record.headers for part in (name, readable(value))]
     envelope = {
         "topic": record.topic,
@@ -116,7 +147,7 @@ def as_json(record: ConsumerRecord) -> bytes:
         "ts": record.timestamp,
         "headers": flat,
         "key": readable(record.key),
-        "payload": readable(record.value),
+        "payload": payload,
     }
     return json.dumps(envelope).encode() + b"\n"
 

@@ -9,6 +9,16 @@ May import: `errors` and the standard library.
 from prokurist.config.address import Address
 from prokurist.config.clients import ConsumerConfig, ProducerConfig
 from prokurist.config.offset_reset import OffsetReset
+from prokurist.config.report import ConfigReport, KeyFinding, Verdict
 from prokurist.config.secret import Secret
 
-__all__ = ["Address", "ConsumerConfig", "OffsetReset", "ProducerConfig", "Secret"]
+__all__ = [
+    "Address",
+    "ConfigReport",
+    "ConsumerConfig",
+    "KeyFinding",
+    "OffsetReset",
+    "ProducerConfig",
+    "Secret",
+    "Verdict",
+]

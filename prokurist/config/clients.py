@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from prokurist.config.checks import check_consumer, check_producer
+from prokurist.config.checks import CONSUMER_CHECKS, PRODUCER_CHECKS
 from prokurist.config.consumer import ConsumerKeys
 from prokurist.config.foreign import FOR_CONSUMERS, FOR_PRODUCERS
 from prokurist.config.kip19 import DEPRECATED
-from prokurist.config.parsing import read
+from prokurist.config.parsing import check, read
 from prokurist.config.producer import ProducerKeys
+from prokurist.config.report import ConfigReport
 from prokurist.config.secret import MASK, Secret
 from prokurist.config.table import Client, table
 
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
 
     from prokurist.config.typed import ConsumerKeywords, ProducerKeywords
 
-CONSUMER = Client("consumer", ConsumerKeys, check_consumer, FOR_CONSUMERS, MappingProxyType({}))
+CONSUMER = Client(
+    "consumer", ConsumerKeys, CONSUMER_CHECKS, FOR_CONSUMERS, MappingProxyType({})
+)
 """The consumer's side of the table."""
 
-PRODUCER = Client("producer", ProducerKeys, check_producer, FOR_PRODUCERS, DEPRECATED)
+PRODUCER = Client("producer", ProducerKeys, PRODUCER_CHECKS, FOR_PRODUCERS, DEPRECATED)
 """The producer's side of the table."""
 
 
@@ -56,9 +59,24 @@ class ConsumerConfig(ConsumerKeys):
 
         Raises:
             ConfigException: A key is unknown, a value breaks its rule, or two contradict
-                each other.
+                each other. It has all the faults.
         """
         _fill(self, *read(CONSUMER, PRODUCER, config, keywords))
+
+    @staticmethod
+    def check(
+        config: Mapping[str, object] | None = None, /, **keywords: object
+    ) -> ConfigReport:
+        """Look what every key of a configuration means here, without raising or warning.
+
+        Args:
+            config: Keys and values, in any client's spelling.
+            **keywords: More keys, with underscores.
+
+        Returns:
+            A finding for each key, and the keys by our names.
+        """
+        return check(CONSUMER, PRODUCER, config, keywords)
 
     def __repr__(self) -> str:
         return _shown(self, CONSUMER, self.given)
@@ -89,9 +107,24 @@ class ProducerConfig(ProducerKeys):
 
         Raises:
             ConfigException: A key is unknown, a value breaks its rule, or two contradict
-                each other.
+                each other. It has all the faults.
         """
         _fill(self, *read(PRODUCER, CONSUMER, config, keywords))
+
+    @staticmethod
+    def check(
+        config: Mapping[str, object] | None = None, /, **keywords: object
+    ) -> ConfigReport:
+        """Look what every key of a configuration means here, without raising or warning.
+
+        Args:
+            config: Keys and values, in any client's spelling.
+            **keywords: More keys, with underscores.
+
+        Returns:
+            A finding for each key, and the keys by our names.
+        """
+        return check(PRODUCER, CONSUMER, config, keywords)
 
     def __repr__(self) -> str:
         return _shown(self, PRODUCER, self.given)

@@ -8,6 +8,7 @@ from dataclasses import fields
 
 from prokurist.config.clients import CONSUMER, PRODUCER
 from prokurist.config.connection import ConnectionKeys
+from prokurist.config.counterparts import COUNTERPARTS
 from prokurist.config.foreign import (
     FOR_CONSUMERS,
     KAFKA_PYTHON,
@@ -38,8 +39,14 @@ ConsumerConfig({"bootstrap.servers": "kafka1:9092,kafka2:9092"}, group_id="billi
 Values may be strings, as in a property file. A duration (unit ms) may also be a
 `timedelta`, a list one string with commas. Words are taken in upper and lower case. `None`
 is taken only where it is the default. A key that is unknown, a value that breaks its rule
-and two keys that contradict each other raise `ConfigException`; all keys of a call that
-are accepted without effect are listed in one `ConfigWarning`.
+and two keys that contradict each other raise `ConfigException`, which has all the faults of
+the configuration (`faults`), each with what to write instead; all keys of a call that are
+accepted without effect are listed in one `ConfigWarning`.
+
+`ConsumerConfig.check(mapping)` looks at a configuration of any client without using it. It
+returns a finding for each key (`key`, `verdict`, `why`, `instead`), the `faults`, and the keys
+by the names of this page (`translated`, `properties()`). `prokurist config check FILE` does so
+[in the terminal](cli.md).
 
 A secret is a string, a `Secret`, or a callable without arguments that returns the current
 string. It is masked wherever it could be printed, and stays behind when a configuration is
@@ -87,6 +94,7 @@ def document() -> str:
         for row in rows:
             lines += _entry(row)
     lines += _spellings(consumer)
+    lines += _converted()
     lines += _foreign()
     return "\n".join(lines) + "\n"
 
@@ -128,6 +136,15 @@ def _spellings(rows: Iterable[ConfigRow]) -> Iterator[str]:
     yield ""
     pairs = {alias: f"`{row.name}`" for row in rows for alias in row.key.aliases}
     yield from _grid(("spelling", "key"), sorted(pairs.items()))
+
+
+def _converted() -> Iterator[str]:
+    yield "## Other clients' keys that are converted"
+    yield ""
+    yield "Taken over, and named in a `ConfigWarning`."
+    yield ""
+    pairs = {key: f"`{to.name}`: {to.difference}" for key, to in COUNTERPARTS.items()}
+    yield from _grid(("key", "becomes"), sorted(pairs.items()))
 
 
 def _foreign() -> Iterator[str]:

@@ -49,8 +49,8 @@ class ConnectionKeys(SaslKeys):
         str,
         Key(
             Text(),
-            "Name of this client in the brokers' logs and quotas; if empty, the client makes "
-            "one up.",
+            "Name of this client in the brokers' logs and quotas, its own log and metrics; if "
+            "empty, prokurist-consumer-HOST-PID-N, which differs between pods and processes.",
             MEDIUM,
         ),
     ] = ""
@@ -115,7 +115,36 @@ class ConnectionKeys(SaslKeys):
     ] = 30_000
     connections_max_idle_ms: Annotated[
         int, Key(millis(-1), "Idle time after which a connection is closed; -1 for never.")
-    ] = 540_000
+    ] = 180_000
+    socket_keepalive_enable: Annotated[
+        bool,
+        Key(
+            Boolean(),
+            "Whether the system probes a connection on which nothing is sent, so that load "
+            "balancers keep it and a dead peer is noticed.",
+            LOW,
+            ours=True,
+        ),
+    ] = True
+    socket_keepalive_idle_ms: Annotated[
+        int,
+        Key(
+            millis(1_000, 32_767_000),
+            "Time without traffic after which the system sends its first probe; whole seconds "
+            "count. Four more follow, a quarter of it apart, and then the connection is lost.",
+            LOW,
+            ours=True,
+        ),
+    ] = 60_000
+    broker_address_family: Annotated[
+        str,
+        Key(
+            Choice(("any", "v4", "v6")),
+            "Which addresses of a broker's name are connected to.",
+            LOW,
+            ours=True,
+        ),
+    ] = "any"
     send_buffer_bytes: Annotated[
         int,
         Key(

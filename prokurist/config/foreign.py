@@ -3,7 +3,7 @@
 A key that only tunes the other client's machinery is accepted and listed in one warning.
 A key whose loss would change what the program does is refused, or accepted only with the
 value that asks for nothing. Keys with an equal here are no business of this module: they
-are aliases in the table.
+are aliases in the table, or in `counterparts.py`.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,6 @@ LIBRDKAFKA = MappingProxyType(
         "api.version.request": Foreign(_VERSIONS),
         "api.version.request.timeout.ms": Foreign(_VERSIONS),
         "batch.num.messages": Foreign(_BATCHES),
-        "broker.address.family": Foreign("every address that a name resolves to is tried"),
         "broker.address.ttl": Foreign("names are resolved again for every connect"),
         "broker.version.fallback": Foreign(_VERSIONS),
         "builtin.features": Foreign("lists what librdkafka was built with"),
@@ -78,7 +77,10 @@ LIBRDKAFKA = MappingProxyType(
         ),
         "consume.callback.max.messages": Foreign("max.poll.records bounds what a poll returns"),
         "coordinator.query.interval.ms": Foreign("a coordinator is looked up when it is lost"),
-        "debug": Foreign(_LOG),
+        "debug": Foreign(
+            "there are no contexts to choose from; "
+            'logging.getLogger("prokurist").setLevel(logging.DEBUG) shows every call'
+        ),
         "delivery.report.only.error": Foreign(_DELIVERY),
         "enable.random.seed": Foreign("Python seeds its own random numbers"),
         "enabled_events": Foreign("there is no event queue to choose for"),
@@ -96,7 +98,6 @@ LIBRDKAFKA = MappingProxyType(
         "queue.buffering.backpressure.threshold": Foreign(_BATCHES),
         "queue.buffering.max.kbytes": Foreign(_BATCHES),
         "queue.buffering.max.messages": Foreign(_BATCHES),
-        "queued.max.messages.kbytes": Foreign(_QUEUES),
         "queued.min.messages": Foreign(_QUEUES),
         "receive.message.max.bytes": Foreign("fetch.max.bytes bounds what a broker sends"),
         "reconnect.backoff.jitter.ms": Foreign("pauses are spread by a fifth by themselves"),
@@ -105,7 +106,6 @@ LIBRDKAFKA = MappingProxyType(
         "sasl.oauthbearer.metadata.authentication.type": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.method": Foreign(_SASL_DETAIL),
         "socket.blocking.max.ms": Foreign(_SOCKETS),
-        "socket.keepalive.enable": Foreign(_SOCKETS),
         "socket.max.fails": Foreign("one request past request.timeout.ms ends a connection"),
         "socket.nagle.disable": Foreign(_SOCKETS),
         "ssl.ca.certificate.stores": Foreign(
@@ -124,7 +124,6 @@ LIBRDKAFKA = MappingProxyType(
         ),
         "topic.metadata.refresh.fast.cnt": Foreign(_REFRESH),
         "topic.metadata.refresh.fast.interval.ms": Foreign(_RETRY),
-        "topic.metadata.refresh.interval.ms": Foreign(_REFRESH),
         "topic.metadata.refresh.sparse": Foreign(_REFRESH),
         # Accepted with the value that asks for nothing:
         "enable.auto.offset.store": Foreign(
@@ -191,11 +190,9 @@ KAFKA_PYTHON = MappingProxyType(
         "sasl_kerberos_name": Foreign(_SASL_DETAIL),
         "selector": Foreign(_SOCKETS),
         "socket_options": Foreign(_SOCKETS),
-        "ssl_check_hostname": Foreign(
-            "say ssl.endpoint.identification.algorithm=none instead", _TRUE
-        ),
         "consumer_timeout_ms": Foreign(
-            "bound the wait where it happens: poll(timeout) or records(idle_timeout=...)", ()
+            "bound the wait where it happens: poll(timeout) or records(idle_timeout=...)",
+            ("inf",),
         ),
         "default_offset_commit_callback": Foreign(_COMMIT, ()),
         "kafka_client": Foreign("a class inside kafka-python", ()),

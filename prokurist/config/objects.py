@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from prokurist.config.java_deserializers import JAVA_DESERIALIZERS, JAVA_PACKAGE
 from prokurist.config.kinds import Rejected, split
 
 _JAVA = "org.apache.kafka.clients.consumer."
@@ -65,7 +66,7 @@ class TokenProvider:
 
 
 class Deserializer:
-    """A callable, or an object that deserializes."""
+    """A callable, an object that deserializes, or the name of one of Kafka's own classes."""
 
     name: str = "callable"
     unit: str = ""
@@ -76,6 +77,10 @@ class Deserializer:
         """See `ValueKind.read`."""
         if callable(value) or callable(getattr(value, "deserialize", None)):
             return value
+        if isinstance(value, str) and value.startswith(JAVA_PACKAGE):
+            name = value.removeprefix(JAVA_PACKAGE)
+            if name in JAVA_DESERIALIZERS:
+                return JAVA_DESERIALIZERS[name]
         raise Rejected(
             "must be a callable of the bytes or of the topic and the bytes, or an object with "
             "deserialize(topic, data), not the name of a Java class or another object; for "

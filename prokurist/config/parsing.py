@@ -1,10 +1,11 @@
 """From what the user wrote to the values of a table.
 
-Every road into a configuration leads through `read`: a mapping with dotted, underscored
+Every road into a configuration leads through `_Reading`: a mapping with dotted, underscored
 or another client's keys, and keywords. It finds each key's row, converts and checks the
-value, notices contradictions between spellings, and warns once of all that has no effect.
+value, notices contradictions between spellings, and keeps a finding for each key. `read`
+raises all faults together or warns once of all that has no effect; `check` returns them.
 
-Invariants: an error names the key as the user spelled it, the rule and the way out; the
+Invariants: a fault names the key as the user spelled it, the rule and the way out; the
 value of a secret, and of a key that is not known (it may be a misspelt secret), is never
 shown. Warnings are given only when the whole configuration is good, and point at the
 first caller outside this library.
@@ -14,17 +15,21 @@ import difflib
 import inspect
 import reprlib
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 from prokurist.config.address import shown_without_credentials
+from prokurist.config.counterparts import COUNTERPARTS, Counterpart
 from prokurist.config.foreign import KAFKA_PYTHON, LIBRDKAFKA, Foreign
 from prokurist.config.key import Effect
 from prokurist.config.kinds import Rejected, ValueKind, kind_of
 from prokurist.config.kip19 import migrate
-from prokurist.config.secret import SecretText
+from prokurist.config.report import ConfigReport, KeyFinding, Verdict
+from prokurist.config.secret import Secret, SecretText
 from prokurist.config.table import Client, ConfigRow, plain, spellings, table
 from prokurist.errors import ConfigException, ConfigWarning
 
@@ -50,51 +55,108 @@ def read(
         ConfigException: Something in it cannot be used.
     """
     reading = _Reading(client, other)
-    for spelling, value in _entries(config, keywords):
-        reading.take(spelling, value)
-    return reading.finish()
+    reading.take_all(config, keywords)
+    return reading.used()
+
+
+def check(
+    client: Client,
+    other: Client,
+    config: Mapping[str, object] | None,
+    keywords: Mapping[str, object],
+) -> ConfigReport:
+    """Look what every key of a configuration means, without raising or warning.
+
+    Args:
+        client: Whose configuration it is.
+        other: The other client, to recognise its keys.
+        config: Keys in any spelling.
+        keywords: More keys, with underscores.
+    """
+    reading = _Reading(client, other)
+    reading.take_all(config, keywords)
+    return ConfigReport(tuple(reading.findings), MappingProxyType(reading.translated))
 
 
 def _entries(
     config: Mapping[str, object] | None, keywords: Mapping[str, object]
-) -> Iterator[tuple[str, object]]:
+) -> list[tuple[object, object]]:
     if config is not None and not isinstance(config, Mapping):
         raise ConfigException(
             f"the configuration must be a mapping of keys to values, not {kind_of(config)}; "
             'for example {"bootstrap.servers": "localhost:9092"} or '
             'bootstrap_servers="localhost:9092"'
         )
-    for key, value in (config or {}).items():
-        if not isinstance(key, str):
-            raise ConfigException(
-                f"the key {reprlib.repr(key)} is not a string but {kind_of(key)}; keys are "
-                'strings such as "group.id"'
-            )
-        yield key, value
-    yield from keywords.items()
+    return [*(config or {}).items(), *keywords.items()]
+
+
+class _FaultyValue(LookupError):
+    """A check has read a key whose own value is at fault."""
+
+
+class _Effective(dict[str, Any]):
+    """The effective values by field name, without those at fault."""
+
+    def __missing__(self, field: str) -> Any:
+        raise _FaultyValue(field)
 
 
 class _Reading:
-    """One configuration being read: what has been taken so far."""
+    """One configuration being read: what has been taken so far.
+
+    Attributes:
+        findings: What each key means.
+        translated: The keys that have an effect, by our names, as they were given.
+    """
 
     def __init__(self, client: Client, other: Client) -> None:
+        self.findings: list[KeyFinding] = []
+        self.translated: dict[str, object] = {}
         self._client = client
         self._other = other
         self._values: dict[str, object] = {}
         self._spellings: dict[str, str] = {}
         self._deprecated: dict[str, object] = {}
-        self._idle: dict[str, str] = {}
+        self._advice = ""
+        self._faulty: set[str] = set()
+        self._effective = _Effective()
 
-    def take(self, spelling: str, value: object) -> None:
+    def take_all(
+        self, config: Mapping[str, object] | None, keywords: Mapping[str, object]
+    ) -> None:
+        """Take every key, and look what must hold between them."""
+        try:
+            entries = _entries(config, keywords)
+        except ConfigException as error:
+            self._find("", Verdict.FAULTY, str(error))
+            return
+        for spelling, value in entries:
+            try:
+                self._take(spelling, value)
+            except ConfigException as error:
+                self._find(spelling, Verdict.FAULTY, str(error))
+        self._migrate()
+        self._check()
+
+    def _take(self, spelling: object, value: object) -> None:
+        if not isinstance(spelling, str):
+            raise ConfigException(
+                f"the key {reprlib.repr(spelling)} is not a string but {kind_of(spelling)}; "
+                'keys are strings such as "group.id"'
+            )
         bare = plain(spelling)
         if row := spellings(self._client).get(bare):
             self._take_row(row, spelling, value)
         elif kind := self._client.deprecated.get(bare):
             self._keep(self._deprecated, bare, spelling, _converted(kind, spelling, value))
+        elif (counterpart := _counterparts().get(bare)) and (
+            row := table(self._client).get(counterpart.name)
+        ):
+            self._translate(row, counterpart, spelling, value)
         elif foreign := _foreign(self._client).get(bare):
             if not foreign.accepts(value):
                 raise ConfigException(f"{spelling}: cannot be used here: {foreign.reason}")
-            self._idle[spelling] = foreign.reason
+            self._find(spelling, Verdict.WITHOUT_EFFECT, foreign.reason)
         else:
             raise _unknown(self._client, self._other, spelling)
 
@@ -102,14 +164,34 @@ class _Reading:
         status = row.key.status
         if status.effect is Effect.REFUSED:
             raise ConfigException(f"{spelling}: cannot be used here: {status.reason}")
+        self._faulty.add(row.name)
         if value is None and not row.optional:
             default = "" if row.required else " to get its default"
             raise ConfigException(f"{spelling}=None: must not be None; leave it out{default}")
-        if value is not None:
-            value = _converted(row.key.kind, spelling, value)
-        self._keep(self._values, row.name, spelling, value)
+        read = None if value is None else _converted(row.key.kind, spelling, value)
+        self._keep(self._values, row.name, spelling, read)
+        self._faulty.discard(row.name)
         if status.effect is Effect.NONE:
-            self._idle[spelling] = status.reason
+            self._find(spelling, Verdict.WITHOUT_EFFECT, status.reason)
+            return
+        given = read if isinstance(read, Secret) else value
+        self.translated.setdefault(row.name, given)
+        same = plain(spelling) == row.name
+        verdict = Verdict.SUPPORTED if same else Verdict.TRANSLATED
+        self._find(spelling, verdict, instead={} if same else {row.name: given})
+
+    def _translate(
+        self, row: ConfigRow, counterpart: Counterpart, spelling: str, value: object
+    ) -> None:
+        """Take another client's key whose value is converted."""
+        given = counterpart.convert(_converted(counterpart.kind, spelling, value))
+        self._faulty.add(row.name)
+        self._keep(self._values, row.name, spelling, _converted(row.key.kind, row.name, given))
+        self._faulty.discard(row.name)
+        self.translated.setdefault(row.name, given)
+        self._find(
+            spelling, Verdict.TRANSLATED, counterpart.difference, instead={row.name: given}
+        )
 
     def _keep(self, values: dict[str, object], name: str, spelling: str, value: object) -> None:
         if name in values and values[name] is not value and values[name] != value:
@@ -126,44 +208,101 @@ class _Reading:
         values[name] = value
         self._spellings.setdefault(name, spelling)
 
-    def finish(self) -> tuple[dict[str, Any], frozenset[str]]:
-        advice = ""
-        if self._deprecated:
-            migrated, advice = migrate(self._deprecated)
-            self._values.update(migrated)
-        rows = table(self._client)
-        for name, row in rows.items():
+    def _migrate(self) -> None:
+        """Turn KIP-19's old keys into new ones."""
+        if not self._deprecated:
+            return
+        migrated, self._advice = migrate(self._deprecated)
+        self._values.update(migrated)
+        self.translated.update(migrated)
+        for bare in self._deprecated:
+            self._find(self._spellings[bare], Verdict.TRANSLATED, self._advice, migrated)
+
+    def _check(self) -> None:
+        """Look whether anything is missing, and what must hold between keys."""
+        for name, row in table(self._client).items():
+            if name in self._faulty:
+                continue
             if row.required and name not in self._values:
-                raise ConfigException(
+                self._find(
+                    "",
+                    Verdict.FAULTY,
                     f"{name} must be given: the brokers to ask first, for example "
-                    f'{row.field}="kafka1.example.org:9092,kafka2.example.org:9092"'
+                    f'{row.field}="kafka1.example.org:9092,kafka2.example.org:9092"',
                 )
-        given = frozenset(self._values)
-        effective = {
-            row.field: self._values.get(name, row.default) for name, row in rows.items()
-        }
-        self._client.check(effective, given)
-        self._notice_unused_credentials(str(effective["security_protocol"]))
-        if advice:
-            warnings.warn(advice, DeprecationWarning, stacklevel=_callers_level())
-        if self._idle:
-            keys = "; ".join(f"{key} ({why})" for key, why in self._idle.items())
-            warnings.warn(
-                f"accepted without effect: {keys}", ConfigWarning, stacklevel=_callers_level()
+            else:
+                self._effective[row.field] = self._values.get(name, row.default)
+        for each in self._client.checks:
+            with suppress(_FaultyValue):
+                for fault in each(self._effective, self._values.keys()):
+                    self._find("", Verdict.FAULTY, fault)
+        if "security.protocol" not in self._faulty:
+            self._notice_unused_credentials(str(self._effective["security_protocol"]))
+
+    def used(self) -> tuple[dict[str, Any], frozenset[str]]:
+        """The configuration, if there is no fault; what it makes of some keys is warned of.
+
+        Raises:
+            ConfigException: There are faults; it has them all.
+        """
+        faults = [each.why for each in self.findings if each.verdict is Verdict.FAULTY]
+        if len(faults) == 1:
+            raise ConfigException(faults[0])
+        if faults:
+            listed = "".join(f"\n- {fault}" for fault in faults)
+            raise ConfigException(
+                f"{len(faults)} faults in the configuration:{listed}", faults=tuple(faults)
             )
-        return effective, given
+        if self._advice:
+            warnings.warn(self._advice, DeprecationWarning, stacklevel=_callers_level())
+        if notes := _notes(self.findings):
+            warnings.warn(notes, ConfigWarning, stacklevel=_callers_level())
+        return dict(self._effective), frozenset(self._values)
 
     def _notice_unused_credentials(self, protocol: str) -> None:
-        """Warn of SASL keys where connections are made without SASL: it may be forgotten."""
+        """Find SASL keys where connections are made without SASL: it may be forgotten."""
         if protocol.startswith("SASL"):
             return
-        for name, spelling in self._spellings.items():
-            if name.startswith("sasl."):
-                self._idle.setdefault(
-                    spelling,
-                    f"security.protocol={protocol} has no authentication; SASL_SSL and "
+        for place, finding in enumerate(self.findings):
+            row = spellings(self._client).get(plain(finding.key))
+            if (
+                row is not None
+                and row.name.startswith("sasl.")
+                and finding.verdict in {Verdict.SUPPORTED, Verdict.TRANSLATED}
+            ):
+                self.findings[place] = replace(
+                    finding,
+                    verdict=Verdict.WITHOUT_EFFECT,
+                    why=f"security.protocol={protocol} has no authentication; SASL_SSL and "
                     "SASL_PLAINTEXT have",
                 )
+
+    def _find(
+        self,
+        key: object,
+        verdict: Verdict,
+        why: str = "",
+        instead: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        key = key if isinstance(key, str) else reprlib.repr(key)
+        self.findings.append(KeyFinding(key, verdict, why, MappingProxyType(dict(instead))))
+
+
+def _notes(findings: Iterable[KeyFinding]) -> str:
+    """What a warning says of the keys that have no effect, and of those that were converted."""
+    idle = [
+        f"{each.key} ({each.why})"
+        for each in findings
+        if each.verdict is Verdict.WITHOUT_EFFECT
+    ]
+    converted = [
+        f"{each.key} as {name}={value} ({each.why})"
+        for each in findings
+        if plain(each.key) in _counterparts()
+        for name, value in each.instead.items()
+    ]
+    parts = {"accepted without effect": idle, "taken over": converted}
+    return ". ".join(f"{what}: {'; '.join(keys)}" for what, keys in parts.items() if keys)
 
 
 def _converted(kind: ValueKind, spelling: str, value: object) -> object:
@@ -192,6 +331,11 @@ def _shown(value: object) -> str:
 def _foreign_keys() -> Mapping[str, Foreign]:
     both = {**KAFKA_PYTHON, **LIBRDKAFKA}
     return MappingProxyType({plain(key): foreign for key, foreign in both.items()})
+
+
+@cache
+def _counterparts() -> Mapping[str, Counterpart]:
+    return MappingProxyType({plain(key): each for key, each in COUNTERPARTS.items()})
 
 
 def _foreign(client: Client) -> Mapping[str, Foreign]:

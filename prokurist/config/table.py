@@ -8,7 +8,7 @@ whose default is None takes None, and no other key does; a field without a `Key`
 annotation is no key. Nothing is computed before it is first asked for.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from types import MappingProxyType
@@ -53,7 +53,7 @@ class Client:
     Attributes:
         word: "consumer" or "producer".
         keys: The class whose fields are its table.
-        check: The rules between its keys.
+        checks: The rules between its keys.
         foreign: Keys that mean something to the other client only and that other
             libraries give to both.
         deprecated: KIP-19's old keys, if this client has them.
@@ -61,7 +61,7 @@ class Client:
 
     word: str
     keys: type[Any]
-    check: Callable[[dict[str, Any], Collection[str]], None]
+    checks: tuple[Callable[[dict[str, Any], Collection[str]], Iterator[str]], ...]
     foreign: Mapping[str, Foreign]
     deprecated: Mapping[str, ValueKind]
 

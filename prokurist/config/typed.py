@@ -109,6 +109,9 @@ _ClientDict = TypedDict(
         "socket.connection.setup.timeout.ms": int | str | timedelta,
         "socket.connection.setup.timeout.max.ms": int | str | timedelta,
         "connections.max.idle.ms": int | str | timedelta,
+        "socket.keepalive.enable": bool | str,
+        "socket.keepalive.idle.ms": int | str | timedelta,
+        "broker.address.family": str,
         "send.buffer.bytes": int | str,
         "metadata.max.age.ms": int | str | timedelta,
         "metadata.recovery.strategy": str,
@@ -287,6 +290,9 @@ class _ClientKeywords(TypedDict, total=False):
     socket_connection_setup_timeout_ms: int | str | timedelta
     socket_connection_setup_timeout_max_ms: int | str | timedelta
     connections_max_idle_ms: int | str | timedelta
+    socket_keepalive_enable: bool | str
+    socket_keepalive_idle_ms: int | str | timedelta
+    broker_address_family: str
     send_buffer_bytes: int | str
     metadata_max_age_ms: int | str | timedelta
     metadata_recovery_strategy: str

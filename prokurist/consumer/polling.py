@@ -222,7 +222,8 @@ class Polling:
                     return None
                 # Something has come: look what it is.
                 call = call.again()
-        except Exception:
+        except Exception as error:
+            self._caller.counters.raised(error)
             raise
         except BaseException:
             self._ask_again()

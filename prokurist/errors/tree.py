@@ -75,7 +75,16 @@ def portable(error: BaseException) -> BaseException:
 
 
 class ConfigException(KafkaException, ValueError):
-    """A configuration that cannot be used; the text names key, value and rule."""
+    """A configuration that cannot be used; the text names key, value and rule.
+
+    Attributes:
+        faults: Every fault that was found, a text each; empty where there is one, the
+            message itself.
+    """
+
+    def __init__(self, message: str = "", *, faults: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.faults = faults
 
 
 class ConfigWarning(UserWarning):

@@ -70,7 +70,8 @@ class MonotonicClock:
 def epoch_milliseconds() -> int:
     """The time of day as brokers stamp records with it: milliseconds since 1970, in UTC.
 
-    For questions to brokers about times, and for nothing else: it may be set back.
+    For questions to brokers about times, and for the age of files; for nothing else, as it
+    may be set back.
     """
     return time.time_ns() // 1_000_000
 

@@ -59,6 +59,23 @@ lag = consumer.metrics()['prokurist_consumer_records_lag{topic="orders",partitio
 own, for as long as they run; each has the labels `query` and `group` in place of
 `client_id`. `watch(…, metrics_port=9108)` serves them, and all the others, from the driver.
 
+## By group
+
+`prokurist_client_info` has the group, its protocol, the rack, and whether records are read by
+native code or by `pure` Python. Joined, it tells any other series by group:
+
+```text
+sum by (group_id) (
+  prokurist_consumer_committed_lag_sum
+  * on (job, instance, client_id) group_left (group_id) prokurist_client_info
+)
+```
+
+Two lags: `…_records_lag_sum` is of what was returned, `…_committed_lag_sum` of what is
+committed, and thus of what would be read again after a crash. `…_lag_seconds_max` is how old
+the oldest record is that was not read. It is found out from where the logs ended at earlier
+readings: scrape at least every 15 s.
+
 ## How many series
 
 Calls, request kinds and phases are a few dozen names. Brokers and callbacks have at most
@@ -72,9 +89,28 @@ have series.
 
 ## More than one process
 
-A collector like this one reads the process that it is in; the multiprocess mode of
-`prometheus_client` knows its own instruments only. With gunicorn, give each worker a port
-of its own, and let Prometheus scrape all of them:
+A collector reads the process that it is in. Two ways let several workers be scraped.
+
+**One port for all**, as Kubernetes and uvicorn's `--workers` want it: each worker writes its
+samples to a directory every five seconds, and whichever of them is scraped answers for all.
+
+```python
+import prokurist.metrics
+from prometheus_client import CollectorRegistry, make_asgi_app
+
+registry = CollectorRegistry()
+prokurist.metrics.register(registry, directory="run/metrics")
+metrics_app = make_asgi_app(registry)  # FastAPI, Starlette: app.mount("/metrics", metrics_app)
+```
+
+`make_wsgi_app(registry)` is the same for Flask and Django. The directory has to be empty when
+the service starts, and on no network file system; that of `PROMETHEUS_MULTIPROC_DIR` will do,
+and then `multiprocess.MultiProcessCollector(registry)` adds the instruments of
+`prometheus_client` itself. Clients of one name are told apart as `orders@PID`, unless the name
+has the process in it, as it has by default. A worker that has ended, or has written nothing
+for 15 s, is left out. It works with fork, `--preload` included, and with spawn.
+
+**A port for each worker**, with gunicorn, and Prometheus scrapes all of them:
 
 ```python
 # gunicorn.conf.py
@@ -108,7 +144,8 @@ In docs/ops of the repository: `prokurist.rules.yml`, with a case for each alert
 `prokurist.test.yml` (`promtool test rules`), and `dashboard.json` for Grafana; `make dashboard`
 draws its panels on real data of a minute, where `prometheus` is installed. Spark's queries
 have a dashboard of their own, `dashboard_spark.json`. What a
-threshold should be depends on the service; these are where to begin. That calls time out
+threshold should be depends on the service; these are where to begin, and
+[a runbook](howto/alerts.md) says for each what to look at. That calls time out
 is a broker's doing or the network's; that they end *late* never is: then the process is
 short of CPU, or something holds the GIL.
 

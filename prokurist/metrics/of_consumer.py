@@ -7,9 +7,11 @@ import platform
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from prokurist.errors import RecordDeserializationException
 from prokurist.events.subscription import Place
 from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, one
-from prokurist.metrics.reading import Reading, lag_of, lead_of
+from prokurist.metrics.reading import Reading, committed_of, lag_of, lead_of
+from prokurist.records.implementation import CHOICE
 from prokurist.version import VERSION
 
 HEARTBEATS = ("Heartbeat", "ConsumerGroupHeartbeat")
@@ -57,15 +59,76 @@ def started(at: Reading) -> Iterator[Value]:
         yield (), at.client.started / 1000
 
 
-def info(_at: Reading) -> Iterator[Value]:
-    """The version of the package, and of what runs it."""
-    yield versions(), 1.0
+def info(at: Reading) -> Iterator[Value]:
+    """What it is made of, and whose it is."""
+    config = at.client.config
+    group = config.group_id or ""
+    protocol = config.group_protocol if group else ""
+    yield (*versions(), implementation(), group, protocol, config.client_rack), 1.0
 
 
 @cache
 def versions() -> tuple[str, str]:
     """The versions of the package and of Python, read once."""
     return VERSION, platform.python_version()
+
+
+@cache
+def implementation() -> str:
+    """`native`, or `pure` where the records are read by Python."""
+    return "native" if CHOICE.name == "native" else "pure"
+
+
+def committed_offsets(at: Reading) -> Iterator[Value]:
+    """What is committed, of each listed partition of which it is known."""
+    for place in at.partitions.listed:
+        if (offset := committed_of(at.client, place)) is not None:
+            yield (place.partition.topic, str(place.partition.partition)), offset
+
+
+def lag_ages(at: Reading) -> Iterator[Value]:
+    """The age of what is not read yet."""
+    for tp, age in at.ages.items():
+        yield (tp.topic, str(tp.partition)), age
+
+
+def committed_lag(at: Reading) -> Iterator[Value]:
+    """Only of a client with a group, once something is known to be committed."""
+    behind = at.partitions.committed_lag
+    if behind.most is not None:
+        yield (), behind.total
+
+
+def commit_age(at: Reading) -> Iterator[Value]:
+    """Only of a client with a group that has committed something."""
+    group = at.client.machinery.group
+    if group is not None:
+        yield from one(at.since(group.commits.counters.done_at))
+
+
+def commits(at: Reading) -> Iterator[Value]:
+    """By kind and result; each result of a kind from its first commit on."""
+    group = at.client.machinery.group
+    if group is None:
+        return
+    for kind, results in group.commits.counters.kinds.children.items():
+        yield (kind, "done"), results.done
+        yield (kind, "failed"), results.failed
+        yield (kind, "timed_out"), results.timed_out
+
+
+def poll_errors(at: Reading) -> Iterator[Value]:
+    """By the name of the exception."""
+    for name, errors in at.client.caller.counters.errors.children.items():
+        yield (name,), errors.count
+
+
+def deserialization_errors(at: Reading) -> Iterator[Value]:
+    """Of all topics; 0 from the beginning, so that the first one is an increase."""
+    errors = at.client.caller.counters.errors.children.get(
+        RecordDeserializationException.__name__
+    )
+    yield (), 0 if errors is None else errors.count
 
 
 ROWS: tuple[Metric[Reading], ...] = (
@@ -98,6 +161,58 @@ ROWS: tuple[Metric[Reading], ...] = (
         "prokurist_consumer_records_lead_min",
         "The smallest lead of all partitions.",
         lambda at: one(at.partitions.lead.least),
+    ),
+    gauge(
+        "prokurist_consumer_lag_seconds",
+        "How old the oldest record is that has not been read; 0 where all were. To within the "
+        "time between two readings of the metrics, which note where the log ends.",
+        lag_ages,
+        "topic",
+        "partition",
+    ),
+    gauge(
+        "prokurist_consumer_lag_seconds_max",
+        "The largest age of a record that has not been read, of the partitions with series of "
+        "their own.",
+        lambda at: one(max(at.ages.values(), default=None)),
+    ),
+    gauge(
+        "prokurist_consumer_committed_offset",
+        "What the group has committed, as far as this client has committed or asked it.",
+        committed_offsets,
+        "topic",
+        "partition",
+    ),
+    gauge(
+        "prokurist_consumer_committed_lag_sum",
+        "Offsets between what is committed and the ends of the logs, of all partitions with a "
+        "committed offset: what would be read again after a crash, and what is not read yet.",
+        committed_lag,
+    ),
+    gauge(
+        "prokurist_consumer_commit_age_seconds",
+        "Since the coordinator has taken a commit of this client.",
+        commit_age,
+    ),
+    counter(
+        "prokurist_consumer_commits_total",
+        "Commits that have ended, by kind (sync, async, auto) and result (done, failed, "
+        "timed_out).",
+        commits,
+        "kind",
+        "result",
+    ),
+    counter(
+        "prokurist_consumer_poll_errors_total",
+        "Exceptions that polls and iterations have raised, by class; wakeup is none.",
+        poll_errors,
+        "error",
+    ),
+    counter(
+        "prokurist_consumer_deserialization_errors_total",
+        "Polls that a deserializer has made fail; the position stays, so that each poll at the "
+        "same record counts.",
+        deserialization_errors,
     ),
     gauge(
         "prokurist_consumer_partitions",
@@ -167,9 +282,14 @@ ROWS: tuple[Metric[Reading], ...] = (
     ),
     gauge(
         "prokurist_client_info",
-        "1, with what the client is made of.",
+        "1, with what the client is made of and its group: joined by client_id, it tells any "
+        "other series by group.",
         info,
         "version",
         "python",
+        "implementation",
+        "group_id",
+        "protocol",
+        "rack",
     ),
 )

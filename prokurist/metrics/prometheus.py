@@ -8,7 +8,9 @@ it runs.
 """
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -21,6 +23,7 @@ from prokurist.metrics.of_calls import CLOSE_PHASES
 from prokurist.metrics.of_spark import LABELS
 from prokurist.metrics.queries import QUERIES, OpenQueries
 from prokurist.metrics.reading import MOST_PARTITIONS, Reading
+from prokurist.metrics.workers import Line, Samples, WorkerFiles, added_up, of_process
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -33,7 +36,10 @@ REGISTERED: Final[WeakKeyDictionary[object, "ClientsCollector"]] = WeakKeyDictio
 
 
 def register(
-    registry: "CollectorRegistry | None" = None, *, most_partitions: int = MOST_PARTITIONS
+    registry: "CollectorRegistry | None" = None,
+    *,
+    most_partitions: int = MOST_PARTITIONS,
+    directory: "str | os.PathLike[str] | None" = None,
 ) -> None:
     """Have all clients of this process read by a registry of `prometheus_client`.
 
@@ -46,6 +52,8 @@ def register(
         registry: Where; None for the default registry.
         most_partitions: How many partitions of each client have series of their own; 0
             for none. Sums and extremes cover all of them in any case.
+        directory: Where several worker processes write their samples for each other, so that
+            a scrape of any of them gets all; None for this process alone.
 
     Raises:
         ImportError: `prometheus_client` is not installed.
@@ -68,6 +76,8 @@ def register(
             f"unregister the collector that has them, or pass another registry"
         ) from error
     REGISTERED[registry] = collector
+    if directory is not None:
+        collector.share(Path(directory))
 
 
 def default_registry() -> "CollectorRegistry":
@@ -105,15 +115,25 @@ class ClientsCollector:
         self._clients = clients
         self._queries = queries
         self._warned: set[str] = set()
+        self._workers: WorkerFiles | None = None
 
     def describe(self) -> Iterator["Family"]:
         """The names of all metrics, so that a registry need not collect to learn them."""
         return map(empty, every_metric())
 
     def collect(self) -> Iterator["Family"]:
-        """Read all clients and queries, and return the samples."""
-        yield from self._of_clients()
+        """All samples of this moment."""
+        clients = self._of_clients()
+        yield from clients if self._workers is None else with_others(clients, self._workers)
         yield from self._of_queries()
+
+    def share(self, directory: Path) -> None:
+        """Write the clients' samples to a directory, and read there those of other workers."""
+        self._workers = WorkerFiles(directory, self._lines)
+        self._workers.begin()
+
+    def _lines(self) -> Samples:
+        return {family.name: lines_of(family) for family in self._of_clients()}
 
     def _of_queries(self) -> Iterator["Family"]:
         readings = self._queries.read(self.most_partitions)
@@ -188,3 +208,21 @@ def fill(
         else:
             # Partitions make thousands of these: by the short way.
             family.samples.append(Sample(metric.name, dict(pairs), float(value)))
+
+
+def lines_of(family: "Family") -> list[Line]:
+    """The samples of a row, as they are written for other processes."""
+    return [(each.name, each.labels, each.value) for each in family.samples]
+
+
+def with_others(families: Iterable["Family"], workers: WorkerFiles) -> Iterator["Family"]:
+    """The samples of this process, and of those that write to the same directory."""
+    from prometheus_client.samples import Sample  # noqa: PLC0415 - see the module
+
+    others = list(workers.others())
+    for family in families:
+        lines = list(of_process(os.getpid(), lines_of(family)))
+        for pid, samples_of in others:
+            lines += of_process(pid, samples_of.get(family.name, ()))
+        family.samples = [Sample(*line) for line in added_up(lines)]
+        yield family

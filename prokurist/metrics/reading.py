@@ -13,6 +13,8 @@ from itertools import islice
 
 from prokurist.consumer.consumer_counters import Counted
 from prokurist.events.subscription import Place
+from prokurist.metrics.lag_ages import AGES
+from prokurist.types import TopicPartition
 
 AT_A_TIME = 250
 """Partitions that are looked at under the lock at once: about a tenth of a millisecond."""
@@ -54,6 +56,7 @@ class Partitions:
         paused: How many of them are paused.
         lag: How far they are behind the ends of their logs.
         lead: How far they are ahead of the beginnings.
+        committed_lag: How far what is committed is behind the ends.
     """
 
     listed: list[Place] = field(default_factory=list)
@@ -61,6 +64,7 @@ class Partitions:
     paused: int = 0
     lag: Spread = field(default_factory=Spread)
     lead: Spread = field(default_factory=Spread)
+    committed_lag: Spread = field(default_factory=Spread)
 
 
 class Reading:
@@ -73,14 +77,18 @@ class Reading:
     Attributes:
         now: Its clock.
         partitions: What it reads.
+        ages: How old the oldest record is that is not read yet, of the listed partitions.
     """
 
-    __slots__ = ("client", "now", "partitions")
+    __slots__ = ("ages", "client", "now", "partitions")
 
     def __init__(self, client: Counted, most: int = MOST_PARTITIONS) -> None:
         self.client: Counted = client
         self.now: float = client.caller.now()
         self.partitions: Partitions = looked_at(client, most)
+        self.ages: dict[TopicPartition, float] = AGES.seen(
+            client, self.partitions.listed, self.now
+        )
 
     def since(self, moment: float | None) -> float | None:
         """Seconds since a moment; None if there was none."""
@@ -105,7 +113,23 @@ def looked_at(client: Counted, most: int) -> Partitions:
                 found.lag.add(lag)
             if (lead := lead_of(place)) is not None:
                 found.lead.add(lead)
+            if (behind := committed_lag_of(client, place)) is not None:
+                found.committed_lag.add(behind)
     return found
+
+
+def committed_of(client: Counted, place: Place) -> int | None:
+    """What the group has committed of a partition; None where that is not known."""
+    group = client.machinery.group
+    return None if group is None else group.commits.counters.offset(place.partition)
+
+
+def committed_lag_of(client: Counted, place: Place) -> int | None:
+    """How many offsets lie between what is committed and the end of the log."""
+    committed = committed_of(client, place)
+    if committed is None or place.end is None:
+        return None
+    return max(0, place.end - committed)
 
 
 def lag_of(place: Place) -> int | None:

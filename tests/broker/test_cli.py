@@ -79,6 +79,42 @@ def test_each_command_does_its_work(run: Command, filled: str) -> None:
     }
 
 
+def test_ranges_groups_brokers_and_lag(
+    run: Command, filled: str, prokurist_kafka: RealKafka
+) -> None:
+    """What no call of the client asks brokers for, and what reading ends by."""
+    group = f"lagging-of-{filled}"
+    committed(prokurist_kafka, group, 1, filled)
+    code, rows, err = run("groups")
+    assert (code, err) == (DONE, f"{len(rows)} group{'s' if len(rows) > 1 else ''}\n")
+    (found,) = [row for row in rows if row["group"] == group]
+    assert (found["state"], found["protocol"]) == ("Empty", "classic")
+    code, rows, _ = run("brokers")
+    assert (code, {row["address"] for row in rows}) == (
+        DONE,
+        set(prokurist_kafka.bootstrap.split(",")),
+    )
+    assert all(row["out_of_sync"] == 0 for row in rows)
+    code, rows, _ = run("lag", "-G", group, "--fail-above", 2)
+    assert (code, rows[0]["topic"], rows[0]["lag"]) == (DONE, filled, 2)
+    assert run("lag", "-G", group, "--fail-above", 1)[0] == FAILURE
+
+    stored = ("-X", f"group.id={group}", "-o", "stored")
+    for where, payloads in (
+        (("-o", "s@-1h", "-o", "e@2099-01-01"), ["a", "b", "c"]),
+        (("-o", "e@-1h"), []),
+        ((*stored, "-e"), ["b", "c"]),
+        (("-n", 2), ["b", "c"]),
+        (("-e", "--merge", "--grep", "[ac]"), ["a", "c"]),
+    ):
+        code, records, _ = run("consume", "-t", filled, *where)
+        assert (code, [each["payload"] for each in records]) == (DONE, payloads), where
+    code, _, err = run("consume", "-t", filled, "-o", 9, "-e")
+    assert (code, "offset 9 of" in err, "from 0 to 3" in err) == (FAILURE, True, True)
+    _, steps, _ = run("doctor", "-t", filled, "--timeout", 20)
+    assert steps[-1]["finding"] == f"{filled}-0 was read at 2"
+
+
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_group_with_live_members_is_not_reset(
     run: Command, filled: str, prokurist_kafka: RealKafka, protocol: str

@@ -67,3 +67,8 @@ def commit(kafka: EmbeddedBroker, group: str, **offsets: int) -> None:
 def committed(kafka: EmbeddedBroker, group: str) -> dict[int, int]:
     """What the group has for orders."""
     return {tp.partition: each.offset for tp, each in kafka.committed(group).items()}
+
+
+def states(at: Command) -> dict[object, object]:
+    """The state of each group, by `prokurist groups`."""
+    return {row["group"]: row["state"] for row in at("groups", "-J").objects}

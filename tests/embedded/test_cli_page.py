@@ -32,11 +32,14 @@ def examples() -> list[tuple[str, str]]:
 
 
 def test_every_command_answers_as_the_page_says(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """In the page's order, for what one commits the next one shows."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("PROKURIST_BOOTSTRAP", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (properties,) = re.findall(r"^```properties\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    Path("client.properties").write_text(properties, "utf-8")
     (played,) = re.findall(r"^prokurist broker --port 9092 (.*)$", PAGE, re.MULTILINE)
     assert played == "-t orders:3 -t payments --records 10"
     assert len(examples()) >= 11

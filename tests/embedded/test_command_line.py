@@ -1,14 +1,13 @@
 """The command line over real sockets: what it writes, when it ends, and how."""
 
 import json
-import os
 import re
 import signal
 import socket
 
 import pytest
 
-from prokurist.cli.entry import DONE, FAILURE, INTERRUPTED
+from prokurist.cli.entry import DONE, FAILURE, USAGE
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.types import TopicPartition
@@ -22,160 +21,16 @@ from tests.embedded.commands import (
     committed,
 )
 
-ENOUGH = 4.0
-"""To read five records in any case, and then to wait for more until the time is over."""
-
-# --- consume ----------------------------------------------------------------------------
-
-
-def test_consume_writes_all_there_is_and_ends(at: Command) -> None:
-    """`-e`: data on standard output, talk on standard error."""
-    done = at("consume", "-t", "orders", "-e")
-    assert (done.code, done.err) == (DONE, "5 records\n")
-    assert sorted(done.out.split(b"\n")) == [b"", b"a", b"b", b"c", b"d", b"e"]
-    assert at("consume", "-t", "orders", "-t", "empty", "-e", "-q").err == ""
-    assert at("consume", "-t", "empty", "-e").out == b""
-
-
-@pytest.mark.parametrize(
-    ("where", "written"),
-    [
-        ("beginning", b"0a 1b 2c "),
-        ("end", b""),
-        ("1", b"1b 2c "),
-        ("-1", b"2c "),
-        ("-9", b"0a 1b 2c "),
-        ("s@1700000060000", b"1b 2c "),
-        ("s@2023-11-14T22:14:20", b"1b 2c "),
-        ("s@2099-01-01", b""),
-    ],
-)
-def test_consume_begins_where_it_is_told(at: Command, where: str, written: bytes) -> None:
-    """`-o`, with kcat's forms."""
-    done = at("consume", "-t", "orders", "-p", 0, "-o", where, "-e", "-f", "%o%s ")
-    assert (done.code, done.out) == (DONE, written)
-
-
-def test_consume_stops_at_the_count(at: Command) -> None:
-    """`-c`, also in the middle of what has come."""
-    done = at("consume", "-t", "orders", "-p", 0, "-c", 2, "-K", ":", "-D", ";")
-    assert (done.code, done.out) == (DONE, b"k0:a;k1:b;")
-
-
-def test_consume_in_a_group_commits_what_it_has_written_and_no_more(
-    at: Command, kafka: EmbeddedBroker
-) -> None:
-    """The rest comes the next time, although it had been fetched together with it."""
-    seen = []
-    for count, total in ((1, 1), (2, 3), (2, 5)):
-        done = at("consume", "-t", "orders", "-G", "billing", "-o", "beginning", "-c", count)
-        assert done.code == DONE
-        seen += done.out.split()
-        assert sum(committed(kafka, "billing").values()) == total
-    assert sorted(seen) == [b"a", b"b", b"c", b"d", b"e"]
-    assert at("consume", "-t", "orders", "-G", "billing", "-e").out == b""
-
-
-def test_consume_says_when_the_time_is_over_too_soon(at: Command) -> None:
-    """Exit code 1, and what there is has been written."""
-    done = at("consume", "-t", "orders", "-c", 99, "--timeout", ENOUGH)
-    assert (done.code, done.err) == (
-        FAILURE,
-        "prokurist: the time is over after 5 of 99 records\n",
-    )
-    assert done.out.count(b"\n") == 5
-    assert ENOUGH <= done.seconds < ENOUGH + LATE
-
-
-def test_the_way_to_the_end_is_not_waited_for_without_end(
-    at: Command, kafka: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By `--timeout`, and without one after a while in which nothing comes."""
-    kafka.hold("Fetch")
-    done = at("consume", "-t", "orders", "-p", 0, "-e", "--timeout", ENOUGH)
-    assert (done.code, done.err) == (
-        FAILURE,
-        "prokurist: the time is over after 0 records: not at the end of orders-0\n",
-    )
-    monkeypatch.setattr("prokurist.cli.consume.PATIENCE", 0.5)
-    done = at("consume", "-t", "orders", "-p", 0, "-e")
-    assert (done.code, done.err) == (
-        FAILURE,
-        "prokurist: nothing came for 0.5 s, after 0 records: not at the end of orders-0\n",
-    )
-
-
-def test_consume_for_a_while_is_no_failure(at: Command) -> None:
-    """A time alone is all that was asked for."""
-    done = at("consume", "-t", "orders", "--timeout", ENOUGH)
-    assert (done.code, done.err) == (DONE, "5 records\n")
-
-
-@pytest.mark.parametrize(
-    ("rest", "said"),
-    [
-        (["-t", "ordres"], "there is no topic 'ordres'"),
-        (["-t", "ordres", "-G", "g"], "there is no topic 'ordres'"),
-        (["-t", "orders", "-p", 7], "orders has no partition 7: they go from 0 to 1"),
-        (["-t", "orders", "-o", 700], "offset 700 of orders-"),
-        (["-t", "what?"], "what?"),
-    ],
-)
-def test_consume_of_what_is_not_there_is_one_line(
-    at: Command, rest: list[object], said: str
-) -> None:
-    """With the way out, where there is one."""
-    done = at("consume", *rest, "-c", 1)
-    assert (done.code, done.out) == (FAILURE, b"")
-    assert said in done.err
-    assert done.err.count("\n") == 1
-
-
-def test_a_mistyped_topic_is_not_made(run: Command) -> None:
-    """Also where brokers make whatever they are asked for."""
-    with EmbeddedBroker(1, {"orders": 1}, auto_create=True) as making:
-        at = ("-b", making.bootstrap)
-        assert run("consume", *at, "-t", "ordres", "-e").code == FAILURE
-        assert run("consume", *at, "-t", "ordres", "-e", "-G", "g").code == FAILURE
-        assert run("topics", *at, "-t", "ordres").code == FAILURE
-        assert [row[0] for row in run("topics", *at).rows] == ["topic", "orders"]
-
-
-def test_ctrl_c_ends_it_with_130_and_keeps_what_was_written(kafka: EmbeddedBroker) -> None:
-    """In a group what has been written out is committed, but perhaps for the last of it."""
-    where = ("-b", kafka.bootstrap, "-t", "orders", "-G", "billing", "-o", "beginning")
-    with begun("consume", *where) as process:
-        assert process.stdout is not None
-        try:
-            assert len([process.stdout.readline() for _ in range(5)]) == 5
-            kafka.append(TopicPartition("orders", 0), b"f")
-            assert process.stdout.readline() == b"f\n"
-            process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=STARTING)
-        finally:
-            process.kill()
-    assert (process.returncode, err) == (INTERRUPTED, b"prokurist: interrupted\n")
-    # The interrupt may come before the sixth counts as written: then it comes again.
-    assert committed(kafka, "billing") in ({0: 4, 1: 2}, {0: 3, 1: 2})
-
-
-def test_a_broken_pipe_is_one_line_and_its_records_come_again(kafka: EmbeddedBroker) -> None:
-    """As before `| head`: exit code 1, and nothing of the lost ones is committed."""
-    where = ("-b", kafka.bootstrap, "-t", "orders", "-G", "billing", "-o", "beginning")
-    with begun("consume", *where) as process:
-        assert process.stdout is not None
-        try:
-            process.stdout.close()
-            assert process.wait(STARTING) == FAILURE
-            assert process.stderr is not None
-            err = process.stderr.read()
-        finally:
-            process.kill()
-    assert err == b"prokurist: standard output was closed by its reader: stopped\n"
-    assert not any(committed(kafka, "billing").values())
-
-
 # --- topics, offsets, reset-offsets -----------------------------------------------------
+
+
+def test_every_fault_of_a_configuration_is_a_line(at: Command) -> None:
+    """B301: before any broker is asked."""
+    done = at(
+        "topics", "-X", "fetch.max.bytes=many", "-X", "colour=blue", "-X", "topic.blacklist=x"
+    )
+    assert (done.code, done.out) == (USAGE, b"")
+    assert done.err.count("\n") == 3
 
 
 def test_topics_lists_topics_and_partitions(at: Command) -> None:
@@ -282,6 +137,70 @@ def test_a_group_with_live_members_is_not_reset(
     assert 1 not in committed(kafka, "live").values()
 
 
+# --- brokers, groups, lag ---------------------------------------------------------------
+
+
+def test_brokers_are_listed_with_what_they_hold(at: Command, kafka: EmbeddedBroker) -> None:
+    """Leaders, replicas, and those that are behind; one that is down is left out."""
+    rows = at("brokers", "-J").objects
+    assert [row["broker"] for row in rows] == [1, 2]
+    assert [row["address"] for row in rows] == [f"127.0.0.1:{port}" for port in kafka.ports]
+    assert sum(row["leads"] for row in rows) == 3  # type: ignore[misc]  # they are numbers
+    assert [row["replicas"] for row in rows] == [3, 3]
+    kafka.kill(2)
+    done = at("brokers")
+    assert (done.code, [line[0] for line in done.rows]) == (DONE, ["broker", "1"])
+
+
+def test_groups_are_listed_from_every_broker(at: Command, kafka: EmbeddedBroker) -> None:
+    """With their coordinators; without members they are empty."""
+    for group in ("billing", "shipping", "audit"):
+        commit(kafka, group, p0=1)
+    done = at("groups")
+    assert (done.code, done.err) == (DONE, "3 groups\n")
+    assert [line[:2] for line in done.rows[1:]] == [
+        ["audit", "Empty"],
+        ["billing", "Empty"],
+        ["shipping", "Empty"],
+    ]
+    assert {line[-1] for line in done.rows[1:]} <= {"1", "2"}
+
+
+def test_groups_of_a_silent_broker_are_missing_and_it_is_said(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
+    """What the others tell is shown; the exit code is 1."""
+    for group in ("billing", "shipping", "audit"):
+        commit(kafka, group, p0=1)
+    kafka.hold("ListGroups", node=2)
+    done = at("groups", "--timeout", 3)
+    assert done.code == FAILURE
+    assert done.err.startswith("prokurist: the list is not complete: ")
+    assert done.err.count("\n") == 1
+    assert {line[-1] for line in done.rows[1:]} <= {"1"}
+
+
+def test_lag_is_shown_by_topic_and_its_exit_code_is_for_cron(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
+    """`--fail-above`; of the groups named, or of all."""
+    commit(kafka, "billing", p0=1, p1=2)
+    commit(kafka, "shipping", p0=3)
+    done = at("lag", "-J")
+    assert done.code == DONE
+    assert [(each["group"], each["topic"], each["lag"]) for each in done.objects] == [
+        ("billing", "orders", 2),
+        ("shipping", "orders", 0),
+    ]
+    assert at("lag", "--fail-above", 2).code == DONE
+    done = at("lag", "-G", "billing", "-G", "shipping", "--fail-above", 1)
+    assert (done.code, done.err) == (FAILURE, "billing lags by more than 1 in orders\n")
+    assert at("lag", "-G", "shipping", "--fail-above", 1).code == DONE
+    done = at("lag", "-G", "biling", "--fail-above", 1)
+    assert (done.code, done.out) == (FAILURE, b"")
+    assert "is its name right?" in done.err
+
+
 # --- a deadline for each ----------------------------------------------------------------
 
 
@@ -293,6 +212,10 @@ def test_a_group_with_live_members_is_not_reset(
         "consume -t orders -e -o -1",
         "topics",
         "topics -t orders",
+        "brokers",
+        "groups",
+        "lag",
+        "lag -G billing",
         "offsets -G billing",
         "offsets -G billing -w",
         "reset-offsets -G billing -t orders --to-latest --execute",
@@ -336,15 +259,18 @@ def test_a_command_ends_in_time_as_a_process_too(kafka: EmbeddedBroker) -> None:
 # --- broker -----------------------------------------------------------------------------
 
 
-def test_the_embedded_broker_is_served_and_ends_by_its_time(run: Command) -> None:
-    """With topics and records in it, for whoever wants to look."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
+def test_the_embedded_broker_is_served_and_ends_as_it_is_told(
+    run: Command, number: signal.Signals
+) -> None:
+    """With topics and records in it; Ctrl-C and SIGTERM are a good end, as its time is."""
     with begun("broker", "--port", 0, "-t", "orders:2", "--records", 3) as process:
         assert process.stdout is not None
         try:
             where = process.stdout.readline().decode().strip().partition("=")[2]
             done = run("consume", "-b", where, "-t", "orders", "-e", "-f", r"%k=%s\n")
-            process.send_signal(signal.SIGINT)
-            assert process.wait(STARTING) == INTERRUPTED
+            process.send_signal(number)
+            assert process.wait(STARTING) == DONE
         finally:
             process.kill()
     assert min(done.out.splitlines()) == b"key-0=record 0 of orders"
@@ -356,7 +282,22 @@ def test_the_embedded_broker_is_served_and_ends_by_its_time(run: Command) -> Non
 def test_a_taken_port_is_one_line(run: Command) -> None:
     """Not a traceback."""
     with socket.create_server(("127.0.0.1", 0)) as holder:
-        done = run("broker", "--port", holder.getsockname()[1])
+        port = holder.getsockname()[1]
+        done = run("broker", "--port", port)
     assert (done.code, done.out) == (FAILURE, b"")
-    assert os.strerror(98) in done.err
+    assert f"port {port} is taken: --port 0 takes a free one" in done.err
     assert done.err.count("\n") == 1
+
+
+def test_records_keep_coming_to_the_embedded_broker(run: Command) -> None:
+    """`--every`: something to see for a reader who came first, in a topic of its own."""
+    with begun("broker", "--port", 0, "--every", 0.2, "--records", 2, "-q") as process:
+        assert process.stdout is not None
+        try:
+            where = process.stdout.readline().decode().strip().partition("=")[2]
+            done = run("consume", "-b", where, "-t", "orders", "-c", 4, "--timeout", STARTING)
+        finally:
+            process.terminate()
+            assert process.wait(STARTING) == DONE
+    assert done.code == DONE
+    assert done.out.splitlines() == [b"record %d of orders" % number for number in range(4)]

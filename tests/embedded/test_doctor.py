@@ -35,7 +35,7 @@ def test_the_doctor_finds_nothing_where_all_is_well(at: Command, kafka: Embedded
     assert (done.code, done.err) == (DONE, "no fault found\n")
     assert [each["step"] for each in done.objects] == [
         *("DNS", "TCP", "TLS", "ApiVersions") * 2,
-        *("Metadata", "Coordinator", "Committed"),
+        *("Metadata", "Coordinator", "Committed", "Records"),
     ]
     assert all(each["verdict"] in {"ok", "skipped"} for each in done.objects)
     assert all(
@@ -181,3 +181,21 @@ def test_the_doctor_speaks_in_any_locale(kafka: EmbeddedBroker) -> None:
     )
     assert (done.returncode, done.stderr) == (FAILURE, b"1 fault found\n")
     assert b"? The machine is there and nothing listens on this port" in done.stdout
+
+
+def test_the_doctor_reads_a_record_of_a_topic_that_is_named(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
+    """Without one, that is said; if none comes, why, and nothing is committed."""
+    done = at("doctor", "-t", "orders", "-J")
+    found = {str(each["step"]): str(each["finding"]) for each in done.objects}
+    assert found["Records"] in {"orders-0 was read at 2", "orders-1 was read at 1"}
+    done = at("doctor", "-t", "empty", "-J")
+    found = {str(each["step"]): str(each["finding"]) for each in done.objects}
+    assert found["Records"] == "there are none in empty-0"
+    kafka.hold("Fetch")
+    done = at("doctor", "-t", "orders", "-G", "billing", "-J", "--timeout", 4)
+    assert verdicts(done)["Records"] == "failed"
+    assert "no record of orders-0, orders-1 was read in time: " in done.out.decode()
+    assert "send no records" in advice(done)
+    assert not kafka.committed("billing")

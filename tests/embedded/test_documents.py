@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prokurist.cli.app import COMMANDS
+from prokurist.cli.app import COMMANDS, GROUPS
 from tests.documents import PAGES, ROOT, Block, blocks, run
 
 EVERY = list(blocks())
@@ -62,7 +62,7 @@ def is_command(words: list[str]) -> bool:
             return {each for each in rest if "=" not in each} <= TARGETS
         case ["prokurist", command, *_]:
             # Those of docs/cli.md are run, by its own test.
-            return command in COMMANDS or command.startswith("-")
+            return command in {*COMMANDS, *GROUPS} or command.startswith("-")
         case ["pip", "install", what]:
             found = re.fullmatch(r"(?:prokurist|\.)(?:\[([\w,]+)\])?", what)
             return found is not None and set((found[1] or "").split(",")) <= EXTRAS | {""}

@@ -200,13 +200,13 @@ def test_a_name_server_that_is_gone_is_waited_for_no_longer_than_the_setup_takes
 
 
 def test_an_idle_connection_is_closed_and_opened_on_demand() -> None:
-    """B213: after 9 min, nobody hears of an error, and the next request reopens it."""
+    """B213: after 3 min, nobody hears of an error, and the next request reopens it."""
     world = World()
     member = world.client()
     heard: list[object] = []
     member.machinery.client.on_disconnect = lambda *what: heard.append(what)
     connection = warm(world, member)
-    world.clock.sleep(538.0)
+    world.clock.sleep(178.0)
     assert ready(connection)
     world.clock.sleep(3.0)
     assert down(connection)
@@ -220,13 +220,13 @@ def test_an_idle_connection_is_closed_and_opened_on_demand() -> None:
 
 
 def test_a_use_puts_the_idle_close_off() -> None:
-    """B213: nine minutes count from the last answer."""
+    """B213: three minutes count from the last answer."""
     world = World()
     member = world.client()
     connection = warm(world, member)
-    world.clock.sleep(300.0)
+    world.clock.sleep(100.0)
     warm(world, member)
-    world.clock.sleep(530.0)
+    world.clock.sleep(170.0)
     assert ready(connection)
     world.clock.sleep(20.0)
     assert down(connection)

@@ -118,12 +118,12 @@ def test_callbacks_come_in_order_and_once() -> None:
 def test_a_callback_gets_the_error() -> None:
     """With where the record was to go."""
     world = World()
-    heard: list[object] = []
+    heard: list[tuple[RecordMetadata, errors.KafkaException | None]] = []
     with world.producer(max_block_ms=100) as producer:
         producer.send(
             "nowhere", b"v", on_delivery=lambda *told: heard.append(told), timestamp=3
         )
-        ((metadata, error),) = heard  # type: ignore[misc]
+        metadata, error = heard[0]
         assert metadata == ("nowhere", -1, -1, 3)
         assert isinstance(error, errors.TimeoutException)
 

@@ -273,7 +273,11 @@ def test_a_source_that_hangs_costs_no_deadline() -> None:
 def test_sessions_are_renewed_without_losing_a_request(protocol: str) -> None:
     """B257: a hundred sessions on the same connections, reading, beating and committing."""
     world = secured(lifetime=4.0)
-    member_keys = {"group_protocol": protocol, "auto_offset_reset": "earliest"}
+    member_keys: dict[str, Any] = {
+        "group_protocol": protocol,
+        "auto_offset_reset": "earliest",
+        "connections_max_idle_ms": -1,
+    }
     with consumer(world, "SCRAM-SHA-256", **member_keys) as ours:
         ours.subscribe(["orders"])
         member = world.members[-1]

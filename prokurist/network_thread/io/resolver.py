@@ -20,6 +20,9 @@ from typing import Final, Protocol, TypeAlias
 from prokurist.errors import IllegalStateException, NetworkException
 from prokurist.network_thread.io.network import SocketAddress
 
+FAMILIES: Final = {"any": socket.AF_UNSPEC, "v4": socket.AF_INET, "v6": socket.AF_INET6}
+"""The values of `broker.address.family`."""
+
 
 class NameService(Protocol):
     """The blocking name service, which the resolver calls on short-lived threads."""
@@ -43,13 +46,26 @@ class NameService(Protocol):
 
 
 class SystemNames:
-    """The system's resolver: hosts file, DNS, and whatever else is configured."""
+    """The system's resolver: hosts file, DNS, and whatever else it is set up for.
 
-    __slots__ = ()
+    Args:
+        family: `broker.address.family`: any, v4 or v6.
+    """
+
+    __slots__ = ("_family", "_word")
+
+    def __init__(self, family: str = "any") -> None:
+        self._word: Final = family
+        self._family: Final = FAMILIES[family]
 
     def addresses(self, host: str) -> Sequence[SocketAddress]:
         """All addresses of a host; see `NameService.addresses`."""
-        return looked_up(host)
+        try:
+            return looked_up(host, family=self._family)
+        except OSError as error:
+            if self._family == socket.AF_UNSPEC:
+                raise
+            raise OSError(f"{error} (broker.address.family={self._word})") from error
 
     def name(self, address: SocketAddress) -> str:
         """The name of an address; see `NameService.name`."""
@@ -59,16 +75,18 @@ class SystemNames:
         return socket.getnameinfo(target, socket.NI_NAMEREQD)[0]
 
     def __repr__(self) -> str:
-        return "SystemNames()"
+        return f"SystemNames({self._word})"
 
 
-def looked_up(host: str | bytes, flags: int = 0) -> list[SocketAddress]:
-    """The answer of `getaddrinfo`, without duplicates and in its order."""
+def looked_up(
+    host: str | bytes, flags: int = 0, *, family: int = socket.AF_UNSPEC
+) -> list[SocketAddress]:
+    """What `getaddrinfo` answers, without duplicates and in its order."""
     found: dict[SocketAddress, None] = {}
-    for family, _, _, _, target in socket.getaddrinfo(
-        host, None, type=socket.SOCK_STREAM, flags=flags
+    for kind, _, _, _, target in socket.getaddrinfo(
+        host, None, family=family, type=socket.SOCK_STREAM, flags=flags
     ):
-        if family in {socket.AF_INET, socket.AF_INET6}:
+        if kind in {socket.AF_INET, socket.AF_INET6}:
             # A link-local one may bear its scope in the text, too.
             number = str(target[0]).partition("%")[0]
             scope = int(target[3]) if len(target) == 4 else 0
@@ -76,12 +94,12 @@ def looked_up(host: str | bytes, flags: int = 0) -> list[SocketAddress]:
     return list(found)
 
 
-def literal(host: str) -> list[SocketAddress]:
-    """The address that a host's text already is; empty for a name. Nothing is looked up."""
+def literal(host: str, family: int = socket.AF_UNSPEC) -> list[SocketAddress]:
+    """The address that a host's text already is; empty for a name, or of another family."""
     try:
         # A text would have a codec for names in other scripts imported: this is the network
         # thread, and an address in digits needs none.
-        return looked_up(host.encode("ascii"), socket.AI_NUMERICHOST)
+        return looked_up(host.encode("ascii"), socket.AI_NUMERICHOST, family=family)
     except (OSError, ValueError):
         return []
 
@@ -229,23 +247,27 @@ class _Mailbox:
             self.answers.clear()
 
 
-SYSTEM_NAMES: Final = SystemNames()
-
-
 class Resolver:
     """Looks host names up on daemon threads.
 
     Args:
         wake: Called from a look-up's thread when it has left its answer.
-        names: Whom to ask.
+        names: Whom to ask; None for the system.
+        family: `broker.address.family`: any, v4 or v6.
 
     Attributes:
         threads: How many were started since the beginning.
     """
 
-    def __init__(self, wake: Callable[[], None], names: NameService = SYSTEM_NAMES) -> None:
+    def __init__(
+        self,
+        wake: Callable[[], None],
+        names: NameService | None = None,
+        family: str = "any",
+    ) -> None:
         self.threads: int = 0
-        self._names = names
+        self._family = family
+        self._names: NameService = names or SystemNames(family)
         self._mailbox = _Mailbox(wake)
         self._waiting: dict[Question, list[Lookup]] = {}
         self._closed = False
@@ -261,9 +283,15 @@ class Resolver:
             IllegalStateException: The resolver is closed.
         """
         lookup = Lookup(host, port)
-        if found := literal(host):
+        if literal(host):
             self._check_open()
-            lookup.answer(tuple(found))
+            found = literal(host, FAMILIES[self._family])
+            lookup.answer(
+                tuple(found)
+                or NetworkException(
+                    f"the address {host} is not used: broker.address.family={self._family}"
+                )
+            )
             return lookup
         return self._asked(Question(host), lookup)
 

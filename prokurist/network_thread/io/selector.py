@@ -127,6 +127,8 @@ class SelectorNetwork:
         watch: Which twin waits and reads; None for the best there is.
         tls: What every connection is encrypted with; None for plain text. It comes with
             a watch of its own.
+        keepalive: Seconds without traffic until the system probes a connection; None for
+            never.
     """
 
     def __init__(
@@ -137,12 +139,14 @@ class SelectorNetwork:
         largest_frame_bytes: int = LARGEST_FRAME_BYTES,
         watch: MakeWatch | None = None,
         tls: "Tls | None" = None,
+        keepalive: int | None = None,
     ) -> None:
         self.turns: int = 0
         self.wakes: int = 0
         self.bytes_sent: int = 0
         self._receive_buffer_bytes = receive_buffer_bytes
         self._send_buffer_bytes = send_buffer_bytes
+        self._keepalive = keepalive
         self._connections: dict[int, SocketConnection] = {}
         self._unsaid: dict[int, Connected | Lost] = {}
         self._broken: dict[int, SocketConnection] = {}
@@ -174,6 +178,7 @@ class SelectorNetwork:
             address,
             receive_buffer_bytes=self._receive_buffer_bytes,
             send_buffer_bytes=self._send_buffer_bytes,
+            keepalive=self._keepalive,
         )
         begun = SocketConnection(number, address, made, server_name)
         try:

@@ -20,9 +20,18 @@ from prokurist.network_thread.io.network import SocketAddress
 # not die of a broker that hung up. Where the flag is missing there is nothing to do.
 SEND_FLAGS: Final[int] = getattr(socket, "MSG_NOSIGNAL", 0)
 
+PROBES: Final = 4
+"""After so many without an answer, a quarter of the idle time apart, a connection is lost."""
+IDLE_OPTION: Final = "TCP_KEEPIDLE" if hasattr(socket, "TCP_KEEPIDLE") else "TCP_KEEPALIVE"
+"""macOS has its own name for it."""
+
 
 def opened(
-    address: SocketAddress, *, receive_buffer_bytes: int, send_buffer_bytes: int
+    address: SocketAddress,
+    *,
+    receive_buffer_bytes: int,
+    send_buffer_bytes: int,
+    keepalive: int | None = None,
 ) -> socket.socket:
     """Make a socket for an address, not connected yet.
 
@@ -30,6 +39,8 @@ def opened(
         address: Where it will go.
         receive_buffer_bytes: The kernel's buffer; -1 leaves it to the system.
         send_buffer_bytes: The same for the other way.
+        keepalive: Seconds without traffic until the system sends the first probe; None for
+            no probes.
 
     Raises:
         OSError: The system gives none.
@@ -39,7 +50,8 @@ def opened(
     try:
         made.setblocking(False)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if keepalive is not None:
+            _probe(made, keepalive)
         # Before the connect, which is when the window's scale is agreed upon.
         if receive_buffer_bytes != -1:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
@@ -49,6 +61,19 @@ def opened(
         made.close()
         raise
     return made
+
+
+def _probe(made: socket.socket, idle: int) -> None:
+    """Have the system probe an idle connection; where it has no option, its own times hold."""
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    times = {
+        IDLE_OPTION: idle,
+        "TCP_KEEPINTVL": max(idle // PROBES, 1),
+        "TCP_KEEPCNT": PROBES,
+    }
+    for option, value in times.items():
+        if (number := getattr(socket, option, None)) is not None:
+            made.setsockopt(socket.IPPROTO_TCP, number, value)
 
 
 def begun(made: socket.socket, address: SocketAddress) -> bool:

@@ -40,6 +40,7 @@ class BackgroundCommits:
                 wish.offsets,
                 wish.identity,
                 wish.topics,
+                kind="auto",
                 overtaken=overtaken,
                 table=UNASKED_COMMIT,
             )

@@ -25,6 +25,7 @@ from prokurist.network_thread.error_actions import (
     Action,
     ErrorTable,
 )
+from prokurist.network_thread.offsets.commit_counters import CommitCounters
 from prokurist.network_thread.offsets.commit_identity import CommitIdentities
 from prokurist.network_thread.offsets.committed_lookups import CommittedLookups, Taker
 from prokurist.network_thread.operations.operation import Withdrawn
@@ -64,7 +65,11 @@ def as_it_is(error: KafkaException) -> KafkaException:
 
 
 class CommitManager:
-    """Sends OffsetCommit and OffsetFetch to the coordinator, and handles their error codes."""
+    """Sends OffsetCommit and OffsetFetch to the coordinator, and handles their error codes.
+
+    Attributes:
+        counters: What it counts.
+    """
 
     def __init__(
         self,
@@ -76,6 +81,7 @@ class CommitManager:
         backoff: Backoff,
         commit_identities: CommitIdentities,
     ) -> None:
+        self.counters: CommitCounters = CommitCounters()
         self._commit_identities = commit_identities
         self._group_id = group_id
         self._client = client
@@ -92,6 +98,7 @@ class CommitManager:
         identity: Identity = NO_MEMBER,
         topics: Mapping[str, UUID] = BY_NAME,
         *,
+        kind: str = "sync",
         overtaken: Collection[TopicPartition] = frozenset(),
         table: ErrorTable = OFFSET_COMMIT,
     ) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -102,12 +109,26 @@ class CommitManager:
             offsets: What.
             identity: Who we were when it was wished.
             topics: Of which topics these are, as far as that is known.
+            kind: What it is counted as.
             overtaken: Which of them need no further attempt; it may grow meanwhile.
             table: What the codes of an answer mean.
 
         Returns:
             What was committed.
         """
+        with self.counters.counted(kind, lambda: self._timer.now):
+            return await self._commit(call, offsets, identity, topics, overtaken, table)
+
+    async def _commit(
+        self,
+        call: Call,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        identity: Identity,
+        topics: Mapping[str, UUID],
+        overtaken: Collection[TopicPartition],
+        table: ErrorTable,
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """See `commit`."""
         self._lookups.part()
         left, taken = dict(offsets), dict[TopicPartition, OffsetAndMetadata]()
         failures = 0
@@ -127,7 +148,9 @@ class CommitManager:
             else:
                 failed = refused(answer.response, left)
                 undone = len(failed) == len(left) and not APPLIED.intersection(failed.values())
-                taken.update((tp, left[tp]) for tp in left if tp not in failed)
+                new = {tp: left[tp] for tp in left if tp not in failed}
+                taken.update(new)
+                self.counters.knows(new)
                 left = {tp: left[tp] for tp in failed}
                 action = await self._recover(
                     call,
@@ -189,7 +212,18 @@ class CommitManager:
         identity: Identity = NO_MEMBER,
         topics: Mapping[str, UUID] = BY_NAME,
     ) -> None:
-        """Commit offsets in one attempt, whatever its outcome."""
+        """Commit offsets in one attempt; whatever comes of it ends the call."""
+        with self.counters.counted("async", lambda: self._timer.now):
+            await self._commit_once(call, offsets, identity, topics)
+
+    async def _commit_once(
+        self,
+        call: Call,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        identity: Identity,
+        topics: Mapping[str, UUID],
+    ) -> None:
+        """See `commit_once`."""
         self._lookups.part()
         node = await self._coordinator.known(call)
         request = self._request(offsets, self._commit_identities.of(identity, offsets), topics)
@@ -204,6 +238,7 @@ class CommitManager:
             self._coordinator.forget(node, error)
             raise
         failed = refused(answer.response, offsets)
+        self.counters.knows({tp: offsets[tp] for tp in offsets if tp not in failed})
         if not failed:
             self._coordinator.served(node)
             return
@@ -277,6 +312,7 @@ class CommitManager:
                             else OffsetAndMetadata(row.offset, row.metadata, row.leader_epoch)
                         )
                 found.update(new)
+                self.counters.knows(new)
                 told(new)
                 await self._recover(
                     call,

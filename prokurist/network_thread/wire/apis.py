@@ -58,6 +58,7 @@ JOIN_GROUP: Final = Api("JoinGroup", 11, 0, 9, LARGE, MANY)
 HEARTBEAT: Final = Api("Heartbeat", 12, 0, 4)
 LEAVE_GROUP: Final = Api("LeaveGroup", 13, 0, 5)
 SYNC_GROUP: Final = Api("SyncGroup", 14, 0, 5, LARGE, MANY)
+LIST_GROUPS: Final = Api("ListGroups", 16, 0, 5, LARGE, MANY)
 SASL_HANDSHAKE: Final = Api("SaslHandshake", 17, 1, 1)
 """From version 1 on the mechanism's messages are requests; version 0 would leave them bare."""
 API_VERSIONS: Final = Api("ApiVersions", 18, 0, 4)

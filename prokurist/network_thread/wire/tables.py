@@ -357,6 +357,22 @@ TABLES: Final[dict[str, Table]] = {
             (0, "assignment", "bytes", 0, 5, -1, -1),
         ),
     ),
+    "ListGroups": (
+        3,
+        (
+            (0, "states_filter", "[]string", 4, 5, -1, -1),
+            (0, "types_filter", "[]string", 5, 5, -1, -1),
+        ),
+        (
+            (0, "throttle_time", "int32", 1, 5, -1, -1),
+            (0, "error_code", "int16", 0, 5, -1, -1),
+            (0, "groups", "[]struct", 0, 5, -1, -1),
+            (1, "group_id", "string", 0, 5, -1, -1),
+            (1, "protocol_type", "string", 0, 5, -1, -1),
+            (1, "group_state", "string", 4, 5, -1, -1),
+            (1, "group_type", "string", 5, 5, -1, -1),
+        ),
+    ),
     "SaslHandshake": (
         -1,
         ((0, "mechanism", "string", 1, 1, -1, -1),),

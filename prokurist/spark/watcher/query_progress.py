@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from prokurist.events.clock import Clock
 from prokurist.events.counter_types import Histogram
+from prokurist.metrics.log_ends import LogEnds
 from prokurist.metrics.queries import PartitionReading, QueryReading
 from prokurist.spark.watcher.event_queue import RunCounters
-from prokurist.spark.watcher.log_ends import LogEnds
 from prokurist.spark.watcher.pending_commit import PendingCommit
 from prokurist.spark.watcher.progress import Query
 from prokurist.types import TopicPartition

@@ -5,7 +5,13 @@ import json
 import pytest
 
 from prokurist.cli.errors import Misused
-from prokurist.cli.formats import as_json, compiled, delimited, unescaped
+from prokurist.cli.formats import (
+    as_json,
+    compiled,
+    delimited,
+    unescaped,
+    with_json_value,
+)
 from prokurist.records.consumer_records import ConsumerRecord
 from prokurist.types import TimestampType
 
@@ -76,3 +82,27 @@ def test_json_is_one_line_from_which_the_bytes_come_back() -> None:
         "key": None,
         "payload": "grün\n\udcff",
     }
+
+
+def test_null_is_shown_when_that_is_asked_for() -> None:
+    """`-Z`: in a format and beside a delimiter; an empty value stays empty."""
+    assert compiled("%k|%s|%S", b"NULL")(record(None, None)) == b"NULL|NULL|-1"
+    assert compiled("%k|%s", b"NULL")(record(b"", b"")) == b"|"
+    assert delimited(":", ";", b"NULL")(record(None, None)) == b"NULL:NULL;"
+
+
+@pytest.mark.parametrize(
+    ("value", "payload"),
+    [
+        (b'{"a": [1, null]}', {"a": [1, None]}),
+        (b"5", 5),
+        (b"five", "five"),
+        (b"\xff", "\udcff"),
+        (None, None),
+    ],
+)
+def test_a_value_that_is_json_is_written_as_what_it_stands_for(
+    value: bytes | None, payload: object
+) -> None:
+    """`--json-values`; another stays its text."""
+    assert json.loads(with_json_value(record(value=value)))["payload"] == payload

@@ -1,8 +1,10 @@
 """Wrong calls: one line, exit code 2, and nobody is asked anything."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -10,10 +12,10 @@ from prokurist.cli import entry
 from prokurist.cli.doctor import Step, StepResult
 from prokurist.cli.output import Column, Row, plain, table
 from prokurist.cli.reports import in_plain_text, row
+from prokurist.version import VERSION
 
 AT = ("-b", "127.0.0.1:9")
 MISUSE = [
-    ("", "Missing command"),
     ("nonsense", "No such command 'nonsense'"),
     ("topics --nonsense", "No such option"),
     ("topics", "no brokers: name them with -b"),
@@ -48,6 +50,16 @@ MISUSE = [
     ("reset-offsets -b 127.0.0.1:9 -G g -t a --by-duration soon", "no duration"),
     ("broker --nodes 0", "'--nodes'"),
     ("broker --port 70000", "'--port'"),
+    ("broker --every 0", "'--every'"),
+    ("consume -b 127.0.0.1:9 -t a -n 5 -c 1", "-n says how many"),
+    ("consume -b 127.0.0.1:9 -t a -n 5 -o end", "leave out -o"),
+    ("consume -b 127.0.0.1:9 -t a --merge", "--merge needs an end"),
+    ("consume -b 127.0.0.1:9 -t a -G g -n 5", "-o with -G"),
+    ("consume -b 127.0.0.1:9 -t a -G g --merge -e", "--merge and -n with -G"),
+    ("consume -b 127.0.0.1:9 -t a -G g -o e@1", "-o with -G"),
+    ("consume -b 127.0.0.1:9 -t a --grep (", "no regular expression"),
+    ("consume -b 127.0.0.1:9 -t a --json-values", "is for -J"),
+    ("completion csh", "csh"),
     ("broker -t :3", "NAME:PARTITIONS"),
     ("broker -t orders:none", "NAME:PARTITIONS"),
 ]
@@ -90,7 +102,7 @@ def test_keys_come_from_a_file_and_those_of_the_line_replace_them(
     assert entry.main(line) == entry.FAILURE
     keys.write_text("what\n")
     assert entry.main(["topics", *AT, "-F", str(keys)]) == entry.USAGE
-    assert f"-F {keys} takes key=value" in capsys.readouterr().err
+    assert f"-F {keys}: line 1 is no key=value" in capsys.readouterr().err
 
 
 def test_a_bug_of_ours_is_one_line_too(
@@ -172,3 +184,56 @@ def test_a_step_of_the_doctor_reads_alike_in_a_pipe_and_on_a_terminal(
         console.print(row(step))
     for part in ("✗", "TCP", "12.3 ms", "no connection", "→", "Start the broker."):
         assert part in caught.get()
+
+
+def test_the_version_and_help_need_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--version` alone, and help for nothing at all."""
+    assert entry.main(["--version"]) == entry.DONE
+    assert capsys.readouterr() == (f"prokurist {VERSION}\n", "")
+    assert entry.main([]) == entry.DONE
+    told = capsys.readouterr()
+    assert told.out.startswith("Usage: prokurist")
+    assert told.err == ""
+
+
+ASKED = [
+    ("bash", {"COMP_WORDS": "prokurist res", "COMP_CWORD": "1"}),
+    ("zsh", {"_TYPER_COMPLETE_ARGS": "prokurist res"}),
+    (
+        "fish",
+        {"_TYPER_COMPLETE_ARGS": "prokurist res", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("shell", "asked"), ASKED)
+def test_a_shell_is_told_what_completes_a_word(shell: str, asked: dict[str, str]) -> None:
+    """As the script asks that `prokurist completion` writes for it."""
+    variable = {entry.COMPLETION: f"complete_{shell}"}
+    done = subprocess.run(
+        [sys.executable, "-m", "prokurist"],
+        capture_output=True,
+        text=True,
+        timeout=25,
+        check=False,
+        env={**os.environ, **asked, **variable},
+    )
+    assert "reset-offsets" in done.stdout
+    assert "consume" not in done.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_its_script(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    """Which asks by the variable that is listened to."""
+    assert entry.main(["completion", shell]) == entry.DONE
+    assert f"{entry.COMPLETION}=complete_{shell}" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(which("bash") is None, reason="there is no bash")
+def test_bash_reads_its_script() -> None:
+    """And knows what completes `prokurist` from then on."""
+    line = f'eval "$({sys.executable} -m prokurist completion bash)" && complete -p prokurist'
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, timeout=25, check=True
+    )
+    assert "_prokurist_completion" in done.stdout

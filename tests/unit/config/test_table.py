@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from prokurist.config.clients import CONSUMER, PRODUCER
+from prokurist.config.counterparts import COUNTERPARTS
 from prokurist.config.foreign import FOR_CONSUMERS, FOR_PRODUCERS, KAFKA_PYTHON, LIBRDKAFKA
 from prokurist.config.key import Effect
 from prokurist.config.kinds import Integer, Rejected
@@ -17,6 +18,7 @@ CLIENTS = {"consumer": CONSUMER, "producer": PRODUCER}
 
 DIFFERENT_DEFAULTS = {
     "allow.auto.create.topics": "a misspelt name creates no topic",
+    "connections.max.idle.ms": "load balancers forget a connection after 4 to 6 minutes",
     "enable.metrics.push": "pushing is not built",
     "metric.reporters": "Java's reporter is a Java class",
     "partition.assignment.strategy": "the same assignors under their short names",
@@ -119,7 +121,9 @@ def test_a_spelling_means_one_thing(client: Client) -> None:
     rows = table(client).values()
     spelled = [plain(name) for row in rows for name in (row.name, *row.key.aliases)]
     assert len(spelled) == len(set(spelled))
-    foreign = {plain(key) for key in (*LIBRDKAFKA, *KAFKA_PYTHON, *client.foreign)}
+    others = (*LIBRDKAFKA, *KAFKA_PYTHON, *COUNTERPARTS, *client.foreign)
+    foreign = {plain(key) for key in others}
+    assert not COUNTERPARTS.keys() & {*LIBRDKAFKA, *KAFKA_PYTHON}
     assert not foreign & spellings(client).keys()
     assert not foreign & client.deprecated.keys()
 

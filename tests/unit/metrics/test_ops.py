@@ -14,6 +14,7 @@ from prokurist.metrics.metric import MetricKind
 from prokurist.metrics.of_spark import LABELS as QUERY_LABELS
 
 OPS = Path(__file__).parents[3] / "docs" / "ops"
+RUNBOOK = OPS.parent / "howto" / "alerts.md"
 NO_PROMTOOL = "promtool is not installed (Debian: apt-get install prometheus)"
 
 LABELS = {
@@ -45,6 +46,8 @@ def expressions() -> Iterator[str]:
             yield from (target["expr"] for target in panel.get("targets", ()))
         for variable in dashboard["templating"]["list"][1:]:
             yield variable["definition"]
+        for annotation in dashboard["annotations"]["list"]:
+            yield annotation["expr"]
 
 
 @pytest.mark.parametrize("expression", tuple(expressions()))
@@ -67,7 +70,7 @@ def test_a_histogram_is_named_by_its_samples_and_nothing_else_is() -> None:
 
 
 def test_every_alert_says_what_it_means_and_waits_a_little() -> None:
-    """Nobody is called because of a single scrape."""
+    """No single scrape makes one fire, and each has a section that says what to do."""
     rules = (OPS / "prokurist.rules.yml").read_text("utf-8")
     alerts = re.split(r"- alert: ", rules)[1:]
     assert len(alerts) == len(re.findall(r"^ +for: \d+[sm]$", rules, re.MULTILINE))
@@ -75,8 +78,43 @@ def test_every_alert_says_what_it_means_and_waits_a_little() -> None:
         assert re.search(r"severity: (warning|critical)", alert)
         assert "summary: " in alert
         assert "description: " in alert
+    sections = set(re.findall(r"^### (\w+)$", RUNBOOK.read_text("utf-8"), re.MULTILINE))
+    names = {alert.split()[0] for alert in alerts}
+    assert sections == names
+    for name in names:
+        assert f'runbook: "howto/alerts.html#{name.lower()}"' in rules
     tested = (OPS / "prokurist.test.yml").read_text("utf-8")
     assert all(f'alertname="{alert.split()[0]}"' in tested for alert in alerts)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(OPS.glob("dashboard*.json")), ids=lambda each: each.stem
+)
+def test_a_dashboard_is_consistent(path: Path) -> None:
+    """Panels have numbers of their own and do not overlap; variables have their names."""
+    dashboard = json.loads(path.read_text("utf-8"))
+    panels = dashboard["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    cells = [
+        (x, y)
+        for panel in panels
+        for place in (panel["gridPos"],)
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+    assert len(set(cells)) == len(cells)
+    assert max(x for x, _ in cells) < 24
+    for variable in dashboard["templating"]["list"][1:]:
+        assert variable["query"]["refId"] == variable["name"]
+
+
+def test_a_group_is_chosen_by_its_clients() -> None:
+    """All clients are those of the chosen groups, for which a pattern of all would not do."""
+    dashboard = json.loads((OPS / "dashboard.json").read_text("utf-8"))
+    variables = {each["name"]: each for each in dashboard["templating"]["list"]}
+    assert 'group_id=~"$group"' in variables["client_id"]["definition"]
+    assert "allValue" not in variables["client_id"]
+    assert [panel["type"] for panel in dashboard["panels"][1:7]] == ["stat"] * 6
 
 
 @pytest.mark.timeout(120)

@@ -306,7 +306,7 @@ def test_the_system_is_asked_for_streams_of_both_families(
     stream = socket.SOCK_STREAM
 
     def answers(host: str, _: None, **asked: int) -> list[tuple[object, ...]]:
-        assert (host, asked) == ("broker", {"type": stream, "flags": 0})
+        assert (host, asked) == ("broker", {"family": 0, "type": stream, "flags": 0})
         return [
             (socket.AF_INET6, stream, 6, "", ("fe80::1%eth0", 0, 0, 3)),
             (socket.AF_UNIX, stream, 0, "", "/nowhere"),
@@ -316,6 +316,61 @@ def test_the_system_is_asked_for_streams_of_both_families(
 
     monkeypatch.setattr(socket, "getaddrinfo", answers)
     assert SystemNames().addresses("broker") == [SocketAddress("fe80::1", 0, scope=3), ONE]
+
+
+@pytest.mark.parametrize(
+    ("family", "host", "found"),
+    [
+        ("any", "127.0.0.1", "127.0.0.1"),
+        ("any", "::1", "::1"),
+        ("v4", "127.0.0.1", "127.0.0.1"),
+        ("v6", "::1", "::1"),
+        ("v4", "::1", None),
+        ("v6", "127.0.0.1", None),
+    ],
+)
+def test_an_address_of_another_family_is_not_used(
+    family: str, host: str, found: str | None
+) -> None:
+    """`broker.address.family`: an address in digits is refused with the key's name."""
+    lookup = Resolver(lambda: None, family=family).resolve(host, 1)
+    assert lookup.done
+    if found is None:
+        assert f"broker.address.family={family}" in str(lookup.error)
+    else:
+        assert [each.host for each in lookup.addresses] == [found]
+
+
+@pytest.mark.parametrize(
+    ("family", "asked"),
+    [("any", socket.AF_UNSPEC), ("v4", socket.AF_INET), ("v6", socket.AF_INET6)],
+)
+def test_the_system_is_asked_for_the_configured_family(
+    monkeypatch: pytest.MonkeyPatch, family: str, asked: int
+) -> None:
+    """B304, `broker.address.family`: a name's other addresses are not even asked for."""
+    families: list[int] = []
+
+    def answers(_host: str, _port: None, **keys: int) -> list[tuple[object, ...]]:
+        families.append(keys["family"])
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", answers)
+    SystemNames(family).addresses("broker")
+    assert families == [asked]
+
+
+def test_a_name_without_an_address_of_the_family_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Elsewhere it may resolve, and the system's own words would not tell why not here."""
+
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(OSError, match=r"not known \(broker\.address\.family=v6\)"):
+        SystemNames("v6").addresses("broker")
 
 
 def test_reprs_show_state(collector: Collector, names: Names) -> None:

@@ -61,18 +61,20 @@ def test_before_it_is_connected_nothing_is_writable(driver: "Driver", peer: "Pee
 def test_sockets_are_set_up_for_small_answers_and_idle_hours(peer: "Peer") -> None:
     """No Nagle, keep-alive, the configured buffers, not inherited, never blocking."""
     made = transport.opened(
-        peer.address, receive_buffer_bytes=1 << 18, send_buffer_bytes=1 << 17
+        peer.address, receive_buffer_bytes=1 << 18, send_buffer_bytes=1 << 17, keepalive=60
     )
     with made:
         assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        probes = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        assert [made.getsockopt(socket.IPPROTO_TCP, each) for each in probes] == [60, 15, 4]
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) >= 1 << 18
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) >= 1 << 17
         assert not made.get_inheritable()
         assert not made.getblocking()
     left_alone = transport.opened(peer.address, receive_buffer_bytes=-1, send_buffer_bytes=-1)
     with left_alone, socket.socket() as plain:
-        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF, socket.SO_KEEPALIVE):
             systems = plain.getsockopt(socket.SOL_SOCKET, option)
             assert left_alone.getsockopt(socket.SOL_SOCKET, option) == systems
 

@@ -16,6 +16,11 @@ from prokurist.network_thread.wire.consumer_group import (
     ConsumerGroupHeartbeatAnswer,
     TopicIdPartitions,
 )
+from prokurist.network_thread.wire.group_listing import (
+    ListedGroup,
+    ListGroups,
+    ListGroupsAnswer,
+)
 from tests.unit.network_thread.wire.exchange import ID, THROTTLED, Exchange, since
 
 MEMBER = {"generation_id": 5, "member_id": "m-1", "group_instance_id": "i-1"}
@@ -142,5 +147,28 @@ EXCHANGES = (
         },
         {**THROTTLED, "error_code": 0, "members": ({**MEMBER, "error_code": 0},)},
         lambda v: LeaveGroupAnswer(0, since(1, v, 0.25, 0.0)),
+    ),
+    Exchange(
+        "list_groups",
+        range(6),
+        lambda _: ListGroups(),
+        {"states_filter": (), "types_filter": ()},
+        {
+            **THROTTLED,
+            "error_code": 0,
+            "groups": (
+                {
+                    "group_id": "g",
+                    "protocol_type": "consumer",
+                    "group_state": "Stable",
+                    "group_type": "classic",
+                },
+            ),
+        },
+        lambda v: ListGroupsAnswer(
+            0,
+            (ListedGroup("g", "consumer", since(4, v, "Stable"), since(5, v, "classic")),),
+            since(1, v, 0.25, 0.0),
+        ),
     ),
 )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prokurist.spark.watcher.log_ends import MOST_SAMPLES, LogEnds
+from prokurist.metrics.log_ends import MOST_SAMPLES, LogEnds
 
 
 def ends(*samples: tuple[int, float], done: int = 0) -> LogEnds:

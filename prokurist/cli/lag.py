@@ -1,0 +1,96 @@
+"""`prokurist lag`: how far groups lag, a row for each topic; an exit code for cron.
+
+Thread: the main one.
+"""
+
+from collections.abc import Sequence
+
+from prokurist.cli.command_options import CommandOptions
+from prokurist.cli.errors import Failed
+from prokurist.cli.groups import listed, names
+from prokurist.cli.offsets import offsets
+from prokurist.cli.output import Column, Row, show
+
+COLUMNS = (
+    Column("group", "bold"),
+    Column("topic"),
+    Column("partitions"),
+    Column("lag", "yellow"),
+    Column("most", "dim"),
+)
+TOO_MUCH = 1
+
+
+def run(
+    asked: CommandOptions,
+    groups: Sequence[str],
+    topics: Sequence[str],
+    *,
+    fail_above: int | None,
+    as_json: bool,
+) -> int:
+    """Show the lag of groups.
+
+    Args:
+        asked: What every command is told.
+        groups: The groups; none for all that have committed something.
+        topics: Which topics; none for all.
+        fail_above: The exit code is 1 if a group lags by more records in one topic.
+        as_json: See `output.show`.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        Failed: A named group has committed nothing, or a broker does not tell its groups.
+        KafkaException: The brokers do not tell.
+    """
+    failures: list[str] = []
+    wanted = list(groups)
+    if not groups:
+        found, failures = listed(asked)
+        wanted = names(found)
+    rows: list[Row] = []
+    for group in wanted:
+        rows += of_group(asked, group, topics, required=group in groups)
+    show(COLUMNS, rows, as_json=as_json)
+    if failures:
+        raise Failed(f"groups are missing: {'; '.join(failures)}")
+    if fail_above is None:
+        return 0
+    behind = [row for row in rows if isinstance(row["lag"], int) and row["lag"] > fail_above]
+    for row in behind:
+        asked.say(f"{row['group']} lags by more than {fail_above} in {row['topic']}")
+    return TOO_MUCH if behind else 0
+
+
+def of_group(
+    asked: CommandOptions, group: str, topics: Sequence[str], *, required: bool
+) -> list[Row]:
+    """A row for each topic in which a group has committed something.
+
+    Raises:
+        Failed: It has committed nothing, and is required.
+        KafkaException: The brokers do not tell.
+    """
+    with asked.consumer(group_id=group) as consumer:
+        try:
+            found = offsets(consumer, asked, group, topics)
+        except Failed:
+            if required:
+                raise
+            return []
+    lags: dict[str, list[int]] = {}
+    for row in found:
+        if isinstance(row["lag"], int):
+            lags.setdefault(str(row["topic"]), []).append(row["lag"])
+    return [
+        {
+            "group": group,
+            "topic": topic,
+            "partitions": len(each),
+            "lag": sum(each),
+            "most": max(each),
+        }
+        for topic, each in lags.items()
+    ]

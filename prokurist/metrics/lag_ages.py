@@ -1,0 +1,57 @@
+"""How old the first record is that a consumer has not read yet, from one reading to the next.
+
+Each reading of the metrics notes where the logs end. From that follows when the record at a
+position was written, to within the time between two readings; of what was there at the first
+reading it is known only that it is at least as old.
+
+Thread: any; two readers at once may lose a note of one of them.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from prokurist.consumer.consumer_counters import Counted
+from prokurist.events.subscription import Place
+from prokurist.metrics.log_ends import LogEnds
+from prokurist.types import TopicPartition
+
+
+class LagAges:
+    """What was noted of the clients of this process."""
+
+    def __init__(self) -> None:
+        self._clients: WeakKeyDictionary[Counted, dict[TopicPartition, LogEnds]] = (
+            WeakKeyDictionary()
+        )
+
+    def seen(
+        self, client: Counted, places: Sequence[Place], now: float
+    ) -> dict[TopicPartition, float]:
+        """Note where the logs end, and tell the ages in seconds; 0 where all is read.
+
+        Args:
+            client: Whose partitions they are.
+            places: Where they stand; what is not among them is forgotten.
+            now: The client's clock.
+        """
+        before = self._clients.get(client, {})
+        kept: dict[TopicPartition, LogEnds] = {}
+        ages: dict[TopicPartition, float] = {}
+        for place in places:
+            if place.position is None or place.end is None:
+                continue
+            ends = kept[place.partition] = before.get(place.partition) or LogEnds()
+            ends.seen(place.end, now, place.position)
+            age = ends.age(place.position, now)
+            if age is not None:
+                ages[place.partition] = age
+        self._clients[client] = kept
+        return ages
+
+    def __repr__(self) -> str:
+        return f"LagAges({len(self._clients)} clients)"
+
+
+AGES: Final = LagAges()
+"""Those of this process."""
