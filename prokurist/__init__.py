@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from prokurist.consumer.listeners import (
         ConsumerRebalanceListener as ConsumerRebalanceListener,
     )
+    from prokurist.consumer.offset_tracker import OffsetTracker as OffsetTracker
     from prokurist.errors import CommitFailedException as CommitFailedException
     from prokurist.errors import ConfigException as ConfigException
     from prokurist.errors import ConfigWarning as ConfigWarning
@@ -70,6 +71,7 @@ __all__ = [
     "Node",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "OffsetTracker",
     "PartitionInfo",
     "RetriableException",
     "Secret",
@@ -109,6 +111,7 @@ _HOMES = {
     "Node": "prokurist.types",
     "OffsetAndMetadata": "prokurist.types",
     "OffsetAndTimestamp": "prokurist.types",
+    "OffsetTracker": "prokurist.consumer.offset_tracker",
     "PartitionInfo": "prokurist.types",
     "RetriableException": "prokurist.errors",
     "Secret": "prokurist.config",

@@ -129,11 +129,6 @@ LIBRDKAFKA = MappingProxyType(
         "topic.metadata.refresh.interval.ms": Foreign(_REFRESH),
         "topic.metadata.refresh.sparse": Foreign(_REFRESH),
         # Accepted with the value that asks for nothing:
-        "enable.auto.offset.store": Foreign(
-            "offsets cannot be stored one by one; set enable.auto.commit=false and commit what "
-            "is done with commit_sync(offsets)",
-            _TRUE,
-        ),
         "enable.gapless.guarantee": Foreign(
             "a failed batch does not stop the producer; check the futures", _FALSE
         ),

@@ -8,6 +8,10 @@ the same: records are collected last, and until then `returned` stands still. Be
 two polls nothing is taken, however long the user works on what he was given; the
 network thread may try what it has once more.
 
+With `enable.auto.offset.store=false` they are what was stored, or what is done of what is
+tracked. A listener that is told of a revocation may have more stored, of work that it waited
+for: that is committed as well, when it has returned.
+
 Nobody is woken for the interval: a poll looks whether it is over, and waits no longer
 than until it is. While a commit is under way there is no second one; the next interval
 picks up. How it ended is looked at, and told to the interceptors, by the next call
@@ -25,6 +29,7 @@ from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.log_events import AUTO_COMMIT_FAILED, FINAL_COMMIT_FAILED
 from prokurist.events.member_identity import Identity, MemberIdentity, Role
+from prokurist.events.stored_offsets import Committable
 from prokurist.events.subscription import Subscription
 from prokurist.types import TopicPartition
 
@@ -54,6 +59,7 @@ class AutoCommitter:
         self._member_identity = member_identity
         self._interval = math.inf if interval is None else interval
         self._under_way: list[Call] = []
+        self._seen = 0
         self._restart()
 
     @property
@@ -89,6 +95,17 @@ class AutoCommitter:
             self._restart()
             self._commit(self._member_identity.identity.at_departure)
 
+    def let_go_newer(self) -> None:
+        """The same for what the listener has had stored since."""
+        if self.has_newer:
+            self.let_go()
+
+    @property
+    def has_newer(self) -> bool:
+        """Whether more was stored since the last commit was made."""
+        subscription = self._subscription
+        return self.is_on and subscription.stores and subscription.stored != self._seen
+
     def before_rebalance(self) -> None:
         """Commit the present positions before others are added, and wait for nothing.
 
@@ -102,13 +119,17 @@ class AutoCommitter:
 
         It goes out even if another is under way: that may be of an earlier moment.
         """
-        returned, topics = self._subscription.returned()
-        offsets = {tp: at for tp, at in returned.items() if tp in partitions}
+        done, topics = self._committable(unasked=False)
+        offsets = {tp: at for tp, at in done.items() if tp in partitions}
         if not offsets:
             return None
         call = self._caller.call("auto-commit", math.inf, partitions=tuple(offsets))
         self._under_way.append(call)
         return AutoCommit(call, offsets, self._member_identity.identity, topics)
+
+    def newer_of(self, partitions: Collection[TopicPartition]) -> AutoCommit | None:
+        """The same for what the listener has had stored of them since, when it was told."""
+        return self.last_of(partitions) if self.has_newer else None
 
     def tell(self) -> None:
         """Look how commits have ended."""
@@ -130,8 +151,10 @@ class AutoCommitter:
 
         Args:
             deadline: How long that may take; one that has come leaves it one turn.
-            last: Whether the positions that there are now are committed.
+            last: Whether the positions that there are now are committed. What was stored is in
+                any case: it was said to be done.
         """
+        last = last or self._subscription.stores
         last_call = self._commit_last(deadline) if last and self.is_on else None
         for call in self._under_way if last else ():
             self._caller.wait_for_end(call, deadline)
@@ -142,7 +165,7 @@ class AutoCommitter:
             self._tell_of_last(last_call, deadline)
 
     def _commit_last(self, deadline: Deadline) -> Call | None:
-        offsets, topics = self._subscription.returned(unasked=True)
+        offsets, topics = self._committable(unasked=True)
         identity = self._member_identity.identity.at_departure
         if not offsets:
             return None
@@ -175,7 +198,7 @@ class AutoCommitter:
             self._unsaved("without committing the last offsets", error)
 
     def _commit(self, identity: Identity) -> None:
-        offsets, topics = self._subscription.returned(unasked=True)
+        offsets, topics = self._committable(unasked=True)
         # Whom the group does not count has nothing: it would refuse the commit.
         if offsets and identity.role is not Role.OUTSIDE:
             call = self._caller.call("auto-commit", None, partitions=tuple(offsets))
@@ -189,6 +212,11 @@ class AutoCommitter:
                 # What nobody works for would be under way for ever.
                 self._caller.abandon(call)
                 raise
+
+    def _committable(self, *, unasked: bool) -> Committable:
+        # Read first: what is done in this moment is newer, or else committed twice.
+        self._seen = self._subscription.stored
+        return self._subscription.committable(unasked=unasked)
 
     def _restart(self) -> None:
         self._due = self._caller.now() + self._interval

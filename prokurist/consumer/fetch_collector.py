@@ -13,6 +13,9 @@ who is far behind. So where a full poll has passed others over, the next one beg
 those that have least, and the one after that goes by turns again: who is not behind waits
 for one poll, and who is has at least every other one.
 
+Where outstanding records are tracked, no more are returned than may be: of what is fetched, the
+others stay where they are, and a poll that waits looks again when a record is done.
+
 In an iteration a chunk's records are lent: one counts as returned when the next one
 is asked for, or the next poll. Until then the chunk remembers where that is, and
 whoever collects first takes back what was lent and not asked for.
@@ -33,6 +36,7 @@ from prokurist.events.clock import Deadline
 from prokurist.events.counter_types import Family
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
 from prokurist.events.fetching import Use
+from prokurist.events.outstanding import ReturnedRuns
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
 from prokurist.records.consumer_records import ConsumerRecord, ConsumerRecords, Run
@@ -180,6 +184,7 @@ class FetchCollector:
             KafkaException: There is nothing before what went wrong.
         """
         self.recall()
+        left = min(left, self._subscription.room())
         runs: dict[TopicPartition, list[Run]] = {}
         after: dict[TopicPartition, OffsetAndMetadata] = {}
         line = self._line()
@@ -187,8 +192,11 @@ class FetchCollector:
             entry = self._usable(line.popleft())
             if entry is None:
                 continue
+            most = min(left, self._subscription.room_of(entry.partition))
+            if most == 0:
+                continue  # Outstanding records of it have to be done before.
             try:
-                taken = self._take(entry, left, enough, alone=not after)
+                taken = self._take(entry, most, enough, alone=not after)
             except KafkaException:
                 if after:
                     break
@@ -236,12 +244,16 @@ class FetchCollector:
         """
         self._give_time(deadline)
         self.recall()
-        for head in self._buffer.heads():
+        room = min(self._most, self._subscription.room())
+        for head in self._buffer.heads() if room else ():
             entry = self._usable(head)
             if entry is None:
                 continue
+            most = min(room, self._subscription.room_of(entry.partition))
+            if most == 0:
+                continue
             try:
-                taken = self._take(entry, self._most, alone=True)
+                taken = self._take(entry, most, alone=True)
             except KafkaException:
                 self._buffer.defer(entry.partition)
                 raise
@@ -366,7 +378,13 @@ class FetchCollector:
         chunk = taken.chunk
         if to.offset == chunk.offset:
             return True
-        if not self._subscription.advance(chunk.partition, chunk.ticket, to, has_it=has_it):
+        handed: ReturnedRuns = ()
+        if self._subscription.is_tracked and not has_it:
+            columns = [run.as_columns() for run in taken.runs]
+            handed = [(each.offsets, each.leader_epoch) for each in columns]
+        if not self._subscription.advance(
+            chunk.partition, chunk.ticket, to, has_it=has_it, handed=handed
+        ):
             chunk.reader = None
             return False
         chunk.offset = to.offset

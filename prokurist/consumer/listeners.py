@@ -142,10 +142,11 @@ class Listeners:
             if not partitions:
                 return None
         self._call(step.kind, partitions)
+        newer = self._auto.newer_of(partitions) if step.kind is StepKind.REVOKED else None
         if step.kind in (StepKind.REVOKED, StepKind.LOST):
             # Here as well as on the network thread: whoever looks next sees it done.
             self._subscription.heard(step.partitions)
-        return None
+        return newer
 
     def _call(self, kind: StepKind, partitions: Partitions) -> None:
         listener = self._listener

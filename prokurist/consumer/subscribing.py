@@ -192,6 +192,7 @@ class Subscribing(Seeking):
         if self._subscription.subscribed is not None:
             self._auto.let_go()
             failed = self._part()
+            self._auto.let_go_newer()
             # Before it is left: what is about the subscription is nobody's after that.
             self._tell_unraised()
             self._leave(call)

@@ -4,12 +4,14 @@ Thread: both. `_lock` is held for a few assignments and never while anything is
 called; the methods with an underscore want it held.
 """
 
+import sys
 import threading
 from dataclasses import dataclass
 from typing import Final
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
+from prokurist.events.outstanding import Tracking
 from prokurist.events.partition_state import PartitionState, Position
 from prokurist.types import TopicPartition
 
@@ -61,6 +63,9 @@ class Assignment:
 
     Args:
         policy: `auto.offset.reset`.
+
+    Attributes:
+        tracking: Bounds and counts of what is outstanding; None where that is not tracked.
     """
 
     def __init__(self, policy: OffsetReset) -> None:
@@ -71,6 +76,7 @@ class Assignment:
         self._settled = 0
         self._generation = 0
         self._stale = False
+        self.tracking: Tracking | None = None
 
     def _ticket(self) -> int:
         self._tickets += 1
@@ -108,6 +114,12 @@ class Assignment:
     def _current(self, tp: TopicPartition, ticket: int) -> PartitionState | None:
         state = self._partitions.get(tp)
         return state if state is not None and state.ticket == ticket else None
+
+    def _room_of(self, state: PartitionState) -> int:
+        """How many more records of a partition may be returned."""
+        if self.tracking is None or state.outstanding is None:
+            return sys.maxsize
+        return self.tracking.most_uncommitted - state.outstanding.uncommitted
 
     def __repr__(self) -> str:
         return f"Assignment({len(self._partitions)} partitions)"

@@ -9,11 +9,13 @@ seek, a reset or a validation ends everything in between at once. `in_hand` stay
 record behind, in an iteration: commits go that far.
 """
 
+import sys
 from dataclasses import dataclass
 from enum import Enum
 
 from prokurist.config import OffsetReset
 from prokurist.events.assignment import Assignment
+from prokurist.events.outstanding import ReturnedRuns
 from prokurist.events.partition_state import FetchState, Handed, PartitionState, Position
 from prokurist.types import TopicPartition
 
@@ -135,8 +137,44 @@ class Fetching(Assignment):
                 return Use.KEEP
             return Use.RETURN
 
+    @property
+    def is_tracked(self) -> bool:
+        """Whether records that are returned count as outstanding until they are done."""
+        return self.tracking is not None
+
+    def room(self) -> int:
+        """How many more records of all partitions may be returned, where they are tracked."""
+        with self._lock:
+            tracking = self.tracking
+            if tracking is None:
+                return sys.maxsize
+            room = tracking.most - sum(
+                state.outstanding.unfinished
+                for state in self._partitions.values()
+                if state.outstanding is not None
+            )
+            # In the step in which it is found: what is done later has the poll look again.
+            tracking.held_up = tracking.held_up or room <= 0
+            return max(0, room)
+
+    def room_of(self, tp: TopicPartition) -> int:
+        """How many more records of one partition may be returned, where they are tracked."""
+        with self._lock:
+            state, tracking = self._partitions.get(tp), self.tracking
+            if state is None or tracking is None:
+                return sys.maxsize
+            room = self._room_of(state)
+            tracking.held_up = tracking.held_up or room <= 0
+            return max(0, room)
+
     def advance(
-        self, tp: TopicPartition, ticket: int, returned: Position, *, has_it: bool = False
+        self,
+        tp: TopicPartition,
+        ticket: int,
+        returned: Position,
+        *,
+        has_it: bool = False,
+        handed: ReturnedRuns = (),
     ) -> bool:
         """Take note of what the user is given; False when he must not be given it.
 
@@ -145,6 +183,7 @@ class Fetching(Assignment):
             ticket: Under which it was fetched.
             returned: How far it goes.
             has_it: Whether he has it already, and is done with it.
+            handed: The records in it, where they are tracked.
         """
         with self._lock:
             state = self._partitions.get(tp)
@@ -152,6 +191,8 @@ class Fetching(Assignment):
                 return False
             if state.is_held_back and not has_it:
                 return False
+            if handed and state.stop is None:
+                state.track(handed)
             state.returned = returned
             return True
 
@@ -162,6 +203,8 @@ class Fetching(Assignment):
             if state is not None and state.ticket == ticket:
                 self._renew(state)
                 state.settle(to)
+                if state.outstanding is not None:
+                    state.outstanding.cut(to.offset)
 
     def hand_out(self, tp: TopicPartition, ticket: int, record: Handed) -> bool:
         """Give the user one record, and count the one before; False when he must not have it.
@@ -180,6 +223,8 @@ class Fetching(Assignment):
                 or state.standing is not FetchState.VALID
             ):
                 return False
+            if self.tracking is not None:
+                state.track((((record.offset,), record.leader_epoch),))
             state.hand_out(record)
             return True
 

@@ -16,6 +16,8 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from prokurist.config import OffsetReset
+from prokurist.events.outstanding import OutstandingOffsets, ReturnedRuns
+from prokurist.types import OffsetAndMetadata
 
 
 class FetchState(Enum):
@@ -113,6 +115,8 @@ class PartitionState:
         topic: The id of the topic that it is of; None where nobody has told one yet.
         by_id: Whether the group has given it by that id, and not by its name.
         stop: The offset before which reading ends, of a range; None for no such end.
+        stored: What the user has stored to be committed, where positions are not.
+        outstanding: The records that were returned and are not done, where that is tracked.
     """
 
     __slots__ = (
@@ -128,6 +132,7 @@ class PartitionState:
         "giving_up",
         "in_hand",
         "last",
+        "outstanding",
         "paused",
         "position",
         "replaced",
@@ -135,6 +140,7 @@ class PartitionState:
         "standing",
         "start",
         "stop",
+        "stored",
         "stuck",
         "ticket",
         "told",
@@ -165,6 +171,8 @@ class PartitionState:
         self.stuck: bool = False
         self.topic: UUID | None = None
         self.by_id: bool = False
+        self.stored: OffsetAndMetadata | None = None
+        self.outstanding: OutstandingOffsets | None = None
 
     def made_anew(self, topic: UUID) -> "PartitionState":
         """The same of another topic by the same name: of what was read, nothing stays.
@@ -210,6 +218,34 @@ class PartitionState:
         return self._returned if self._before is None else after(self._before)
 
     @property
+    def tracked(self) -> Position | None:
+        """What a commit commits where outstanding records are tracked."""
+        lowest = None if self.outstanding is None else self.outstanding.lowest
+        return self.returned if lowest is None else Position(*lowest)
+
+    def track(self, handed: ReturnedRuns) -> None:
+        """Track records that the user is given after what was returned before."""
+        before = None if self.returned is None else self.returned.epoch
+        for offsets, epoch in handed:
+            if not offsets:
+                continue
+            if self.outstanding is None:
+                self.outstanding = OutstandingOffsets(offsets[0])
+            self.outstanding.begin(offsets, epoch, before)
+            before = epoch
+
+    def forget_done(self) -> None:
+        """Forget what was stored and what is outstanding: reading goes on elsewhere."""
+        self.stored = self.outstanding = None
+
+    def cut_back(self, offset: int) -> None:
+        """Forget of both what is beyond an offset: it is read another time."""
+        if self.stored is not None and self.stored.offset > offset:
+            self.stored = None
+        if self.outstanding is not None:
+            self.outstanding.cut(offset)
+
+    @property
     def is_held_back(self) -> bool:
         """Whether the group has it between two hands: nothing of it is fetched."""
         return self.giving_up or self.awaiting
@@ -245,6 +281,8 @@ class PartitionState:
 
     def need_reset(self, reset: OffsetReset) -> None:
         """The position is to be looked up by a policy; the old one counts no more."""
+        if self.standing is not FetchState.NEW:
+            self.forget_done()
         self._move(FetchState.RESETTING)
         self.position = self.returned = None
         self.reset = reset

@@ -50,17 +50,17 @@ def test_a_record_in_hand(subscription: Subscription) -> None:
     ticket = wish_of(subscription).ticket
     assert subscription.hand_out(TP, ticket, Record(2, 1))
     assert subscription.position(TP) == 2
-    assert subscription.returned().offsets[TP].offset == 2
+    assert subscription.committable().offsets[TP].offset == 2
     assert subscription.lag(TP) == (7, None)
     assert subscription.leaders_are({TP: 2})
     [wanted] = subscription.wanted()
     assert wanted.confirm == Position(3, 1)
     subscription.confirmed(wanted, 2)
-    assert subscription.returned().offsets[TP].offset == 2
+    assert subscription.committable().offsets[TP].offset == 2
     assert subscription.in_hand() == (TP, 2)
     subscription.done_with(TP)
     assert subscription.in_hand() is None
-    assert subscription.returned().offsets[TP].offset == subscription.position(TP) == 3
+    assert subscription.committable().offsets[TP].offset == subscription.position(TP) == 3
 
 
 def test_a_record_that_must_not_be_handed_out(subscription: Subscription) -> None:
