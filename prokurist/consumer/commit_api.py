@@ -133,9 +133,9 @@ class CommitApi:
         `OffsetTracker.done` is told of it, and commits without offsets end before the lowest
         outstanding one of each partition.
 
-        At a bound `poll` returns fewer records or none, by its deadline as ever, and an iteration
-        waits; both go on as soon as a record is done. Records that were fetched stay where they
-        are, and the member stays in its group.
+        At a bound `poll` returns fewer records or none, by its deadline as ever, and an
+        iteration waits; both go on as soon as a record is done. Records that were fetched
+        stay where they are, and the member stays in its group.
 
         Args:
             max_outstanding: Records of all partitions that may be outstanding.
@@ -167,8 +167,8 @@ class CommitApi:
         """
         if self._config.enable_auto_offset_store:
             raise IllegalStateException(
-                f"{operation} with enable.auto.offset.store=true, where what is returned counts "
-                f"as done: set enable.auto.offset.store=false"
+                f"{operation} with enable.auto.offset.store=true, where what is returned "
+                f"counts as done: set enable.auto.offset.store=false"
             )
 
     def _check_group(self, operation: str) -> None:

@@ -2,9 +2,9 @@
 
 Thread: `done` and the numbers from any, the workers' for one; the rest is the application's.
 
-What is outstanding stands beside the positions (`events/stored_offsets.py`), so commits find it
-where they find what was returned, and what was outstanding of a partition goes when the partition
-does.
+What is outstanding stands beside the positions (`events/stored_offsets.py`), so commits find
+it where they find what was returned, and what was outstanding of a partition goes when the
+partition does.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,10 +42,10 @@ class Place(Protocol):
 class OffsetTracker:
     """Knows which returned records are done, in whatever order that happens.
 
-    `KafkaConsumer.track_offsets` makes one. From then on each record that the consumer returns is
-    outstanding until `done` is told of it. Commits without offsets, automatic ones included, end
-    before the lowest outstanding record of each partition: whatever comes after a crash, a record
-    that was not done comes again.
+    `KafkaConsumer.track_offsets` makes one. From then on each record that the consumer
+    returns is outstanding until `done` is told of it. Commits without offsets, automatic ones
+    included, end before the lowest outstanding record of each partition: whatever comes after
+    a crash, a record that was not done comes again.
 
     Args:
         caller: The way to the network thread.
@@ -62,11 +62,11 @@ class OffsetTracker:
         self._waiting: tuple[Call, Callable[[], bool]] | None = None
 
     def done(self, record: Place) -> bool:
-        """Take note that a record is done: from any thread, at once, whatever the consumer does.
+        """Take note that a record is done: from any thread, and at once.
 
-        A record that was done before counts no second time, and neither does one of a partition
-        that was given up, or sought elsewhere, since the record was returned: another member, or
-        this one, gets it again. Both change nothing but the metric
+        A record that was done before counts no second time, and neither does one of a
+        partition that was given up, or sought elsewhere, since the record was returned:
+        another member, or this one, gets it again. Both change nothing but the metric
         `prokurist_consumer_records_done_total`.
 
         Args:

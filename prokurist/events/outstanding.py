@@ -69,7 +69,7 @@ class OutstandingOffsets:
 
     @property
     def lowest(self) -> tuple[int, int | None] | None:
-        """The lowest offset, and the epoch of the record before it; None where there is none."""
+        """The lowest offset, and the epoch of the record before it, if there is one."""
         if not self._order:
             return None
         offset = self._order[0]

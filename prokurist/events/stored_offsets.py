@@ -1,13 +1,12 @@
-"""What commits without offsets commit, and what the user has marked as done: a part of
-`Subscription`.
+"""What commits without offsets commit, and what is marked as done: a part of `Subscription`.
 
 Thread: any, under the subscription's lock, like all of it. Workers of the user tell from
 threads of their own what is done; everything else is the application thread's.
 
 With `enable.auto.offset.store` the places up to which records were returned are committed.
-Without it, what was stored is; or, where outstanding records are tracked, what ends before the
-lowest of them. Both stand in the state of the partition, and so go with it: what is told later of
-a partition that was given up meets nothing.
+Without it, what was stored is; or, where outstanding records are tracked, what ends before
+the lowest of them. Both stand in the state of the partition, and so go with it: what is told
+later of a partition that was given up meets nothing.
 """
 
 from collections.abc import Collection, Mapping
