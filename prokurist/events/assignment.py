@@ -117,9 +117,10 @@ class Assignment:
 
     def _room_of(self, state: PartitionState) -> int:
         """How many more records of a partition may be returned."""
-        if self.tracking is None or state.outstanding is None:
+        if self.tracking is None or state.stop is not None:
             return sys.maxsize
-        return self.tracking.most_uncommitted - state.outstanding.uncommitted
+        outstanding = state.outstanding
+        return self.tracking.most_uncommitted - (outstanding.uncommitted if outstanding else 0)
 
     def __repr__(self) -> str:
         return f"Assignment({len(self._partitions)} partitions)"

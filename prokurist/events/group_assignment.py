@@ -181,6 +181,8 @@ class GroupAssignment(Assignment):
             if not self._goes_on(term):
                 return frozenset()
             self._give_up(self._partitions.values())
+            for state in self._partitions.values():
+                state.forget_done()
             return self._told()
 
     def drop(self, term: int, partitions: Collection[TopicPartition]) -> bool:
