@@ -11,7 +11,13 @@ from typing import Any, Final
 
 import pytest
 
-from prokurist import ConsumerRecord, ConsumerRecords, KafkaConsumer, OffsetTracker, TopicPartition
+from prokurist import (
+    ConsumerRecord,
+    ConsumerRecords,
+    KafkaConsumer,
+    OffsetTracker,
+    TopicPartition,
+)
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Producing
 from tests.broker.grouping import write
@@ -95,7 +101,10 @@ def test_a_pool_over_rebalances_and_close(
     prokurist_kafka: RealKafka, producer_of: Producing, protocol: str
 ) -> None:
     """B288, B291: members come and go; what is committed was done, always, and all is done."""
-    topic, group = prokurist_kafka.unique_topic(partitions=PARTITIONS), f"g-{secrets.token_hex(6)}"
+    topic, group = (
+        prokurist_kafka.unique_topic(partitions=PARTITIONS),
+        f"g-{secrets.token_hex(6)}",
+    )
     write(producer_of(prokurist_kafka.bootstrap), topic, RECORDS, PARTITIONS)
     partitions = [TopicPartition(topic, number) for number in range(PARTITIONS)]
     done: set[Place] = set()
@@ -121,7 +130,9 @@ def test_a_pool_over_rebalances_and_close(
                     each.poll()
                 committed()
 
-        first = stack.enter_context(Worker(member(prokurist_kafka, group, protocol), topic, done))
+        first = stack.enter_context(
+            Worker(member(prokurist_kafka, group, protocol), topic, done)
+        )
         live(lambda: len(done) > 100, first)
         second = Worker(member(prokurist_kafka, group, protocol), topic, done)
         live(lambda: len(second.consumer.assignment()) == 2, first, second)

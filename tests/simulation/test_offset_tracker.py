@@ -79,7 +79,9 @@ def test_an_iteration_is_tracked_too() -> None:
             else:
                 assert tracker.done(record)
             consumer.commit_sync()
-            assert committed(world) == min([*[each.offset for each in later], record.offset + 1])
+            assert committed(world) == min(
+                [*[each.offset for each in later], record.offset + 1]
+            )
         assert tracker.done(later[0])
         consumer.commit_sync()
         assert committed(world) == 4

@@ -43,6 +43,7 @@ NAMES = {
     "Node",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "OffsetTracker",
     "PartitionInfo",
     "RetriableException",
     "Secret",
