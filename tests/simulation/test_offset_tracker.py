@@ -1,4 +1,4 @@
-"""Records that end out of order: what is committed, what a poll returns, what a rebalance does."""
+"""Records that end out of order: commits, bounds, rebalances."""
 
 from collections import Counter
 from typing import Any
@@ -159,7 +159,7 @@ def test_told_twice() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_over_a_rebalance(protocol: str) -> None:
-    """B291: what is done is committed before a partition goes; what is done later is ignored."""
+    """B291: what is done is committed before a partition goes; the rest is ignored."""
     world = grouped(partitions=2, records=6)
     consumer, tracker = tracking_member(world, protocol)
     with consumer:
@@ -266,12 +266,11 @@ def test_waiting_for_what_is_outstanding() -> None:
 def test_a_tracker_is_refused() -> None:
     """B285: where all that is returned counts as done, after assign, and a second one."""
     world = written(3)
-    with world.consumer() as consumer:
-        with pytest.raises(IllegalStateException, match=r"set enable.auto.offset.store=false"):
-            consumer.track_offsets()
-    with storing(world, A) as consumer:
-        with pytest.raises(IllegalStateException, match="before subscribe and assign"):
-            consumer.track_offsets()
+    plain, assigned = world.consumer(), storing(world, A)
+    with plain, pytest.raises(IllegalStateException, match=r"enable.auto.offset.store=false"):
+        plain.track_offsets()
+    with assigned, pytest.raises(IllegalStateException, match="before subscribe and assign"):
+        assigned.track_offsets()
     consumer, tracker = tracking(world)
     with consumer:
         for bounds in ({"max_outstanding": 0}, {"max_uncommitted": -1}):

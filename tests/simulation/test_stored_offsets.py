@@ -124,7 +124,7 @@ def test_storing_is_refused() -> None:
         with pytest.raises(ValueError, match="offset"):
             consumer.store_offsets({A: -1})
     assert offsets_of(world, A) == []
-    with pytest.raises(IllegalStateException, match="^store_offsets of a client"):
+    with pytest.raises(IllegalStateException, match=r"^store_offsets of a client"):
         consumer.store_offsets({A: 3})
     with world.consumer() as consumer:
         consumer.assign(A)
