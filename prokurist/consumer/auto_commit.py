@@ -43,6 +43,9 @@ class AutoCommitter:
         interceptors: Are told of what was committed.
         member_identity: In whose name it is committed.
         interval: Seconds between two commits; None for none at all.
+
+    Attributes:
+        due: When the interval is over; infinite without automatic commits.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class AutoCommitter:
         self._interval = math.inf if interval is None else interval
         self._under_way: list[Call] = []
         self._seen = 0
+        self.due: float = math.inf
         self._restart()
 
     @property
@@ -70,7 +74,7 @@ class AutoCommitter:
     @property
     def is_due(self) -> bool:
         """Whether the interval is over."""
-        return self._caller.now() >= self._due
+        return self.is_on and self._caller.now() >= self.due
 
     def when_due(self) -> None:
         """Commit if the interval is over; at the start of a poll, and while it waits."""
@@ -87,7 +91,7 @@ class AutoCommitter:
     def until(self, deadline: Deadline) -> Deadline:
         """How long a poll may wait before it comes back to `when_due`."""
         # Without an interval each poll commits when it begins, and never again.
-        return deadline.earlier(Deadline(self._due)) if self._interval else deadline
+        return deadline.earlier(Deadline(self.due)) if self._interval else deadline
 
     def let_go(self) -> None:
         """Commit the positions of what is about to be given up, and wait for nothing."""
@@ -219,7 +223,7 @@ class AutoCommitter:
         return self._subscription.committable(unasked=unasked)
 
     def _restart(self) -> None:
-        self._due = self._caller.now() + self._interval
+        self.due = self._caller.now() + self._interval
 
     def __repr__(self) -> str:
         return f"AutoCommitter({self._interval} s, {len(self._under_way)} under way)"

@@ -33,6 +33,7 @@ from prokurist.consumer.obstacles import GroupPlace, Obstacles
 from prokurist.consumer.open_clients import OPEN
 from prokurist.consumer.ranges import Ranges
 from prokurist.consumer.readiness import Readiness
+from prokurist.consumer.single_thread_guard import STEADY
 from prokurist.consumer.subscribing import Subscribing
 from prokurist.errors import IllegalStateException
 from prokurist.events.clock import (
@@ -41,6 +42,7 @@ from prokurist.events.clock import (
     as_seconds,
     epoch_milliseconds,
 )
+from prokurist.events.hand import NOTHING, make_hand
 from prokurist.events.log_events import CLIENT_STARTED
 from prokurist.events.trace import Trace
 from prokurist.types import GroupMembershipOperation
@@ -134,6 +136,10 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             config.default_api_timeout_ms / 1000,
             machinery.trace,
         )
+        # One for all that ends quick steps: calls, wake-ups, polls that are wanted, partitions.
+        steady = self._caller.steady = self._poll_activity.steady = self._subscription.steady
+        self._hand = make_hand(steady, NOTHING, clock.now)
+        STEADY.add(self._caller)
         self._interceptors = Interceptors(config.interceptor_classes, machinery.trace)
         interval = config.auto_commit_interval_ms / 1000
         self._auto = AutoCommitter(

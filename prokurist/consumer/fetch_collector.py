@@ -36,10 +36,11 @@ from prokurist.events.clock import Deadline
 from prokurist.events.counter_types import Family
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
 from prokurist.events.fetching import Use
+from prokurist.events.hand import Hand, make_hand
 from prokurist.events.outstanding import ReturnedRuns
-from prokurist.events.partition_state import Position
+from prokurist.events.partition_state import Position, after
 from prokurist.events.subscription import Subscription
-from prokurist.records.consumer_records import ConsumerRecord, ConsumerRecords, Run
+from prokurist.records.consumer_records import ConsumerRecords, Run
 from prokurist.records.reader import PartitionReader
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
@@ -72,23 +73,23 @@ class Lent:
     Attributes:
         taken: It.
         start: Where reading began.
-        last: The record that was handed out last; it does not count yet.
+        hand: Its records, of which the one that was handed out last does not count yet.
     """
 
     taken: Taken
     start: Position
-    last: ConsumerRecord | None = None
+    hand: Hand
 
     @property
     def seen(self) -> Position:
         """Where reading goes on after the record that was handed out last."""
-        last = self.last
-        return self.start if last is None else Position(last.offset + 1, last.leader_epoch)
+        last = self.hand.last
+        return self.start if last is None else after(last)
 
     @property
     def handed_out(self) -> int:
         """How many of its records that were: counted when somebody asks, and not one by one."""
-        last = self.last
+        last = self.hand.last
         if last is None:
             return 0
         return sum(
@@ -233,10 +234,13 @@ class FetchCollector:
 
     # --- for an iteration ------------------------------------------------------------
 
-    def lend(self, deadline: Deadline) -> ConsumerRecords | None:
+    def lend(
+        self, show: Callable[[ConsumerRecords], ConsumerRecords], deadline: Deadline
+    ) -> Lent | None:
         """Records of one chunk, none of which counts as returned yet.
 
         Args:
+            show: Shows them to the interceptors.
             deadline: When the call's time is over.
 
         Raises:
@@ -261,8 +265,10 @@ class FetchCollector:
                 continue
             tp = taken.chunk.partition
             start = Position(taken.chunk.offset, None)
-            self.lent = Lent(taken, start)
-            return ConsumerRecords({tp: taken.runs}, {})
+            records = show(ConsumerRecords({tp: taken.runs}, {}))
+            hand = make_hand(self._subscription.steady, records, self._now)
+            self.lent = Lent(taken, start, hand)
+            return self.lent
         return None
 
     def count(self) -> None:

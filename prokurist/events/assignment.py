@@ -11,6 +11,7 @@ from typing import Final
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
+from prokurist.events.hand import Steady, make_steady
 from prokurist.events.outstanding import Tracking
 from prokurist.events.partition_state import PartitionState, Position
 from prokurist.types import TopicPartition
@@ -65,6 +66,8 @@ class Assignment:
         policy: `auto.offset.reset`.
 
     Attributes:
+        steady: Whether an iteration may go on without a look here. Whatever ends that, for the
+            partition that it reads, puts it off first.
         tracking: Bounds and counts of what is outstanding; None where that is not tracked.
     """
 
@@ -77,6 +80,7 @@ class Assignment:
         self._generation = 0
         self._stale = False
         self.tracking: Tracking | None = None
+        self.steady: Steady = make_steady()
 
     def _ticket(self) -> int:
         self._tickets += 1
@@ -84,6 +88,7 @@ class Assignment:
 
     def _renew(self, state: PartitionState) -> None:
         """What was asked about its position is worthless from now on."""
+        self.steady.off()
         self._stale = self._stale or (state.missing and state.asked)
         state.ticket = self._ticket()
         state.asked = state.stuck = False

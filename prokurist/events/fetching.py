@@ -15,8 +15,9 @@ from enum import Enum
 
 from prokurist.config import OffsetReset
 from prokurist.events.assignment import Assignment
+from prokurist.events.hand import Hand, Handed
 from prokurist.events.outstanding import ReturnedRuns
-from prokurist.events.partition_state import FetchState, Handed, PartitionState, Position
+from prokurist.events.partition_state import FetchState, PartitionState, Position
 from prokurist.types import TopicPartition
 
 
@@ -121,8 +122,8 @@ class Fetching(Assignment):
         """Which record the user of an iteration works on: its offset, if there is one."""
         with self._lock:
             for tp, state in self._partitions.items():
-                if state.in_hand and state.last is not None:
-                    return tp, state.last.offset
+                if (record := state.in_hand) is not None:
+                    return tp, record.offset
         return None
 
     # --- the application thread ------------------------------------------------------
@@ -206,16 +207,17 @@ class Fetching(Assignment):
                 if state.outstanding is not None:
                     state.outstanding.cut(to.offset)
 
-    def hand_out(self, tp: TopicPartition, ticket: int, record: Handed) -> bool:
+    def hand_out(self, tp: TopicPartition, ticket: int, record: Handed, hand: Hand) -> bool:
         """Give the user one record, and count the one before; False when he must not have it.
 
-        It is his from this moment: a new leader of the partition does not bring it again.
+        It is his from this moment: a new leader of the partition does not bring it again. What is
+        in the same hand may follow without a look here, until `steady` is put off.
         """
         with self._lock:
             state = self._partitions.get(tp)
             if state is None:
                 return False
-            state.in_hand = False
+            state.put_down()
             if (
                 state.ticket != ticket
                 or state.paused
@@ -225,7 +227,9 @@ class Fetching(Assignment):
                 return False
             if self.tracking is not None:
                 state.track((((record.offset,), record.leader_epoch),))
-            state.hand_out(record)
+            else:
+                self.steady.on()
+            state.hand_out(record, hand)
             return True
 
     def done_with(self, tp: TopicPartition) -> None:
@@ -233,7 +237,7 @@ class Fetching(Assignment):
         with self._lock:
             state = self._partitions.get(tp)
             if state is not None:
-                state.in_hand = False
+                state.put_down()
 
     def unstick(self, tp: TopicPartition, ticket: int) -> None:
         """A poll has seen what there was to see; it may be fetched again."""

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final
 from uuid import UUID
 
 from prokurist.config import OffsetReset
+from prokurist.events.hand import Hand, Handed
 from prokurist.events.outstanding import OutstandingOffsets, ReturnedRuns
 from prokurist.types import OffsetAndMetadata
 
@@ -64,20 +65,6 @@ class Position:
     epoch: int | None = None
 
 
-class Handed(Protocol):
-    """What a record says of its place."""
-
-    @property
-    def offset(self) -> int:
-        """Its offset."""
-        ...
-
-    @property
-    def leader_epoch(self) -> int | None:
-        """The leader epoch it was written in, where that is known."""
-        ...
-
-
 def after(record: Handed) -> Position:
     """Where reading goes on after a record."""
     return Position(record.offset + 1, record.leader_epoch)
@@ -91,9 +78,8 @@ class PartitionState:
             seek, a reset, a validation. Who asks notes it, and an answer with an
             older one is dropped.
         position: The next offset to fetch; None while it is not known.
-        last: The record that was handed out last in an iteration; it says where
+        hand: What an iteration was lent of it, and has in hand; its last record says where
             `returned` is, so that no position is made for each record.
-        in_hand: Whether the user has not done with it yet.
         reset: Where to, while it is RESETTING.
         paused: Whether the user wants no records of it for now.
         stuck: Whether fetching has met something that a poll has to see first.
@@ -120,7 +106,6 @@ class PartitionState:
     """
 
     __slots__ = (
-        "_before",
         "_returned",
         "asked",
         "awaiting",
@@ -130,8 +115,7 @@ class PartitionState:
         "end",
         "end_asked",
         "giving_up",
-        "in_hand",
-        "last",
+        "hand",
         "outstanding",
         "paused",
         "position",
@@ -162,9 +146,7 @@ class PartitionState:
         self.standing: FetchState = FetchState.NEW
         self.position: Position | None = None
         self._returned: Position | None = None
-        self._before: Handed | None = None
-        self.last: Handed | None = None
-        self.in_hand: bool = False
+        self.hand: Hand | None = None
         self.confirmed_in: int | None = None
         self.reset: OffsetReset | None = None
         self.paused: bool = False
@@ -192,18 +174,31 @@ class PartitionState:
     @property
     def returned(self) -> Position | None:
         """The next offset after what the user was given."""
-        return self._returned if self.last is None else after(self.last)
+        last = None if self.hand is None else self.hand.last
+        return self._returned if last is None else after(last)
 
     @returned.setter
     def returned(self, position: Position | None) -> None:
         self._returned = position
-        self._before = self.last = None
-        self.in_hand = False
+        self.hand = None
 
-    def hand_out(self, record: Handed) -> None:
+    @property
+    def in_hand(self) -> Handed | None:
+        """The record that the user works on, in an iteration."""
+        hand = self.hand
+        return None if hand is None or not hand.in_hand else hand.last
+
+    def put_down(self) -> None:
+        """The user has done with what is in hand."""
+        if self.hand is not None:
+            self.hand.in_hand = False
+
+    def hand_out(self, record: Handed, hand: Hand) -> None:
         """The user is given one more record."""
-        self._before, self.last = self.last, record
-        self.in_hand = True
+        if self.hand is not hand:
+            self.returned = self.returned
+            self.hand = hand
+        hand.give(record)
 
     @property
     def missing(self) -> bool:
@@ -213,9 +208,11 @@ class PartitionState:
     @property
     def done(self) -> Position | None:
         """The next offset after what the user has done with: what a commit commits."""
-        if not self.in_hand:
+        hand = self.hand
+        if hand is None or not hand.in_hand:
             return self.returned
-        return self._returned if self._before is None else after(self._before)
+        before = hand.before
+        return self._returned if before is None else after(before)
 
     @property
     def tracked(self) -> Position | None:
