@@ -133,7 +133,7 @@ LIBRDKAFKA = MappingProxyType(
             "a failed batch does not stop the producer; check the futures", _FALSE
         ),
         "enable.partition.eof": Foreign(
-            "poll returns records only; compare position() with end_offsets()", _FALSE
+            "poll returns records only; ask at_end() whether reading has caught up", _FALSE
         ),
         "group.protocol.type": Foreign("a consumer joins consumer groups only", ("consumer",)),
         "offset.store.method": Foreign("offsets are kept by the broker", ("broker",)),

@@ -38,9 +38,9 @@ class Iteration(Polling):
     def next(self, timeout: float | timedelta) -> "ConsumerRecord | None":
         """The next record, as soon as there is one; None when the time is over.
 
-        It counts as returned when the next one is asked for, here, in an iteration or by a poll:
-        with `enable.auto.commit` it is not committed while it is worked on. It raises what `poll`
-        raises, never TimeoutException, and makes the same progress.
+        It counts as returned when the next one is asked for, here, in an iteration or by a
+        poll: with `enable.auto.commit` it is not committed while it is worked on. It raises
+        what `poll` raises, never TimeoutException, and makes the same progress.
 
         Args:
             timeout: Seconds; there is no default.

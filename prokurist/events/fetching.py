@@ -210,8 +210,8 @@ class Fetching(Assignment):
     def hand_out(self, tp: TopicPartition, ticket: int, record: Handed, hand: Hand) -> bool:
         """Give the user one record, and count the one before; False when he must not have it.
 
-        It is his from this moment: a new leader of the partition does not bring it again. What is
-        in the same hand may follow without a look here, until `steady` is put off.
+        It is his from this moment: a new leader of the partition does not bring it again.
+        What is in the same hand may follow without a look here, until `steady` is put off.
         """
         with self._lock:
             state = self._partitions.get(tp)

@@ -1,16 +1,17 @@
 """What an iteration has in hand, and its next step: what both twins offer.
 
-Thread: the application's; `Steady.off` comes from any, and from a signal handler. Readers on the
-network thread may see a record's step half made, which tells them of the one before it.
+Thread: the application's; `Steady.off` comes from any, and from a signal handler. Readers on
+the network thread may see a record's step half made, which tells them of the one before it.
 
 A step hands out one record of those that were lent. It may be made without a look round while
-nothing has happened that a step has to see: a call of the consumer, a wake-up, something for a poll
-to do, a partition that goes or is read elsewhere. Each of these puts `Steady` off *before* it
-changes anything, and a slow step, under the lock of the subscription, puts it on again.
+nothing has happened that a step has to see: a call of the consumer, a wake-up, something for
+a poll to do, a partition that goes or is read elsewhere. Each of these puts `Steady` off
+*before* it changes anything, and a slow step, under the lock of the subscription, puts it on
+again.
 
-The pure twin is the specification: there each step is a slow one. The native one makes a step in
-one piece, with the GIL held, so nothing comes between its look at `Steady` and the record that is
-handed out.
+The pure twin is the specification: there each step is a slow one. The native one makes a step
+in one piece, with the GIL held, so nothing comes between its look at `Steady` and the record
+that is handed out.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

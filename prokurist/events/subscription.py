@@ -252,6 +252,27 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
                 return None, None
             return max(0, state.end - state.done.offset), None
 
+    def at_end(self, partitions: Collection[TopicPartition]) -> bool:
+        """Whether all that logs held when they were last heard of was returned.
+
+        Args:
+            partitions: Which; of none, all that are assigned.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        with self._lock:
+            states = [
+                self._assigned(tp, "at_end") for tp in partitions or tuple(self._partitions)
+            ]
+            return bool(states) and all(
+                state.end is not None
+                and (place := state.returned) is not None
+                and state.standing is FetchState.VALID
+                and place.offset >= state.end
+                for state in states
+            )
+
     # --- the network thread ----------------------------------------------------------
 
     def wanted(self) -> list[PositionRequest]:

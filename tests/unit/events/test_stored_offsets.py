@@ -4,6 +4,7 @@ import pytest
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
+from prokurist.events.hand import make_hand
 from prokurist.events.outstanding import Tracking
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
@@ -149,7 +150,8 @@ def test_a_record_in_hand_is_outstanding() -> None:
         leader_epoch = 1
 
     subscription = storing(most=10)
-    assert subscription.hand_out(A, ticket(subscription), Record())
+    hand = make_hand(subscription.steady, (), lambda: 0.0)
+    assert subscription.hand_out(A, ticket(subscription), Record(), hand)
     assert committable(subscription) == 3
     assert subscription.finish(A, 3)
     assert committable(subscription) == 4
