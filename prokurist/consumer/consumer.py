@@ -65,8 +65,9 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
     at a time; `wakeup`, `health`, `metrics` and `repr` may come from any.
 
     Keys and values are bytes, or what `key_deserializer` and `value_deserializer` make
-    of them: callables of the bytes, callables of the topic and the bytes, or objects
-    with `deserialize(topic, data)`.
+    of them: callables of the bytes, of the topic and the bytes, or of the topic, the headers
+    and the bytes; or objects with `deserialize(topic, data)` or `deserialize(topic, headers,
+    data)`.
 
     Args:
         config: Configuration keys and their values; see docs/config.md.
