@@ -30,7 +30,7 @@ class Record(NamedTuple):
 RECORDS = [Record(nth) for nth in range(5)]
 
 
-@pytest.mark.parametrize("twin", [pure_hand, CHOICE.module])
+@pytest.mark.parametrize("twin", [pure_hand, CHOICE.module], ids=["pure", "chosen"])
 def test_records_are_handed_out_one_by_one(twin: Any) -> None:
     """The last, the one before, and whether the user has done with it."""
     hand = twin.Hand(twin.Steady(), RECORDS, lambda: 0.0)
@@ -44,7 +44,7 @@ def test_records_are_handed_out_one_by_one(twin: Any) -> None:
     assert hand.take() is None
 
 
-@pytest.mark.parametrize("twin", [pure_hand, CHOICE.module])
+@pytest.mark.parametrize("twin", [pure_hand, CHOICE.module], ids=["pure", "chosen"])
 def test_what_is_taken_back_comes_again(twin: Any) -> None:
     """The user has the one before it, and has done with that."""
     hand = twin.Hand(twin.Steady(), RECORDS, lambda: 0.0)
