@@ -34,6 +34,7 @@ CLIENTS = (
     "prokurist, poll(10000)",
     "prokurist, columns",
     "prokurist, iteration",
+    "prokurist, next()",
     "prokurist, pure",
     "confluent-kafka, tuned",
     "confluent-kafka",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from prokurist.consumer.listeners import (
         ConsumerRebalanceListener as ConsumerRebalanceListener,
     )
+    from prokurist.consumer.offset_tracker import OffsetTracker as OffsetTracker
     from prokurist.errors import CommitFailedException as CommitFailedException
     from prokurist.errors import ConfigException as ConfigException
     from prokurist.errors import ConfigWarning as ConfigWarning
@@ -77,6 +78,7 @@ __all__ = [
     "Node",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "OffsetTracker",
     "PartitionInfo",
     "ProducerConfig",
     "ProducerRecord",
@@ -121,6 +123,7 @@ _HOMES = {
     "Node": "prokurist.types",
     "OffsetAndMetadata": "prokurist.types",
     "OffsetAndTimestamp": "prokurist.types",
+    "OffsetTracker": "prokurist.consumer.offset_tracker",
     "PartitionInfo": "prokurist.types",
     "ProducerConfig": "prokurist.config",
     "ProducerRecord": "prokurist.producer.user_code",

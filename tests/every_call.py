@@ -27,7 +27,10 @@ ANSWERED: Final[dict[str, WaitingCall]] = {
 WITH_DEADLINE: Final = ANSWERED | {"wait_until_ready": lambda c, t: c.wait_until_ready(t)}
 """They raise TimeoutException at their deadline."""
 
-WAITING: Final = WITH_DEADLINE | {"poll": lambda c, t: c.poll(t)}
+WAITING: Final = WITH_DEADLINE | {
+    "poll": lambda c, t: c.poll(t),
+    "next": lambda c, t: c.next(t),
+}
 """Those that a wake-up ends."""
 
 WITH_TIMEOUT: Final = WAITING | {
@@ -45,6 +48,7 @@ ALL: Final[dict[str, WaitingCall]] = WITH_TIMEOUT | {
     "pause": lambda c, _: c.pause(TP),
     "resume": lambda c, _: c.resume(TP),
     "paused": lambda c, _: c.paused(),
+    "at_end": lambda c, _: c.at_end(),
     "current_lag": lambda c, _: c.current_lag(TP),
     "commit_async": lambda c, _: c.commit_async({}),
     "subscribe": lambda c, _: c.subscribe(["orders"]),

@@ -64,7 +64,20 @@ def of_prokurist(
                 break
         return count, size
 
-    takes = {"values": values, "columns": columns, "iteration": iterated}
+    def one_by_one() -> tuple[int, int]:
+        count = size = 0
+        take = consumer.next
+        while count < part and (record := take(1.0)) is not None:
+            size += len(record.value)
+            count += 1
+        return count, size
+
+    takes = {
+        "values": values,
+        "columns": columns,
+        "iteration": iterated,
+        "next": one_by_one,
+    }
     return lambda: consumer.seek_to_beginning(partitions), takes[how]
 
 
@@ -219,6 +232,7 @@ def main() -> None:
         "prokurist, poll(10000)": lambda: of_prokurist(*at, 10_000, "values"),
         "prokurist, columns": lambda: of_prokurist(*at, 10_000, "columns"),
         "prokurist, iteration": lambda: of_prokurist(*at, 500, "iteration", count // PARTS),
+        "prokurist, next()": lambda: of_prokurist(*at, 500, "next", count // PARTS),
         "prokurist, pure": lambda: of_prokurist(*at, 500, "values"),
         "confluent-kafka": lambda: of_confluent(*at, 500),
         "confluent-kafka, tuned": lambda: of_confluent(

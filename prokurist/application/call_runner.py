@@ -248,6 +248,7 @@ class CallRunner(SingleThreadGuard):
     def wakeup(self) -> None:
         """End the present wait, or the next one, with a WakeupException."""
         self.woken = True
+        self.steady.off()
         waiter = self._waiting_at
         if waiter is not None:
             waiter.open()

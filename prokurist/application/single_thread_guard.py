@@ -24,12 +24,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
+from weakref import WeakSet
 
 from prokurist.errors import (
     ConcurrentModificationException,
     ForkedClientError,
     IllegalStateException,
 )
+from prokurist.events.hand import Steady, make_steady
 
 frame_of: Final = sys._getframe  # noqa: SLF001 - public but for its name
 
@@ -53,7 +55,12 @@ class Process:
 
     def _forked(self) -> None:
         self.id = os.getpid()
+        for each in STEADY:
+            each.steady.off()
 
+
+STEADY: Final = WeakSet["SingleThreadGuard"]()
+"""Those whose iterations go on without coming in, so that a fork can end that."""
 
 PROCESS: Final = Process()
 
@@ -133,6 +140,7 @@ class GuardedCall:
     def enter(self) -> None:
         """Enter the client; `leave` has to follow, whatever happens in between."""
         guard = self._guard
+        guard.steady.off()
         if guard.closed or PROCESS.id != guard.process:
             guard.check_usable(self._operation)
         room = guard.room
@@ -159,9 +167,11 @@ class SingleThreadGuard:
         room: Where calls go in at present.
         process: The process that built the client.
         closed: Whether it is closed.
+        steady: What an iteration's step looks at instead of coming in; a call puts it off.
     """
 
     def __init__(self) -> None:
+        self.steady: Steady = make_steady()
         self.room: GuardScope = GuardScope()
         self.process: int = PROCESS.id
         self.closed = False

@@ -8,16 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 
-def takes_topic(function: Callable[..., Any]) -> bool:
-    """Whether a callable needs two arguments: the topic before the data."""
+def needed_by(function: Callable[..., Any]) -> int:
+    """How many arguments a callable needs; 1 where that is neither two nor three."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return False  # Some of the interpreter's own cannot say what they take.
-    needed = [
-        each
-        for each in parameters
-        if each.default is each.empty
+        return 1  # Some of the interpreter's own cannot say what they take.
+    needed = sum(
+        each.default is each.empty
         and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-    ]
-    return len(needed) == 2
+        for each in parameters
+    )
+    return needed if needed in {2, 3} else 1

@@ -184,7 +184,9 @@ def consumer_machinery(
         ((each.host, each.port) for each in config.bootstrap_servers),
         client.canonical_names if canonical else None,
     )
-    subscription = Subscription(config.auto_offset_reset)
+    subscription = Subscription(
+        config.auto_offset_reset, stores=not config.enable_auto_offset_store
+    )
     background = BackgroundEvents()
     metadata = MetadataManager(
         client,

@@ -103,6 +103,16 @@ class ConsumerKeys(ConnectionKeys):
     auto_commit_interval_ms: Annotated[
         int, Key(millis(high=INT_MAX), "Time between automatic commits.", LOW)
     ] = 5_000
+    enable_auto_offset_store: Annotated[
+        bool,
+        Key(
+            Boolean(),
+            "Whether what is returned counts as done. With false, commits without offsets, "
+            "automatic ones included, commit only what store_offsets or an OffsetTracker has "
+            "marked as done.",
+            ours=True,
+        ),
+    ] = True
     auto_offset_reset: Annotated[
         OffsetReset,
         Key(

@@ -126,16 +126,11 @@ LIBRDKAFKA = MappingProxyType(
         "topic.metadata.refresh.fast.interval.ms": Foreign(_RETRY),
         "topic.metadata.refresh.sparse": Foreign(_REFRESH),
         # Accepted with the value that asks for nothing:
-        "enable.auto.offset.store": Foreign(
-            "offsets cannot be stored one by one; set enable.auto.commit=false and commit what "
-            "is done with commit_sync(offsets)",
-            _TRUE,
-        ),
         "enable.gapless.guarantee": Foreign(
             "a failed batch does not stop the producer; check the futures", _FALSE
         ),
         "enable.partition.eof": Foreign(
-            "poll returns records only; compare position() with end_offsets()", _FALSE
+            "poll returns records only; ask at_end() whether reading has caught up", _FALSE
         ),
         "group.protocol.type": Foreign("a consumer joins consumer groups only", ("consumer",)),
         "offset.store.method": Foreign("offsets are kept by the broker", ("broker",)),

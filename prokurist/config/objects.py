@@ -82,9 +82,10 @@ class Deserializer:
             if name in JAVA_DESERIALIZERS:
                 return JAVA_DESERIALIZERS[name]
         raise Rejected(
-            "must be a callable of the bytes or of the topic and the bytes, or an object with "
-            "deserialize(topic, data), not the name of a Java class or another object; for "
-            "example value_deserializer=json.loads"
+            "must be a callable of the bytes, of the topic and the bytes, or of the topic, the "
+            "headers and the bytes, or an object with deserialize(topic, data) or "
+            "deserialize(topic, headers, data), not the name of a Java class or another "
+            "object; for example value_deserializer=json.loads"
         )
 
 

@@ -142,6 +142,7 @@ _OnlyConsumerDict = TypedDict(
         "default.api.timeout.ms": int | str | timedelta,
         "enable.auto.commit": bool | str,
         "auto.commit.interval.ms": int | str | timedelta,
+        "enable.auto.offset.store": bool | str,
         "auto.offset.reset": str | OffsetReset,
         "isolation.level": str,
         "fetch.min.bytes": int | str,
@@ -319,6 +320,7 @@ class _OnlyConsumerKeywords(TypedDict, total=False):
     default_api_timeout_ms: int | str | timedelta
     enable_auto_commit: bool | str
     auto_commit_interval_ms: int | str | timedelta
+    enable_auto_offset_store: bool | str
     auto_offset_reset: str | OffsetReset
     isolation_level: str
     fetch_min_bytes: int | str

@@ -8,10 +8,13 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from prokurist.events.clock import as_seconds
+from prokurist.records.consumer_records import ConsumerRecord, ConsumerRecords
 from prokurist.types import OffsetAndMetadata, SubscriptionPattern, TopicPartition
+
+Offsets: TypeAlias = Mapping[TopicPartition, int | OffsetAndMetadata]
 
 EXAMPLE: Final = 'TopicPartition("orders", 0)'
 
@@ -103,6 +106,43 @@ def offsets_in(
     if not isinstance(given, Mapping):
         raise TypeError(f"offsets are a mapping of TopicPartition to offset, not {given!r}")
     return {partition_in(tp): offset_in(tp, offset) for tp, offset in given.items()}
+
+
+def done_in(
+    given: ConsumerRecord | Iterable[ConsumerRecord] | Offsets,
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """What is done, as offsets to commit: of records, one past the last of each partition.
+
+    Raises:
+        TypeError: It is neither records nor a mapping of partitions to offsets.
+        ValueError: An offset is negative, or a partition is none.
+    """
+    if isinstance(given, Mapping):
+        return {
+            partition_in(tp): OffsetAndMetadata(at)
+            if isinstance(at, int)
+            else offset_in(tp, at)
+            for tp, at in given.items()
+        }
+    if isinstance(given, ConsumerRecords):
+        return given.next_offsets()
+    several: object = (given,) if isinstance(given, ConsumerRecord) else given
+    if not isinstance(several, Iterable):
+        raise TypeError(f"what is done is records, or a mapping of offsets, not {given!r}")
+    done: dict[TopicPartition, OffsetAndMetadata] = {}
+    for record in several:
+        if not isinstance(record, ConsumerRecord):
+            raise TypeError(f"what is done is records, or a mapping of offsets, not {record!r}")
+        tp, after = place_after(record)
+        if tp not in done or done[tp].offset < after.offset:
+            done[tp] = after
+    return done
+
+
+def place_after(record: ConsumerRecord) -> tuple[TopicPartition, OffsetAndMetadata]:
+    """The partition of a record, and where reading goes on after it."""
+    after = OffsetAndMetadata(record.offset + 1, "", record.leader_epoch)
+    return TopicPartition(record.topic, record.partition), after
 
 
 def offset_in(tp: TopicPartition, given: OffsetAndMetadata) -> OffsetAndMetadata:

@@ -8,7 +8,11 @@ the same: records are collected last, and until then `returned` stands still. Be
 two polls nothing is taken, however long the application works on the records; the
 network thread may try what it has once more.
 
-No thread is woken for the interval: a poll looks whether it is over, and waits no longer
+With `enable.auto.offset.store=false` they are what was stored, or what is done of what is
+tracked. A listener that is told of a revocation may have more stored, of work that it waited
+for: that is committed as well, when it has returned.
+
+Nobody is woken for the interval: a poll looks whether it is over, and waits no longer
 than until it is. While a commit is under way there is no second one; the next interval
 picks up. How it ended is looked at, and told to the interceptors, by the next call
 that runs callbacks.
@@ -25,6 +29,7 @@ from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.log_events import AUTO_COMMIT_FAILED, FINAL_COMMIT_FAILED
 from prokurist.events.member_identity import Identity, MemberIdentity, Role
+from prokurist.events.stored_offsets import Committable
 from prokurist.events.subscription import Subscription
 from prokurist.types import TopicPartition
 
@@ -38,6 +43,9 @@ class AutoCommitter:
         interceptors: Are told of what was committed.
         member_identity: In whose name it is committed.
         interval: Seconds between two commits; None for none at all.
+
+    Attributes:
+        due: When the interval is over; infinite without automatic commits.
     """
 
     def __init__(
@@ -54,6 +62,8 @@ class AutoCommitter:
         self._member_identity = member_identity
         self._interval = math.inf if interval is None else interval
         self._under_way: list[Call] = []
+        self._seen = 0
+        self.due: float = math.inf
         self._restart()
 
     @property
@@ -64,7 +74,7 @@ class AutoCommitter:
     @property
     def is_due(self) -> bool:
         """Whether the interval is over."""
-        return self._caller.now() >= self._due
+        return self.is_on and self._caller.now() >= self.due
 
     def when_due(self) -> None:
         """Commit if the interval is over; at the start of a poll, and while it waits."""
@@ -81,13 +91,24 @@ class AutoCommitter:
     def until(self, deadline: Deadline) -> Deadline:
         """How long a poll may wait before it comes back to `when_due`."""
         # Without an interval each poll commits when it begins, and never again.
-        return deadline.earlier(Deadline(self._due)) if self._interval else deadline
+        return deadline.earlier(Deadline(self.due)) if self._interval else deadline
 
     def let_go(self) -> None:
         """Commit the positions of partitions that are about to go, without waiting."""
         if self.is_on:
             self._restart()
             self._commit(self._member_identity.identity.at_departure)
+
+    def let_go_newer(self) -> None:
+        """The same for what the listener has had stored since."""
+        if self.has_newer:
+            self.let_go()
+
+    @property
+    def has_newer(self) -> bool:
+        """Whether more was stored since the last commit was made."""
+        subscription = self._subscription
+        return self.is_on and subscription.stores and subscription.stored != self._seen
 
     def before_rebalance(self) -> None:
         """Commit the present positions before partitions are added, without waiting.
@@ -102,13 +123,17 @@ class AutoCommitter:
 
         It goes out even if another is under way: that may be of an earlier moment.
         """
-        returned, topics = self._subscription.returned()
-        offsets = {tp: at for tp, at in returned.items() if tp in partitions}
+        done, topics = self._committable(unasked=False)
+        offsets = {tp: at for tp, at in done.items() if tp in partitions}
         if not offsets:
             return None
         call = self._caller.call("auto-commit", math.inf, partitions=tuple(offsets))
         self._under_way.append(call)
         return AutoCommit(call, offsets, self._member_identity.identity, topics)
+
+    def newer_of(self, partitions: Collection[TopicPartition]) -> AutoCommit | None:
+        """The same for what the listener has had stored of them since, when it was told."""
+        return self.last_of(partitions) if self.has_newer else None
 
     def tell(self) -> None:
         """Log commits that have failed, and tell interceptors of those that have not."""
@@ -130,8 +155,10 @@ class AutoCommitter:
 
         Args:
             deadline: How long that may take; one that has come leaves it one turn.
-            last: Whether the positions that there are now are committed.
+            last: Whether the positions that there are now are committed. What was stored is in
+                any case: it was said to be done.
         """
+        last = last or self._subscription.stores
         last_call = self._commit_last(deadline) if last and self.is_on else None
         for call in self._under_way if last else ():
             self._caller.wait_for_end(call, deadline)
@@ -142,7 +169,7 @@ class AutoCommitter:
             self._tell_of_last(last_call, deadline)
 
     def _commit_last(self, deadline: Deadline) -> Call | None:
-        offsets, topics = self._subscription.returned(unasked=True)
+        offsets, topics = self._committable(unasked=True)
         identity = self._member_identity.identity.at_departure
         if not offsets:
             return None
@@ -175,7 +202,7 @@ class AutoCommitter:
             self._unsaved("without committing the last offsets", error)
 
     def _commit(self, identity: Identity) -> None:
-        offsets, topics = self._subscription.returned(unasked=True)
+        offsets, topics = self._committable(unasked=True)
         # Whom the group does not count has nothing: it would refuse the commit.
         if offsets and identity.role is not Role.OUTSIDE:
             call = self._caller.call("auto-commit", None, partitions=tuple(offsets))
@@ -190,8 +217,13 @@ class AutoCommitter:
                 self._caller.abandon(call)
                 raise
 
+    def _committable(self, *, unasked: bool) -> Committable:
+        # Read first: what is done in this moment is newer, or else committed twice.
+        self._seen = self._subscription.stored
+        return self._subscription.committable(unasked=unasked)
+
     def _restart(self) -> None:
-        self._due = self._caller.now() + self._interval
+        self.due = self._caller.now() + self._interval
 
     def __repr__(self) -> str:
         return f"AutoCommitter({self._interval} s, {len(self._under_way)} under way)"

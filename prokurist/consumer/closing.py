@@ -85,6 +85,11 @@ class Closing:
             "last commit", lambda: self.auto.close(self._by(commits_end), last=last_commit)
         )
         self._phase("listener", self.part)
+        if self.auto.has_newer:
+            self._phase(
+                "stored offsets",
+                lambda: self.auto.close(self._by(commits_end), last=last_commit),
+            )
         self._phase("commits", lambda: self.commits.finish(self._by(commits_end)))
         self._phase("callbacks", self.commits.give_up)
         # Always, and with the time that was kept for it: others wait for its partitions.

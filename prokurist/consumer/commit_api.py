@@ -1,18 +1,23 @@
-"""The consumer's commits: with a wait, and without one.
+"""The consumer's commits: with a wait, and without one; and what is marked as done for them.
 
 Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from prokurist.application.call_runner import CallRunner
 from prokurist.config import ConsumerConfig
-from prokurist.consumer.arguments import offsets_in
+from prokurist.consumer.arguments import Offsets, done_in, offsets_in
 from prokurist.consumer.commit_queue import CommitCallback, CommitQueue
-from prokurist.errors import InvalidGroupIdException
+from prokurist.consumer.offset_tracker import OffsetTracker
+from prokurist.errors import IllegalStateException, InvalidGroupIdException
 from prokurist.events.application_events import BY_NAME
-from prokurist.events.subscription import Returned, Subscription
+from prokurist.events.background_events import BackgroundEvents
+from prokurist.events.outstanding import Tracking
+from prokurist.events.stored_offsets import Committable
+from prokurist.events.subscription import Subscription
+from prokurist.records.consumer_records import ConsumerRecord
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
@@ -23,6 +28,7 @@ class CommitApi:
     _caller: CallRunner
     _commits: CommitQueue
     _subscription: Subscription
+    _background: BackgroundEvents
 
     def commit_sync(
         self,
@@ -33,7 +39,8 @@ class CommitApi:
 
         Args:
             offsets: For each partition the next offset to read; None for the
-                present place of all that are assigned.
+                present place of all that are assigned, or for what is stored of them with
+                `enable.auto.offset.store=false`.
             timeout: Seconds; None for `default.api.timeout.ms`.
 
         Raises:
@@ -49,7 +56,9 @@ class CommitApi:
         with self._caller.inside("commit_sync"):
             self._check_group("commit_sync")
             wanted = (
-                self._subscription.returned() if given is None else Returned(given, BY_NAME)
+                self._subscription.committable()
+                if given is None
+                else Committable(given, BY_NAME)
             )
             self._commits.sync(wanted, timeout)
 
@@ -61,8 +70,8 @@ class CommitApi:
         """Commit offsets in one attempt, without waiting.
 
         Args:
-            offsets: For each partition the next offset to read; None for the
-                present place of all that are assigned.
+            offsets: For each partition the next offset to read; None as for
+                `commit_sync`.
             callback: Called with the offsets, and with None or the error, on this
                 thread inside a later `poll`, `commit_sync`, `commit_async` or
                 `close`; in the order of the commits. A passing failure comes as
@@ -77,11 +86,90 @@ class CommitApi:
         with self._caller.inside("commit_async"):
             self._check_group("commit_async")
             wanted = (
-                self._subscription.returned() if given is None else Returned(given, BY_NAME)
+                self._subscription.committable()
+                if given is None
+                else Committable(given, BY_NAME)
             )
             own = self._commits.later(wanted, callback)
             # The answer may be here already: its callback runs in a later call all the same.
             self._commits.run_callbacks(before=own)
+
+    def store_offsets(
+        self, offsets: ConsumerRecord | Iterable[ConsumerRecord] | Offsets
+    ) -> None:
+        """Mark what is done, with `enable.auto.offset.store=false`; it waits for nothing.
+
+        What is stored is what commits without offsets commit: the automatic ones, in their
+        interval, before partitions go and in `close`; `commit_sync()` and `commit_async()`. It
+        takes the place of what was stored of the partition before, be that higher or lower, and
+        is forgotten with the assignment, and when reading goes on elsewhere: after a seek, or
+        a reset by `auto.offset.reset`.
+
+        Args:
+            offsets: A record, or several: all up to the last of each partition are done. Or for
+                each partition the next offset to read.
+
+        Raises:
+            IllegalStateException: A partition is not assigned, and nothing is stored then;
+                `enable.auto.offset.store` is true; or an OffsetTracker knows what is done.
+        """
+        given = done_in(offsets)
+        with self._caller.inside("store_offsets"):
+            self._check_stores("store_offsets")
+            if self._subscription.is_tracked:
+                raise IllegalStateException(
+                    "store_offsets after track_offsets: the tracker stores what is done; tell "
+                    "it with done(record)"
+                )
+            self._subscription.store(given)
+
+    def track_offsets(
+        self, *, max_outstanding: int = 1000, max_uncommitted: int = 10_000
+    ) -> OffsetTracker:
+        """Track which records are done, where work ends out of order: in pools and tasks.
+
+        It takes `enable.auto.offset.store=false`, and is called once, before `subscribe` or
+        `assign`. From then on a record that is returned is outstanding until
+        `OffsetTracker.done` is told of it, and commits without offsets end before the lowest
+        outstanding one of each partition.
+
+        At a bound `poll` returns fewer records or none, by its deadline as ever, and an
+        iteration waits; both go on as soon as a record is done. Records that were fetched
+        stay where they are, and the member stays in its group.
+
+        Args:
+            max_outstanding: Records of all partitions that may be outstanding.
+            max_uncommitted: Records of one partition that may be returned from its lowest
+                outstanding one on: as many come again after a crash.
+
+        Raises:
+            IllegalStateException: It was called before; partitions are assigned; or
+                `enable.auto.offset.store` is true.
+        """
+        for name, bound in (
+            ("max_outstanding", max_outstanding),
+            ("max_uncommitted", max_uncommitted),
+        ):
+            if isinstance(bound, bool) or not isinstance(bound, int):
+                raise TypeError(f"{name} is an int, not {bound!r}")
+            if bound < 1:
+                raise ValueError(f"{name} is at least 1, not {bound}")
+        with self._caller.inside("track_offsets"):
+            self._check_stores("track_offsets")
+            self._subscription.track(Tracking(max_outstanding, max_uncommitted))
+            return OffsetTracker(self._caller, self._subscription, self._background)
+
+    def _check_stores(self, operation: str) -> None:
+        """Refuse what marks records as done where all that are returned count as done.
+
+        Raises:
+            IllegalStateException: They do.
+        """
+        if self._config.enable_auto_offset_store:
+            raise IllegalStateException(
+                f"{operation} with enable.auto.offset.store=true, where what is returned "
+                f"counts as done: set enable.auto.offset.store=false"
+            )
 
     def _check_group(self, operation: str) -> None:
         """Refuse a commit of a consumer without a group, even of no offsets.

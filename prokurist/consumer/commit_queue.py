@@ -28,7 +28,8 @@ from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.log_events import ASYNC_COMMIT_FAILED, COMMIT_CALLBACK_ERROR_SUPPRESSED
 from prokurist.events.member_identity import Identity, MemberIdentity
-from prokurist.events.subscription import Returned, Subscription
+from prokurist.events.stored_offsets import Committable
+from prokurist.events.subscription import Subscription
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 Offsets: TypeAlias = dict[TopicPartition, OffsetAndMetadata]
@@ -64,7 +65,7 @@ class CommitQueue:
         self._subscription = subscription
         self._line: deque[tuple[Call, Offsets, CommitCallback | None]] = deque()
 
-    def sync(self, returned: Returned, timeout: float | timedelta | None) -> None:
+    def sync(self, returned: Committable, timeout: float | timedelta | None) -> None:
         """Commit offsets and wait, for earlier commits and their callbacks too.
 
         The commit is posted at once, behind the earlier ones on their connection:
@@ -95,8 +96,8 @@ class CommitQueue:
         if raised is not None:
             raise raised
 
-    def later(self, returned: Returned, callback: CommitCallback | None) -> Call:
-        """Commit offsets in one attempt, without waiting; returns the call."""
+    def later(self, returned: Committable, callback: CommitCallback | None) -> Call:
+        """Have offsets committed, once, without waiting: the call that stands for it."""
         offsets, topics = returned
         call = self._caller.call("commit_async", None, partitions=tuple(offsets))
         try:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Self, overload
 from prokurist.application import at_exit
 from prokurist.application.call_runner import CallRunner
 from prokurist.application.monkey_patches import refuse_patched
+from prokurist.application.single_thread_guard import STEADY
 from prokurist.assembly.consumer_machinery import Machinery, system_machinery
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import timeout_in
@@ -40,6 +41,7 @@ from prokurist.events.clock import (
     as_seconds,
     epoch_milliseconds,
 )
+from prokurist.events.hand import NOTHING, make_hand
 from prokurist.events.log_events import CLIENT_STARTED
 from prokurist.events.trace import Trace
 from prokurist.types import GroupMembershipOperation
@@ -62,8 +64,9 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
     at a time; `wakeup`, `health`, `metrics` and `repr` may come from any.
 
     Keys and values are bytes, or what `key_deserializer` and `value_deserializer` make
-    of them: callables of the bytes, callables of the topic and the bytes, or objects
-    with `deserialize(topic, data)`.
+    of them: callables of the bytes, of the topic and the bytes, or of the topic, the headers
+    and the bytes; or objects with `deserialize(topic, data)` or `deserialize(topic, headers,
+    data)`.
 
     Args:
         config: Configuration keys and their values; see docs/config.md.
@@ -133,6 +136,10 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             config.default_api_timeout_ms / 1000,
             machinery.trace,
         )
+        # One for all that ends quick steps: calls, wake-ups, polls that are wanted, partitions.
+        steady = self._caller.steady = self._poll_activity.steady = self._subscription.steady
+        self._hand = make_hand(steady, NOTHING, clock.now)
+        STEADY.add(self._caller)
         self._interceptors = Interceptors(config.interceptor_classes, machinery.trace)
         interval = config.auto_commit_interval_ms / 1000
         self._auto = AutoCommitter(

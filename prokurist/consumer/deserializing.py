@@ -1,21 +1,23 @@
 """Keys and values out of their bytes, by the user's own code.
 
-Thread: the application's, inside a `poll`. A deserializer is a callable of the bytes,
-a callable of the topic and the bytes, or an object with `deserialize(topic, data)`.
+Thread: the application's, inside a `poll`. A deserializer is a callable of the bytes, of the
+topic and the bytes, or of the topic, the headers and the bytes; or an object whose method
+`deserialize` is one of the latter two.
 Null is never shown to it: there is nothing to be read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from prokurist.application.user_callables import takes_topic
+from prokurist.application.user_callables import needed_by
 from prokurist.errors import RecordDeserializationException
 from prokurist.records.consumer_records import ConsumerRecord, DeserializedRun
 from prokurist.records.run import RecordRun
 from prokurist.types import TopicPartition
 
-Deserialize: TypeAlias = Callable[[str, bytes], Any]
+Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
+Deserialize: TypeAlias = Callable[[ConsumerRecord, bytes], Any]
 
 
 class Deserializers:
@@ -27,8 +29,8 @@ class Deserializers:
     """
 
     def __init__(self, key: object | None, value: object | None) -> None:
-        self._key = None if key is None else of_topic_and_bytes(key)
-        self._value = None if value is None else of_topic_and_bytes(value)
+        self._key = None if key is None else of_record_and_bytes(key)
+        self._value = None if value is None else of_record_and_bytes(value)
 
     @property
     def are_there(self) -> bool:
@@ -54,12 +56,10 @@ class Deserializers:
         key, value = record.key, record.value
         what = "key"
         try:
-            made_key = key if self._key is None or key is None else self._key(record.topic, key)
+            made_key = key if self._key is None or key is None else self._key(record, key)
             what = "value"
             made_value = (
-                value
-                if self._value is None or value is None
-                else self._value(record.topic, value)
+                value if self._value is None or value is None else self._value(record, value)
             )
         except Exception as error:
             tp = TopicPartition(record.topic, record.partition)
@@ -78,16 +78,33 @@ class Deserializers:
         return f"Deserializers({self._key}, {self._value})"
 
 
-def of_topic_and_bytes(given: object) -> Deserialize:
-    """A deserializer of any form, as a function of the topic and the bytes."""
+def of_record_and_bytes(given: object) -> Deserialize:
+    """A deserializer of any form, as a function of the record and the bytes."""
     method = getattr(given, "deserialize", None)
     if method is not None:
-        return method  # type: ignore[no-any-return]  # the configuration has looked
+        # An object's method takes the topic in any case, as Java's does.
+        return partial(FORMS[max(2, needed_by(method))], method)
     if not callable(given):
         raise TypeError(f"{given!r} is no deserializer: it is not callable")
-    return given if takes_topic(given) else partial(of_bytes, given)
+    return partial(FORMS[needed_by(given)], given)
 
 
-def of_bytes(function: Callable[[bytes], Any], _topic: str, data: bytes) -> Any:
-    """Adapt a deserializer of the bytes alone."""
+def of_bytes(function: Callable[[bytes], Any], _record: ConsumerRecord, data: bytes) -> Any:
+    """Call what wants the bytes alone."""
     return function(data)
+
+
+def of_topic(function: Callable[[str, bytes], Any], record: ConsumerRecord, data: bytes) -> Any:
+    """Call what wants the topic, too."""
+    return function(record.topic, data)
+
+
+def of_headers(
+    function: Callable[[str, Headers, bytes], Any], record: ConsumerRecord, data: bytes
+) -> Any:
+    """Call what wants the topic and the headers, too."""
+    return function(record.topic, record.headers, data)
+
+
+FORMS: Final = (of_bytes, of_bytes, of_topic, of_headers)
+"""How a deserializer is called, by how many arguments it needs."""

@@ -13,6 +13,9 @@ that is far behind. So where a full poll has passed others over, the next one be
 those that have least, and the one after that goes by turns again: who is not behind waits
 for one poll, and who is has at least every other one.
 
+Where outstanding records are tracked, no more are returned than may be: of what is fetched, the
+others stay where they are, and a poll that waits looks again when a record is done.
+
 In an iteration a chunk's records are lent: one counts as returned when the next one
 is asked for, or the next poll. Until then the chunk remembers where that is, and
 the next collection first takes back what was lent and not asked for.
@@ -33,9 +36,11 @@ from prokurist.events.clock import Deadline
 from prokurist.events.counter_types import Family
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
 from prokurist.events.fetching import Use
-from prokurist.events.partition_state import Position
+from prokurist.events.hand import Hand, make_hand
+from prokurist.events.outstanding import ReturnedRuns
+from prokurist.events.partition_state import Position, after
 from prokurist.events.subscription import Subscription
-from prokurist.records.consumer_records import ConsumerRecord, ConsumerRecords, Run
+from prokurist.records.consumer_records import ConsumerRecords, Run
 from prokurist.records.reader import PartitionReader
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
@@ -68,23 +73,23 @@ class Lent:
     Attributes:
         taken: It.
         start: Where reading began.
-        last: The record that was handed out last; it does not count yet.
+        hand: Its records, of which the one that was handed out last does not count yet.
     """
 
     taken: Taken
     start: Position
-    last: ConsumerRecord | None = None
+    hand: Hand
 
     @property
     def seen(self) -> Position:
-        """The position after the record that was handed out last."""
-        last = self.last
-        return self.start if last is None else Position(last.offset + 1, last.leader_epoch)
+        """Where reading goes on after the record that was handed out last."""
+        last = self.hand.last
+        return self.start if last is None else after(last)
 
     @property
     def handed_out(self) -> int:
-        """How many of its records were handed out: counted when asked, not one by one."""
-        last = self.last
+        """How many of its records that were: counted when somebody asks, and not one by one."""
+        last = self.hand.last
         if last is None:
             return 0
         return sum(
@@ -180,6 +185,7 @@ class FetchCollector:
             KafkaException: There is nothing before what went wrong.
         """
         self.recall()
+        left = min(left, self._subscription.room())
         runs: dict[TopicPartition, list[Run]] = {}
         after: dict[TopicPartition, OffsetAndMetadata] = {}
         line = self._line()
@@ -187,8 +193,11 @@ class FetchCollector:
             entry = self._usable(line.popleft())
             if entry is None:
                 continue
+            most = min(left, self._subscription.room_of(entry.partition))
+            if most == 0:
+                continue  # Outstanding records of it have to be done before.
             try:
-                taken = self._take(entry, left, enough, alone=not after)
+                taken = self._take(entry, most, enough, alone=not after)
             except KafkaException:
                 if after:
                     break
@@ -225,10 +234,13 @@ class FetchCollector:
 
     # --- for an iteration ------------------------------------------------------------
 
-    def lend(self, deadline: Deadline) -> ConsumerRecords | None:
+    def lend(
+        self, show: Callable[[ConsumerRecords], ConsumerRecords], deadline: Deadline
+    ) -> Lent | None:
         """Records of one chunk, none of which counts as returned yet.
 
         Args:
+            show: Shows them to the interceptors.
             deadline: When the call's time is over.
 
         Raises:
@@ -236,12 +248,16 @@ class FetchCollector:
         """
         self._give_time(deadline)
         self.recall()
-        for head in self._buffer.heads():
+        room = min(self._most, self._subscription.room())
+        for head in self._buffer.heads() if room else ():
             entry = self._usable(head)
             if entry is None:
                 continue
+            most = min(room, self._subscription.room_of(entry.partition))
+            if most == 0:
+                continue
             try:
-                taken = self._take(entry, self._most, alone=True)
+                taken = self._take(entry, most, alone=True)
             except KafkaException:
                 self._buffer.defer(entry.partition)
                 raise
@@ -249,8 +265,10 @@ class FetchCollector:
                 continue
             tp = taken.chunk.partition
             start = Position(taken.chunk.offset, None)
-            self.lent = Lent(taken, start)
-            return ConsumerRecords({tp: taken.runs}, {})
+            records = show(ConsumerRecords({tp: taken.runs}, {}))
+            hand = make_hand(self._subscription.steady, records, self._now)
+            self.lent = Lent(taken, start, hand)
+            return self.lent
         return None
 
     def count(self) -> None:
@@ -366,7 +384,13 @@ class FetchCollector:
         chunk = taken.chunk
         if to.offset == chunk.offset:
             return True
-        if not self._subscription.advance(chunk.partition, chunk.ticket, to, has_it=has_it):
+        handed: ReturnedRuns = ()
+        if self._subscription.is_tracked and not has_it:
+            columns = [run.as_columns() for run in taken.runs]
+            handed = [(each.offsets, each.leader_epoch) for each in columns]
+        if not self._subscription.advance(
+            chunk.partition, chunk.ticket, to, has_it=has_it, handed=handed
+        ):
             chunk.reader = None
             return False
         chunk.offset = to.offset

@@ -1,36 +1,70 @@
-"""Records one by one: `for record in consumer`.
+"""Records one by one: `next`, and `for record in consumer`.
 
-Thread: the application's. A part of `KafkaConsumer`. Each step of an iteration is a
-call of its own, so that between two records every other call may be made.
+Thread: the application's. A part of `KafkaConsumer`. Each step is a call of its own, so that
+between two records every other call may be made.
 
 A record counts as returned when the next one is asked for, by the same iteration, by
 another or by a poll. So a commit in the loop's body does not cover the record that
 is being worked on.
 
 Each step shows life, as a poll does (`PollGuard` looks which record is in hand), and one
-that the group or a callback waits for is a poll: a rebalance does not wait until all
-that was lent is processed.
+that somebody waits for is a poll: a group that shares out anew, or a callback, does not
+wait until all that was lent is worked on.
+
+Most steps are quick: the next of the records that were lent is handed out without coming in, as
+nothing has happened since the last slow step (`events/hand.py`).
 """
 
 import math
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
 
+from prokurist.consumer.fetch_collector import Lent
 from prokurist.consumer.polling import Polling
 from prokurist.events.clock import as_seconds
-from prokurist.records.consumer_records import ConsumerRecord
+from prokurist.events.hand import Hand, Handed
+
+if TYPE_CHECKING:
+    from prokurist.records.consumer_records import ConsumerRecord
 
 
 class Iteration(Polling):
     """The part of `KafkaConsumer` that iterates over records."""
 
-    def __iter__(self) -> Iterator[ConsumerRecord]:
+    _hand: Hand
+
+    def next(self, timeout: float | timedelta) -> "ConsumerRecord | None":
+        """The next record, as soon as there is one; None when the time is over.
+
+        It counts as returned when the next one is asked for, here, in an iteration or by a
+        poll: with `enable.auto.commit` it is not committed while it is worked on. It raises
+        what `poll` raises, never TimeoutException, and makes the same progress.
+
+        Args:
+            timeout: Seconds; there is no default.
+        """
+        hand = self._hand
+        given = hand.given
+        try:
+            record: ConsumerRecord | None = hand.step()
+            return self._next("next", as_seconds(timeout)) if record is None else record
+        except Exception:
+            raise
+        except BaseException:
+            # An interrupt, on the way out at the latest: the user does not get it.
+            if hand.given != given:
+                hand.take_back()
+            raise
+
+    def __iter__(self) -> Iterator["ConsumerRecord"]:
         return self.records()
 
     def records(
         self, idle_timeout: float | timedelta | None = None
-    ) -> Iterator[ConsumerRecord]:
-        """Iterate over records, each as soon as it has been fetched.
+    ) -> Iterator["ConsumerRecord"]:
+        """Records one by one, each as soon as there is one.
 
         The iteration raises what `poll` raises; it can be gone on with by another.
 
@@ -39,46 +73,75 @@ class Iteration(Polling):
         """
         return self._records(math.inf if idle_timeout is None else as_seconds(idle_timeout))
 
-    def _records(self, idle: float) -> Iterator[ConsumerRecord]:
-        caller, collector, poll_activity = self._caller, self._collector, self._poll_activity
-        auto = self._auto if self._auto.is_on else None
-        inside = caller.inside("records")
-        enter, leave, hand_out = inside.enter, inside.leave, self._subscription.hand_out
-        while True:
-            with inside:
-                call = caller.call("records", idle)
-                records = self._await_records(call, collector.lend)
-                mine = collector.lent
-                if records is None or mine is None:
-                    return
-                records = self._interceptors.on_consume(records)
-            chunk = mine.taken.chunk
-            tp, ticket = chunk.partition, chunk.ticket
-            for record in records:
-                # The price of a record: no call that can be done without, and no `with`.
-                enter()
-                try:
-                    if collector.lent is not mine:
-                        break
-                    if (
-                        caller.woken
-                        or poll_activity.wanted
-                        or (auto is not None and auto.is_due)
-                    ):
-                        # Before the next one is returned: asking for it means that the
-                        # last one was processed.
-                        collector.count()
-                        caller.raise_if_woken()  # The next iteration goes on from here.
-                        if poll_activity.wanted:
-                            break
-                        self._auto.when_due()
-                    if not hand_out(tp, ticket, record):
-                        break
-                    mine.last = record
-                finally:
-                    leave()
-                yield record
-            else:
-                with inside:
-                    if collector.lent is mine:
-                        collector.finish()
+    def _records(self, idle: float) -> Iterator["ConsumerRecord"]:
+        record: ConsumerRecord | None
+        while (record := self._next("records", idle)) is not None:
+            yield record
+            hand = self._hand
+            step = hand.step
+            try:
+                while (record := step()) is not None:
+                    yield record
+            except Exception:
+                raise
+            except BaseException:
+                if hand.last is not None and hand.last is not record:
+                    hand.take_back()
+                raise
+
+    def _next(self, operation: str, seconds: float) -> "ConsumerRecord | None":
+        """Make a slow step, which looks round and waits.
+
+        Raises:
+            KafkaException: As `poll`.
+        """
+        with self._caller.inside(operation):
+            record = self._following()
+            call = None
+            while record is None:
+                call = self._caller.call(operation, seconds) if call is None else call.again()
+                lend = partial(self._collector.lend, self._interceptors.on_consume)
+                lent = self._await_records(call, lend)
+                if lent is None:
+                    return None
+                self._hand = lent.hand
+                record = self._following()
+            return record
+
+    def _following(self) -> "ConsumerRecord | None":
+        """Hand out the next of what was lent; None where that takes a poll."""
+        lent = self._collector.lent
+        if lent is None:
+            return None
+        caller, activity, auto = self._caller, self._poll_activity, self._auto
+        if caller.woken or activity.wanted or auto.is_due:
+            # Before the next one is the user's: he has asked for it, and so has done with
+            # the last.
+            self._collector.count()
+            caller.raise_if_woken()  # The next step goes on from here.
+            if activity.wanted:
+                return None
+            auto.when_due()
+        given = lent.hand.given
+        try:
+            record = lent.hand.take()
+            if record is None:
+                self._collector.finish()
+                return None
+            return record if self._hand_out(lent, record) else None
+        except Exception:
+            raise
+        except BaseException:
+            if lent.hand.given != given:
+                lent.hand.take_back()
+            raise
+
+    def _hand_out(self, lent: Lent, record: Handed) -> bool:
+        chunk = lent.taken.chunk
+        lent.hand.due = self._auto.due
+        if not self._subscription.hand_out(chunk.partition, chunk.ticket, record, lent.hand):
+            return False
+        if self._caller.woken or self._poll_activity.wanted:
+            # It came before quick steps were allowed, and so has not ended them.
+            self._caller.steady.off()
+        return True

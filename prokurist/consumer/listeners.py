@@ -8,7 +8,7 @@ same: the first error is raised when they are, the others are logged.
 """
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from prokurist.application.call_runner import CallRunner
 from prokurist.consumer.auto_commit import AutoCommitter
@@ -36,6 +36,42 @@ class ConsumerRebalanceListener(Protocol):
 
     def on_partitions_assigned(self, partitions: Partitions) -> None:
         """Called with newly assigned partitions, before anything of them is read."""
+
+
+Hears: TypeAlias = Callable[[Partitions], object]
+"""A function that hears which partitions come or go."""
+
+
+class FunctionListener:
+    """A listener of single functions, each of which may be missing.
+
+    Args:
+        assigned: Hears of what comes.
+        revoked: Hears of what goes, and of what is lost if nothing else does.
+        lost: Hears of what is lost.
+    """
+
+    def __init__(
+        self, assigned: Hears | None, revoked: Hears | None, lost: Hears | None
+    ) -> None:
+        self._assigned = assigned
+        self._revoked = revoked
+        self._lost = lost or revoked
+
+    def on_partitions_assigned(self, partitions: Partitions) -> None:
+        """See `ConsumerRebalanceListener`."""
+        if self._assigned is not None:
+            self._assigned(partitions)
+
+    def on_partitions_revoked(self, partitions: Partitions) -> None:
+        """See `ConsumerRebalanceListener`."""
+        if self._revoked is not None:
+            self._revoked(partitions)
+
+    def on_partitions_lost(self, partitions: Partitions) -> None:
+        """See `ConsumerRebalanceListener`."""
+        if self._lost is not None:
+            self._lost(partitions)
 
 
 class Listeners:
@@ -142,10 +178,11 @@ class Listeners:
             if not partitions:
                 return None
         self._call(step.kind, partitions)
+        newer = self._auto.newer_of(partitions) if step.kind is StepKind.REVOKED else None
         if step.kind in (StepKind.REVOKED, StepKind.LOST):
             # Here as well as on the network thread: the next look sees it done.
             self._subscription.heard(step.partitions)
-        return None
+        return newer
 
     def _call(self, kind: StepKind, partitions: Partitions) -> None:
         listener = self._listener
@@ -180,15 +217,37 @@ def wrapped(error: Exception, kind: StepKind) -> Exception:
     return outer
 
 
-def listener_in(given: object) -> ConsumerRebalanceListener | None:
-    """Check a listener; None is allowed.
+def listener_in(
+    given: object,
+    on_assigned: Hears | None = None,
+    on_revoked: Hears | None = None,
+    on_lost: Hears | None = None,
+) -> ConsumerRebalanceListener | None:
+    """A listener, of an object or of functions; or None.
 
     Raises:
-        TypeError: It lacks a method.
+        TypeError: The object lacks a method, a function is none, or both are given.
     """
-    if given is None or isinstance(given, ConsumerRebalanceListener):
+    functions = {"on_assigned": on_assigned, "on_revoked": on_revoked, "on_lost": on_lost}
+    there = {name: each for name, each in functions.items() if each is not None}
+    for name, each in there.items():
+        if not callable(each):
+            raise TypeError(f"{name} is a function of the partitions, not {each!r}")
+    if given is None:
+        return FunctionListener(on_assigned, on_revoked, on_lost) if there else None
+    if there:
+        raise TypeError(
+            f"a listener is given, and {' and '.join(there)} as well: give one kind"
+        )
+    if isinstance(given, ConsumerRebalanceListener):
         return given
+    missing = [
+        name
+        for name in ("on_partitions_assigned", "on_partitions_revoked")
+        if not hasattr(given, name)
+    ]
     raise TypeError(
-        f"a rebalance listener has on_partitions_revoked and on_partitions_assigned, and may "
-        f"have on_partitions_lost; {given!r} lacks one of the two"
+        f"a rebalance listener has on_partitions_assigned and on_partitions_revoked, and may "
+        f"have on_partitions_lost; {given!r} lacks {' and '.join(missing)}. Functions are "
+        f"given as on_assigned=, on_revoked= and on_lost="
     )

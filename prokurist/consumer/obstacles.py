@@ -77,6 +77,7 @@ class Obstacles:
             or self._missing(survey)
             or self._outside(survey)
             or self._paused(survey)
+            or self._outstanding(survey)
             or self._unplaced(survey)
             or self._leaderless(survey)
             or self._silent(now)
@@ -135,6 +136,17 @@ class Obstacles:
         if survey.read:
             return None
         return WhyEmpty(EmptyCause.PAUSED, "all partitions are paused")
+
+    def _outstanding(self, survey: Survey) -> WhyEmpty | None:
+        records, held_back, full = self._subscription.outstanding()
+        if self._subscription.room() and not (survey.read and survey.read <= full):
+            return None
+        return WhyEmpty(
+            EmptyCause.OUTSTANDING,
+            f"{records} records are outstanding, and {held_back} are done and wait for one "
+            f"before them, which is as much as track_offsets allows",
+            tuple(sorted(full)),
+        )
 
     def _unplaced(self, survey: Survey) -> WhyEmpty | None:
         if not survey.unplaced:

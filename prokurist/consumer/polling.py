@@ -4,12 +4,12 @@ Thread: the application's. A part of `KafkaConsumer`, which holds what it stands
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TypeVar, overload
 
 from prokurist.application.call_runner import CallRunner
-from prokurist.consumer.arguments import partition_in, timeout_in
+from prokurist.consumer.arguments import partition_in, partitions_in, timeout_in
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.fetch_collector import FetchCollector
@@ -111,6 +111,24 @@ class Polling:
                 self._subscription.ask_again()
                 raise
             return lag
+
+    def at_end(self, partitions: TopicPartition | Iterable[TopicPartition] = ()) -> bool:
+        """Whether all records that there are have been returned: reading has caught up.
+
+        It asks nothing of anybody, and goes by what the leaders said with their last answers;
+        with `isolation.level=read_committed` a log ends at its last stable offset. It is
+        False while a position, or the end of a log, is not known, and while nothing is
+        assigned.
+
+        Args:
+            partitions: Assigned ones; of none, all that are assigned.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("at_end"):
+            return self._subscription.at_end(wanted)
 
     @overload
     def poll(self, timeout: float | timedelta) -> ConsumerRecords: ...

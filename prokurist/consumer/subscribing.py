@@ -15,7 +15,12 @@ from datetime import timedelta
 from prokurist.application.call_runner import TURN
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import partitions_in, subscription_in
-from prokurist.consumer.listeners import ConsumerRebalanceListener, Listeners, listener_in
+from prokurist.consumer.listeners import (
+    ConsumerRebalanceListener,
+    Hears,
+    Listeners,
+    listener_in,
+)
 from prokurist.consumer.seeking import Seeking
 from prokurist.errors import IllegalStateException, InvalidGroupIdException, KafkaException
 from prokurist.events.application_events import Leave, Rejoin
@@ -52,6 +57,10 @@ class Subscribing(Seeking):
         self,
         topics: str | Iterable[str] | re.Pattern[str] | SubscriptionPattern,
         listener: ConsumerRebalanceListener | None = None,
+        *,
+        on_assigned: Hears | None = None,
+        on_revoked: Hears | None = None,
+        on_lost: Hears | None = None,
     ) -> None:
         """Subscribe to topics or a pattern, as a member of the group.
 
@@ -63,13 +72,16 @@ class Subscribing(Seeking):
                 whose whole name a pattern matches: a `re.Pattern` by our own word, a
                 `SubscriptionPattern` by the broker's (`group.protocol=consumer` only).
             listener: Hears which partitions come and go.
+            on_assigned: In place of a listener: a function that hears what comes.
+            on_revoked: The same for what goes, and for what is lost without `on_lost`.
+            on_lost: The same for what is lost.
 
         Raises:
             IllegalStateException: Partitions were assigned by hand.
             InvalidGroupIdException: There is no `group.id`.
         """
         wanted = subscription_in(topics)
-        heard = listener_in(listener)
+        heard = listener_in(listener, on_assigned, on_revoked, on_lost)
         with self._caller.inside("subscribe"):
             self._listeners.refuse_inside("subscribe")
             if self._config.group_id is None:
@@ -192,7 +204,8 @@ class Subscribing(Seeking):
         if self._subscription.subscribed is not None:
             self._auto.let_go()
             failed = self._part()
-            # Before it is left: errors about the subscription can be raised by no call later.
+            self._auto.let_go_newer()
+            # Before it is left: what is about the subscription is nobody's after that.
             self._tell_unraised()
             self._leave(call)
         self._tell_unraised()

@@ -4,12 +4,15 @@ Thread: both. `_lock` is held for a few assignments and never while anything is
 called; the methods with an underscore want it held.
 """
 
+import sys
 import threading
 from dataclasses import dataclass
 from typing import Final
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
+from prokurist.events.hand import Steady, make_steady
+from prokurist.events.outstanding import Tracking
 from prokurist.events.partition_state import PartitionState, Position
 from prokurist.types import TopicPartition
 
@@ -61,6 +64,11 @@ class Assignment:
 
     Args:
         policy: `auto.offset.reset`.
+
+    Attributes:
+        steady: Whether an iteration may go on without a look here. Whatever ends that, for the
+            partition that it reads, puts it off first.
+        tracking: Bounds and counts of what is outstanding; None where that is not tracked.
     """
 
     def __init__(self, policy: OffsetReset) -> None:
@@ -71,13 +79,16 @@ class Assignment:
         self._settled = 0
         self._generation = 0
         self._stale = False
+        self.tracking: Tracking | None = None
+        self.steady: Steady = make_steady()
 
     def _ticket(self) -> int:
         self._tickets += 1
         return self._tickets
 
     def _renew(self, state: PartitionState) -> None:
-        """Give out another ticket: what was asked about the position is worthless."""
+        """What was asked about its position is worthless from now on."""
+        self.steady.off()
         self._stale = self._stale or (state.missing and state.asked)
         state.ticket = self._ticket()
         state.asked = state.stuck = False
@@ -108,6 +119,13 @@ class Assignment:
     def _current(self, tp: TopicPartition, ticket: int) -> PartitionState | None:
         state = self._partitions.get(tp)
         return state if state is not None and state.ticket == ticket else None
+
+    def _room_of(self, state: PartitionState) -> int:
+        """How many more records of a partition may be returned."""
+        if self.tracking is None or state.stop is not None:
+            return sys.maxsize
+        outstanding = state.outstanding
+        return self.tracking.most_uncommitted - (outstanding.uncommitted if outstanding else 0)
 
     def __repr__(self) -> str:
         return f"Assignment({len(self._partitions)} partitions)"

@@ -9,12 +9,15 @@ seek, a reset or a validation ends everything in between at once. `in_hand` stay
 record behind, in an iteration: commits go that far.
 """
 
+import sys
 from dataclasses import dataclass
 from enum import Enum
 
 from prokurist.config import OffsetReset
 from prokurist.events.assignment import Assignment
-from prokurist.events.partition_state import FetchState, Handed, PartitionState, Position
+from prokurist.events.hand import Hand, Handed
+from prokurist.events.outstanding import ReturnedRuns
+from prokurist.events.partition_state import FetchState, PartitionState, Position
 from prokurist.types import TopicPartition
 
 
@@ -119,8 +122,8 @@ class Fetching(Assignment):
         """The offset of the record that an iteration has in hand; None if there is none."""
         with self._lock:
             for tp, state in self._partitions.items():
-                if state.in_hand and state.last is not None:
-                    return tp, state.last.offset
+                if (record := state.in_hand) is not None:
+                    return tp, record.offset
         return None
 
     # --- the application thread ------------------------------------------------------
@@ -135,8 +138,44 @@ class Fetching(Assignment):
                 return Use.KEEP
             return Use.RETURN
 
+    @property
+    def is_tracked(self) -> bool:
+        """Whether records that are returned count as outstanding until they are done."""
+        return self.tracking is not None
+
+    def room(self) -> int:
+        """How many more records of all partitions may be returned, where they are tracked."""
+        with self._lock:
+            tracking = self.tracking
+            if tracking is None:
+                return sys.maxsize
+            room = tracking.most - sum(
+                state.outstanding.unfinished
+                for state in self._partitions.values()
+                if state.outstanding is not None
+            )
+            # In the step in which it is found: what is done later has the poll look again.
+            tracking.held_up = tracking.held_up or room <= 0
+            return max(0, room)
+
+    def room_of(self, tp: TopicPartition) -> int:
+        """How many more records of one partition may be returned, where they are tracked."""
+        with self._lock:
+            state, tracking = self._partitions.get(tp), self.tracking
+            if state is None or tracking is None:
+                return sys.maxsize
+            room = self._room_of(state)
+            tracking.held_up = tracking.held_up or room <= 0
+            return max(0, room)
+
     def advance(
-        self, tp: TopicPartition, ticket: int, returned: Position, *, has_it: bool = False
+        self,
+        tp: TopicPartition,
+        ticket: int,
+        returned: Position,
+        *,
+        has_it: bool = False,
+        handed: ReturnedRuns = (),
     ) -> bool:
         """Note what is returned to the user; False when it must not be returned.
 
@@ -144,7 +183,8 @@ class Fetching(Assignment):
             tp: Of which partition.
             ticket: Under which it was fetched.
             returned: How far it goes.
-            has_it: Whether it was returned already, and has been processed.
+            has_it: Whether he has it already, and is done with it.
+            handed: The records in it, where they are tracked.
         """
         with self._lock:
             state = self._partitions.get(tp)
@@ -152,6 +192,8 @@ class Fetching(Assignment):
                 return False
             if state.is_held_back and not has_it:
                 return False
+            if handed and state.stop is None:
+                state.track(handed)
             state.returned = returned
             return True
 
@@ -162,17 +204,20 @@ class Fetching(Assignment):
             if state is not None and state.ticket == ticket:
                 self._renew(state)
                 state.settle(to)
+                if state.outstanding is not None:
+                    state.outstanding.cut(to.offset)
 
-    def hand_out(self, tp: TopicPartition, ticket: int, record: Handed) -> bool:
-        """Return one record, and count the one before; False when it must not be returned.
+    def hand_out(self, tp: TopicPartition, ticket: int, record: Handed, hand: Hand) -> bool:
+        """Give the user one record, and count the one before; False when he must not have it.
 
-        From this moment it counts as returned: a new leader does not bring it again.
+        It is his from this moment: a new leader of the partition does not bring it again.
+        What is in the same hand may follow without a look here, until `steady` is put off.
         """
         with self._lock:
             state = self._partitions.get(tp)
             if state is None:
                 return False
-            state.in_hand = False
+            state.put_down()
             if (
                 state.ticket != ticket
                 or state.paused
@@ -180,7 +225,11 @@ class Fetching(Assignment):
                 or state.standing is not FetchState.VALID
             ):
                 return False
-            state.hand_out(record)
+            if self.tracking is not None:
+                state.track((((record.offset,), record.leader_epoch),))
+            else:
+                self.steady.on()
+            state.hand_out(record, hand)
             return True
 
     def done_with(self, tp: TopicPartition) -> None:
@@ -188,7 +237,7 @@ class Fetching(Assignment):
         with self._lock:
             state = self._partitions.get(tp)
             if state is not None:
-                state.in_hand = False
+                state.put_down()
 
     def unstick(self, tp: TopicPartition, ticket: int) -> None:
         """Allow a partition to be fetched again, after a poll has raised its error."""

@@ -181,6 +181,8 @@ class GroupAssignment(Assignment):
             if not self._goes_on(term):
                 return frozenset()
             self._give_up(self._partitions.values())
+            for state in self._partitions.values():
+                state.forget_done()
             return self._told()
 
     def drop(self, term: int, partitions: Collection[TopicPartition]) -> bool:
@@ -210,6 +212,7 @@ class GroupAssignment(Assignment):
         with self._lock:
             if not self._goes_on(term):
                 return False
+            self.steady.off()
             for tp in partitions:
                 state = self._partitions.setdefault(tp, PartitionState(self._ticket()))
                 state.awaiting = awaiting
@@ -255,11 +258,13 @@ class GroupAssignment(Assignment):
         return frozenset(tp for tp, state in self._partitions.items() if state.told)
 
     def _give_up(self, states: Iterable[PartitionState]) -> None:
+        self.steady.off()
         for state in states:
             state.giving_up = True
             state.replaced = False
 
     def _keep(self, partitions: Collection[TopicPartition]) -> None:
+        self.steady.off()
         self._stale = self._stale or any(
             state.asked
             for tp, state in self._partitions.items()

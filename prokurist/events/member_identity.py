@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from prokurist.events.hand import Steady, make_steady
 from prokurist.events.rebalances import Rebalances
 
 
@@ -138,9 +139,11 @@ class PollActivity:
     Attributes:
         wanted: Whether the membership waits. Written under the lock; an iteration reads it
             between any two records without, and at the worst sees it one record later.
+        steady: Whether an iteration may go on without a look here.
     """
 
     def __init__(self) -> None:
+        self.steady: Steady = make_steady()
         self.wanted: bool = False
         self._lock = threading.Lock()
         self._inside = False
@@ -168,11 +171,13 @@ class PollActivity:
         """Have the next poll, or one that waits, post `Polled`."""
         with self._lock:
             self._asked = self.wanted = True
+            self.steady.off()
 
     def summon(self) -> None:
         """Have an iteration's next step be a poll, since there is a step for it."""
         with self._lock:
             self.wanted = True
+            self.steady.off()
 
     # --- the network thread ----------------------------------------------------------
 

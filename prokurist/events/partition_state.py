@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final
 from uuid import UUID
 
 from prokurist.config import OffsetReset
+from prokurist.events.hand import Hand, Handed
+from prokurist.events.outstanding import OutstandingOffsets, ReturnedRuns
+from prokurist.types import OffsetAndMetadata
 
 
 class FetchState(Enum):
@@ -62,20 +65,6 @@ class Position:
     epoch: int | None = None
 
 
-class Handed(Protocol):
-    """What is noted of a record that an iteration has returned."""
-
-    @property
-    def offset(self) -> int:
-        """The record's offset."""
-        ...
-
-    @property
-    def leader_epoch(self) -> int | None:
-        """The leader epoch in which it was written, if known."""
-        ...
-
-
 def after(record: Handed) -> Position:
     """The position after a record."""
     return Position(record.offset + 1, record.leader_epoch)
@@ -89,9 +78,8 @@ class PartitionState:
             seek, a reset, a validation. Who asks notes it, and an answer with an
             older one is dropped.
         position: The next offset to fetch; None while it is not known.
-        last: The record that was handed out last in an iteration; it says where
+        hand: What an iteration was lent of it, and has in hand; its last record says where
             `returned` is, so that no position is made for each record.
-        in_hand: Whether the user has not done with it yet.
         reset: Where to, while it is RESETTING.
         paused: Whether the user wants no records of it for now.
         stuck: Whether fetching has met something that a poll has to see first.
@@ -113,10 +101,11 @@ class PartitionState:
         topic: The id of its topic; None while that is not known.
         by_id: Whether the group has given it by that id, and not by its name.
         stop: The offset before which reading ends, of a range; None for no such end.
+        stored: What the user has stored to be committed, where positions are not.
+        outstanding: The records that were returned and are not done, where that is tracked.
     """
 
     __slots__ = (
-        "_before",
         "_returned",
         "asked",
         "awaiting",
@@ -126,8 +115,8 @@ class PartitionState:
         "end",
         "end_asked",
         "giving_up",
-        "in_hand",
-        "last",
+        "hand",
+        "outstanding",
         "paused",
         "position",
         "replaced",
@@ -135,6 +124,7 @@ class PartitionState:
         "standing",
         "start",
         "stop",
+        "stored",
         "stuck",
         "ticket",
         "told",
@@ -156,15 +146,15 @@ class PartitionState:
         self.standing: FetchState = FetchState.NEW
         self.position: Position | None = None
         self._returned: Position | None = None
-        self._before: Handed | None = None
-        self.last: Handed | None = None
-        self.in_hand: bool = False
+        self.hand: Hand | None = None
         self.confirmed_in: int | None = None
         self.reset: OffsetReset | None = None
         self.paused: bool = False
         self.stuck: bool = False
         self.topic: UUID | None = None
         self.by_id: bool = False
+        self.stored: OffsetAndMetadata | None = None
+        self.outstanding: OutstandingOffsets | None = None
 
     def recreated(self, topic: UUID) -> "PartitionState":
         """The state for another topic of the same name, from the beginning.
@@ -183,19 +173,32 @@ class PartitionState:
 
     @property
     def returned(self) -> Position | None:
-        """The offset after the last record that was returned."""
-        return self._returned if self.last is None else after(self.last)
+        """The next offset after what the user was given."""
+        last = None if self.hand is None else self.hand.last
+        return self._returned if last is None else after(last)
 
     @returned.setter
     def returned(self, position: Position | None) -> None:
         self._returned = position
-        self._before = self.last = None
-        self.in_hand = False
+        self.hand = None
 
-    def hand_out(self, record: Handed) -> None:
-        """Note the record that an iteration returns."""
-        self._before, self.last = self.last, record
-        self.in_hand = True
+    @property
+    def in_hand(self) -> Handed | None:
+        """The record that the user works on, in an iteration."""
+        hand = self.hand
+        return None if hand is None or not hand.in_hand else hand.last
+
+    def put_down(self) -> None:
+        """The user has done with what is in hand."""
+        if self.hand is not None:
+            self.hand.in_hand = False
+
+    def hand_out(self, record: Handed, hand: Hand) -> None:
+        """The user is given one more record."""
+        if self.hand is not hand:
+            self.returned = self.returned
+            self.hand = hand
+        hand.give(record)
 
     @property
     def missing(self) -> bool:
@@ -204,10 +207,40 @@ class PartitionState:
 
     @property
     def done(self) -> Position | None:
-        """The offset after the last processed record: what a commit commits."""
-        if not self.in_hand:
+        """The next offset after what the user has done with: what a commit commits."""
+        hand = self.hand
+        if hand is None or not hand.in_hand:
             return self.returned
-        return self._returned if self._before is None else after(self._before)
+        before = hand.before
+        return self._returned if before is None else after(before)
+
+    @property
+    def tracked(self) -> Position | None:
+        """What a commit commits where outstanding records are tracked."""
+        lowest = None if self.outstanding is None else self.outstanding.lowest
+        return self.returned if lowest is None else Position(*lowest)
+
+    def track(self, handed: ReturnedRuns) -> None:
+        """Track records that the user is given after what was returned before."""
+        before = None if self.returned is None else self.returned.epoch
+        for offsets, epoch in handed:
+            if not offsets:
+                continue
+            if self.outstanding is None:
+                self.outstanding = OutstandingOffsets(offsets[0])
+            self.outstanding.begin(offsets, epoch, before)
+            before = epoch
+
+    def forget_done(self) -> None:
+        """Forget what was stored and what is outstanding: reading goes on elsewhere."""
+        self.stored = self.outstanding = None
+
+    def cut_back(self, offset: int) -> None:
+        """Forget of both what is beyond an offset: it is read another time."""
+        if self.stored is not None and self.stored.offset > offset:
+            self.stored = None
+        if self.outstanding is not None:
+            self.outstanding.cut(offset)
 
     @property
     def is_held_back(self) -> bool:
@@ -244,7 +277,9 @@ class PartitionState:
         self.reset = None
 
     def need_reset(self, reset: OffsetReset) -> None:
-        """Drop the position, and have it looked up by a policy."""
+        """The position is to be looked up by a policy; the old one counts no more."""
+        if self.standing is not FetchState.NEW:
+            self.forget_done()
         self._move(FetchState.RESETTING)
         self.position = self.returned = None
         self.reset = reset

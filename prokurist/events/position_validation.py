@@ -116,6 +116,7 @@ class PositionValidation(Assignment):
                 state.need_reset(policy)
             else:
                 state.settle(Position(end_offset, epoch), leader_epoch)
+                state.cut_back(end_offset)
             return None
 
 

@@ -9,9 +9,8 @@ to the ticket under which it was asked: after a seek or another assignment
 in the meantime it is dropped, and `settle` returns False.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
-from uuid import UUID
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
@@ -20,8 +19,8 @@ from prokurist.events.fetching import Fetching
 from prokurist.events.group_assignment import GroupAssignment
 from prokurist.events.partition_state import FetchState, PartitionState, Position
 from prokurist.events.position_validation import PositionValidation
-from prokurist.events.topic_ids import TopicIds
-from prokurist.types import OffsetAndMetadata, TopicPartition
+from prokurist.events.stored_offsets import StoredOffsets
+from prokurist.types import TopicPartition
 
 
 class Place(NamedTuple):
@@ -62,24 +61,17 @@ class Survey(NamedTuple):
     behind: frozenset[TopicPartition]
 
 
-class Returned(NamedTuple):
-    """The offsets to commit, with the ids of their topics.
-
-    Attributes:
-        offsets: One past that.
-        topics: The ids of the topics that these are of, as far as they are known.
-    """
-
-    offsets: dict[TopicPartition, OffsetAndMetadata]
-    topics: Mapping[str, UUID]
-
-
-class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
-    """The assigned partitions, their positions and what is subscribed to, under one lock.
+class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets):
+    """See the module.
 
     Args:
         policy: `auto.offset.reset`.
+        stores: Whether commits commit what is stored, and not what is returned.
     """
+
+    def __init__(self, policy: OffsetReset, *, stores: bool = False) -> None:
+        super().__init__(policy)
+        self.stores = stores
 
     # --- the application thread ------------------------------------------------------
 
@@ -165,6 +157,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
         with self._lock:
             state = self._assigned(tp, "seek")
             self._renew(state)
+            state.forget_done()
             state.settle(position)
             if position.epoch is not None:
                 state.need_validation()
@@ -179,6 +172,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             states = [self._assigned(tp, "seek") for tp in partitions]
             for state in states:
                 self._renew(state)
+                state.forget_done()
                 state.need_reset(reset)
 
     def pause(self, partitions: Iterable[TopicPartition], *, paused: bool) -> None:
@@ -208,31 +202,6 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             if state.done is None or state.standing is not FetchState.VALID:
                 return None
             return state.done.offset
-
-    def returned(self, *, unasked: bool = False) -> Returned:
-        """The offsets that a commit without offsets commits.
-
-        Nothing of a topic that was deleted, and whose name stands for another one; and
-        nothing of a range, whose position is never committed.
-
-        Args:
-            unasked: Leave out as well what is of a topic that does not exist just now:
-                no call waits for that to come back, and it will be another topic.
-        """
-        with self._lock:
-            absent = self._absent if unasked else frozenset[str]()
-            done = {
-                tp: (done, state.topic)
-                for tp, state in self._partitions.items()
-                if (done := state.done) is not None
-                and state.stop is None
-                and tp.topic not in absent
-                and not self._has_ended(tp, state)
-            }
-        return Returned(
-            {tp: OffsetAndMetadata(at.offset, "", at.epoch) for tp, (at, _) in done.items()},
-            {tp.topic: topic for tp, (_, topic) in done.items() if topic is not None},
-        )
 
     def ask_missing(self) -> bool:
         """Note that `poll` asks for all positions that are missing or not validated.
@@ -282,6 +251,27 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, TopicIds):
             if state.done is None:
                 return None, None
             return max(0, state.end - state.done.offset), None
+
+    def at_end(self, partitions: Collection[TopicPartition]) -> bool:
+        """Whether all that logs held when they were last heard of was returned.
+
+        Args:
+            partitions: Which; of none, all that are assigned.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        with self._lock:
+            states = [
+                self._assigned(tp, "at_end") for tp in partitions or tuple(self._partitions)
+            ]
+            return bool(states) and all(
+                state.end is not None
+                and (place := state.returned) is not None
+                and state.standing is FetchState.VALID
+                and place.offset >= state.end
+                for state in states
+            )
 
     # --- the network thread ----------------------------------------------------------
 

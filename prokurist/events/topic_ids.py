@@ -78,6 +78,7 @@ class TopicIds(Assignment):
             What that makes worthless.
         """
         with self._lock:
+            self.steady.off()
             assigned = {tp.topic for tp in self._partitions}
             self._absent = frozenset(assigned.intersection(absent))
             self._names = {each: at for each, at in self._names.items() if each in assigned}

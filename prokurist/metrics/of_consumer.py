@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from prokurist.errors import RecordDeserializationException
+from prokurist.events.stored_offsets import Outstanding
 from prokurist.events.subscription import Place
 from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, one
 from prokurist.metrics.reading import Reading, committed_of, lag_of, lead_of
@@ -51,6 +52,26 @@ def is_member(at: Reading) -> Iterator[Value]:
     """Whether the client is a member of its group; no value without a group."""
     if at.client.config.group_id is not None:
         yield (), at.client.machinery.member_identity.identity.is_counted
+
+
+def outstanding(of: Callable[[Outstanding], int]) -> Callable[[Reading], Iterator[Value]]:
+    """A value of a client that tracks what is done."""
+
+    def read(at: Reading) -> Iterator[Value]:
+        subscription = at.client.machinery.subscription
+        if subscription.is_tracked:
+            yield (), of(subscription.outstanding())
+
+    return read
+
+
+def done(at: Reading) -> Iterator[Value]:
+    """What a tracker was told, by what came of it."""
+    tracking = at.client.machinery.subscription.tracking
+    if tracking is not None:
+        yield ("counted",), tracking.counted
+        yield ("twice",), tracking.twice
+        yield ("given_up",), tracking.given_up
 
 
 def started(at: Reading) -> Iterator[Value]:
@@ -229,6 +250,24 @@ ROWS: tuple[Metric[Reading], ...] = (
         "Partitions that are assigned and have no series of their own, because there are too "
         "many.",
         lambda at: one(at.partitions.count - len(at.partitions.listed)),
+    ),
+    gauge(
+        "prokurist_consumer_records_outstanding",
+        "Records that were returned and are not done, with track_offsets.",
+        outstanding(lambda found: found.records),
+    ),
+    gauge(
+        "prokurist_consumer_records_held_back",
+        "Records that are done and cannot be committed yet, as one before them is outstanding.",
+        outstanding(lambda found: found.held_back),
+    ),
+    counter(
+        "prokurist_consumer_records_done_total",
+        "What an OffsetTracker was told, by result: counted; twice, of a record that was done "
+        "already; given_up, of a partition that was given up or sought elsewhere. The last two "
+        "change nothing.",
+        done,
+        "result",
     ),
     gauge(
         "prokurist_consumer_buffer_bytes",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
-from prokurist.application.user_callables import takes_topic
+from prokurist.application.user_callables import needed_by
 from prokurist.errors import SerializationException
 
 Serialize: TypeAlias = Callable[[str, Any], bytes | None]
@@ -70,7 +70,7 @@ def of_topic_and_object(serializer: Any) -> Serialize:
     method = getattr(serializer, "serialize", None)
     if method is not None:
         return method  # type: ignore[no-any-return]  # the configuration has looked
-    return serializer if takes_topic(serializer) else partial(without_topic, serializer)
+    return serializer if needed_by(serializer) == 2 else partial(without_topic, serializer)
 
 
 def without_topic(serializer: Callable[[Any], bytes | None], _topic: str, given: Any) -> Any:

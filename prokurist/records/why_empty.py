@@ -26,6 +26,8 @@ class EmptyCause(Enum):
     """The group has given this member no partitions, as it has more members than partitions."""
     PAUSED = "paused"
     """All partitions are paused."""
+    OUTSTANDING = "outstanding"
+    """As many records are outstanding as `track_offsets` allows."""
     NO_POSITION = "no_position"
     """Where reading begins is being looked up."""
     NO_LEADER = "no_leader"

@@ -25,7 +25,7 @@ from tests.embedded.commands import (
 
 
 def test_every_fault_of_a_configuration_is_a_line(at: Command) -> None:
-    """B301: before any broker is asked."""
+    """B300: before any broker is asked."""
     done = at(
         "topics", "-X", "fetch.max.bytes=many", "-X", "colour=blue", "-X", "topic.blacklist=x"
     )

@@ -53,7 +53,7 @@ def scraped(process: "subprocess.Popen[str]") -> str:
 
 @pytest.mark.parametrize("how", ["fork", "spawn"])
 def test_whichever_is_scraped_answers_for_all(tmp_path: Path, how: str) -> None:
-    """B309: clients of one name are told apart; those of a worker that has ended are gone."""
+    """B308: clients of one name are told apart; those of a worker that has ended are gone."""
     with EmbeddedBroker(1, {"orders": 2}) as broker:
         command = [sys.executable, "-c", textwrap.dedent(WORKER), str(tmp_path)]
         workers = [

@@ -53,7 +53,7 @@ def test_what_the_group_has_committed_before_shows_when_it_is_looked_up() -> Non
 
 
 def test_commits_are_counted_by_kind_and_result() -> None:
-    """B306: those that are taken, refused, and not answered in time."""
+    """B305: those that are taken, refused, and not answered in time."""
     world = written(5)
     consumer = reader(world, enable_auto_commit=True, auto_commit_interval_ms=1000)
     consumer.commit_sync({A: OffsetAndMetadata(1)})
@@ -86,7 +86,7 @@ def test_a_reader_without_a_group_has_no_commits() -> None:
 
 
 def test_errors_of_polls_are_counted_by_class() -> None:
-    """B307: a deserializer's apart; each poll at the same record counts, and wakeup is none."""
+    """B306: a deserializer's apart; each poll at the same record counts, and wakeup is none."""
 
     def refuse(_data: bytes) -> None:
         raise ValueError("no")
@@ -107,7 +107,7 @@ def test_errors_of_polls_are_counted_by_class() -> None:
 
 
 def test_the_age_of_what_is_not_read_shows_from_one_reading_to_the_next() -> None:
-    """B308: as long as it was seen to lie there; 0 once it is read."""
+    """B307: as long as it was seen to lie there; 0 once it is read."""
     world = written(3)
     consumer = reader(world, max_poll_records=1)
     consumer.poll(1.0)

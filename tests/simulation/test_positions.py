@@ -47,7 +47,7 @@ def test_without_a_commit_the_policy_says(policy: str, offset: int, group: str |
         assert asked(world) == [(1, [0, 1, 2])]
         assert len(world.cluster.journal.entries("OffsetFetch")) == (group is not None)
         assert {
-            each.leader_epoch for each in consumer._subscription.returned().offsets.values()
+            each.leader_epoch for each in consumer._subscription.committable().offsets.values()
         } == {None}
 
 

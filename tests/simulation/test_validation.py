@@ -96,7 +96,7 @@ def test_a_committed_offset_with_an_epoch_is_confirmed() -> None:
         consumer.poll(1.0)
         assert [consumer.position(tp, 0) for tp in (A, B)] == [8, 4]
         assert [partition for _, partition, _, _ in checked(world)] == [0]
-        assert consumer._subscription.returned().offsets[A] == at(8, 1)
+        assert consumer._subscription.committable().offsets[A] == at(8, 1)
 
 
 def test_what_a_leader_has_told_is_not_asked_again() -> None:
@@ -156,7 +156,7 @@ def test_a_log_that_was_cut_back_with_a_policy(policy: str) -> None:
         refresh(world)
         assert not consumer.poll(1.0)
         assert consumer.position(A, 0) == 6
-        assert consumer._subscription.returned().offsets == {A: at(6, 1)}
+        assert consumer._subscription.committable().offsets == {A: at(6, 1)}
         assert not asked(world)
 
 

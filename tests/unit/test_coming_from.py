@@ -30,4 +30,4 @@ def test_each_key_is_one(name: str) -> None:
 def test_the_page_names_many() -> None:
     """The tables are found."""
     assert len(CALLS) > 12
-    assert {"max.poll.records", "enable.auto.commit"} <= set(KEYS)
+    assert {"max.poll.records", "enable.auto.offset.store"} <= set(KEYS)

@@ -48,6 +48,7 @@ NAMES = {
     "Node",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "OffsetTracker",
     "PartitionInfo",
     "RetriableException",
     "Secret",

@@ -52,8 +52,7 @@ class ApplicationSteps:
         """The positions to commit before partitions are revoked, taken by the next poll."""
         if not self._auto_commit or not partitions:
             return None
-        done = await self._made(Step(StepKind.POSITIONS, partitions))
-        return done.answer if isinstance(done.answer, AutoCommit) else None
+        return commit_in(await self._made(Step(StepKind.POSITIONS, partitions)))
 
     async def commit_kept(self, partitions: frozenset[TopicPartition]) -> None:
         """Have the next poll commit what stays assigned, without waiting for its answer."""
@@ -65,6 +64,19 @@ class ApplicationSteps:
         if not self.is_heard:
             return True
         return (await self._made(Step(kind, partitions))).error is None
+
+    async def revoke(
+        self, partitions: frozenset[TopicPartition]
+    ) -> tuple[bool, AutoCommit | None]:
+        """Have the listener, if there is one, told of what goes.
+
+        Returns:
+            Whether it has raised nothing; and what to commit that it has had stored.
+        """
+        if not self.is_heard:
+            return True, None
+        done = await self._made(Step(StepKind.REVOKED, partitions))
+        return done.error is None, commit_in(done)
 
     async def run(self, work: Callable[[], object]) -> StepDone:
         """Run a function on the application thread."""
@@ -91,3 +103,8 @@ class ApplicationSteps:
 
     def __repr__(self) -> str:
         return f"Steps({len(self._awaited)} awaited)"
+
+
+def commit_in(done: StepDone) -> AutoCommit | None:
+    """What a step has found to be committed."""
+    return done.answer if isinstance(done.answer, AutoCommit) else None

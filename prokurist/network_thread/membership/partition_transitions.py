@@ -4,11 +4,12 @@ Thread: the network thread alone. Each of these is an operation; what it waits f
 application, which may be computing, or the coordinator. Whatever ends it (a fence, a
 departure) leaves the partitions where they are, and no record of them is returned.
 
-Revoked: no record of them is returned any more; with auto-commit, their positions in the next
-poll are committed; the listener is called; they are gone. Assigned: they are added, with
-auto-commit once the commit of the other partitions is on its way to the
-coordinator; the listener is called; then they are read. Lost: as revoked, and nothing
-is committed, for they may be another member's already.
+Given back: nothing of them is returned any more; with auto-commit, how far the next
+poll finds them is committed; the listener hears of it; what it has had stored is committed;
+they are gone. Taken: they are
+assigned, with auto-commit when how far the others have come is on its way to the
+coordinator; the listener hears of it; then they are read. Lost: as given back, and nothing
+is committed, for they may be another's already.
 """
 
 from collections.abc import Callable, Mapping
@@ -71,8 +72,12 @@ class PartitionTransitions:
         commit = await self._steps.last_commit(self._subscription.told() if heard else heard)
         if commit is not None:
             await self._commit(commit)
-        if heard and not await self._steps.tell(StepKind.REVOKED, heard):
-            return False
+        if heard:
+            is_told, newer = await self._steps.revoke(heard)
+            if newer is not None:
+                await self._commit(newer)
+            if not is_told:
+                return False
         self.tell_given_back(partitions)
         return self._drop(term, partitions)
 

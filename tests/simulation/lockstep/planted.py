@@ -35,6 +35,7 @@ READ: Final = """        with suppress(BlockingIOError):
 """
 QUIET: Final = "        self._asked = False\n"
 WAKER: Final = """        self.woken = True
+        self.steady.off()
         waiter = self._waiting_at
         if waiter is not None:
             waiter.open()
@@ -214,6 +215,7 @@ BUGS: Final = (
         if waiter is not None:
             waiter.open()
         self.woken = True
+        self.steady.off()
 """,
             ),
         ),

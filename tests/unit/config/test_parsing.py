@@ -230,7 +230,6 @@ IDLE = [
     *((key, "x") for key, foreign in LIBRDKAFKA.items() if foreign.harmless is None),
     *((key, "x") for key, foreign in KAFKA_PYTHON.items() if foreign.harmless is None),
     ("enable.partition.eof", False),
-    ("enable.auto.offset.store", "true"),
     ("max.in.flight", 5),
     ("message.max.bytes", 1_000_000),
 ]
@@ -250,7 +249,6 @@ REFUSED = [
     *((key, "x") for key, foreign in LIBRDKAFKA.items() if foreign.harmless is not None),
     *((key, "x") for key, foreign in KAFKA_PYTHON.items() if foreign.harmless is not None),
     ("enable.partition.eof", True),
-    ("enable.auto.offset.store", False),
     ("rebalance_cb", print),
     ("on_commit", print),
 ]

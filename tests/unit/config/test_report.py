@@ -28,7 +28,7 @@ def found(findings: tuple[KeyFinding, ...]) -> dict[str, Verdict]:
 
 
 def test_all_faults_come_at_once() -> None:
-    """B301: one exception has each fault, with key and way out; also those between keys."""
+    """B300: one exception has each fault, with key and way out; also those between keys."""
     with pytest.raises(ConfigException) as caught:
         ConsumerConfig(OF_LIBRDKAFKA)
     faults = caught.value.faults
@@ -120,7 +120,7 @@ def test_a_check_raises_and_warns_nothing() -> None:
 def test_a_key_with_a_counterpart_is_taken_over(
     key: str, value: object, name: str, becomes: object
 ) -> None:
-    """B302: in our unit, said in one warning, and a key that was given."""
+    """B301: in our unit, said in one warning, and a key that was given."""
     with pytest.warns(ConfigWarning, match=f"taken over: {key} as {name}={becomes} .") as told:
         config = ConsumerConfig({"bootstrap.servers": "kafka1:9092", key: value})
     assert len(told) == 1
@@ -182,7 +182,7 @@ def test_a_translation_is_the_same_configuration() -> None:
     ],
 )
 def test_no_text_holds_a_secret(keys: Mapping[str, object]) -> None:
-    """B303: not of a misspelt key, a contradiction, credentials in an address, a refusal."""
+    """B302: not of a misspelt key, a contradiction, credentials in an address, a refusal."""
     report = ConsumerConfig.check(keys)
     assert report.faults
     for text in (repr(report), *report.faults, *report.properties()):

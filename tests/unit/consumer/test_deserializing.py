@@ -5,7 +5,19 @@ from typing import Any
 
 import pytest
 
-from prokurist.consumer.deserializing import Deserializers, of_topic_and_bytes
+from prokurist import ConsumerRecord
+from prokurist.consumer.deserializing import Deserializers, of_record_and_bytes
+
+HEADERS = [("schema", b"7")]
+RECORD = ConsumerRecord("t", 0, 5, b"k", b"v", headers=HEADERS)
+
+
+class WithHeaders:
+    """As Java's Deserializer may ask for them."""
+
+    def deserialize(self, topic: str, headers: object, data: bytes) -> Any:
+        """All three."""
+        return topic, headers, data
 
 
 class Both:
@@ -35,11 +47,13 @@ def with_default(data: bytes, encoding: str = "utf-8") -> str:
         (lambda topic, data: (topic, data), b"x", ("t", b"x")),
         (Both(), b"x", ("t", b"x")),
         (Both().deserialize, b"x", ("t", b"x")),
+        (lambda topic, headers, data: (topic, headers, data), b"x", ("t", HEADERS, b"x")),
+        (WithHeaders(), b"x", ("t", HEADERS, b"x")),
     ],
 )
 def test_every_form(given: object, data: bytes, made: object) -> None:
     """Of the bytes, of the topic and the bytes, or an object."""
-    assert of_topic_and_bytes(given)("t", data) == made
+    assert of_record_and_bytes(given)(RECORD, data) == made
 
 
 def test_none_are_there() -> None:
@@ -47,4 +61,4 @@ def test_none_are_there() -> None:
     assert not Deserializers(None, None).are_there
     assert Deserializers(None, int).are_there
     with pytest.raises(TypeError, match="no deserializer"):
-        of_topic_and_bytes(3)
+        of_record_and_bytes(3)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from prokurist import ConsumerRebalanceListener, SubscriptionPattern
+from prokurist import ConsumerRebalanceListener, SubscriptionPattern, TopicPartition
 from prokurist.consumer.arguments import subscription_in
-from prokurist.consumer.listeners import listener_in
+from prokurist.consumer.listeners import FunctionListener, listener_in
 
 PATTERN = re.compile("a.*")
 
@@ -66,3 +66,34 @@ def test_a_listener_has_two_methods_at_least() -> None:
     assert listener_in(None) is None
     with pytest.raises(TypeError, match="on_partitions_assigned"):
         listener_in(Half())
+
+
+def test_a_listener_of_functions() -> None:
+    """Each may be missing; what is lost goes to the one for what is revoked, if need be."""
+    heard: list[tuple[str, frozenset[TopicPartition]]] = []
+    some = frozenset({TopicPartition("orders", 0)})
+
+    def hears(what: str) -> Any:
+        return lambda partitions: heard.append((what, partitions))
+
+    whole = listener_in(None, hears("assigned"), hears("revoked"), hears("lost"))
+    part = listener_in(None, on_revoked=hears("revoked instead"))
+    for each in (whole, part):
+        assert isinstance(each, FunctionListener)
+        each.on_partitions_assigned(some)
+        each.on_partitions_revoked(some)
+        each.on_partitions_lost(some)
+    told = ["assigned", "revoked", "lost", "revoked instead", "revoked instead"]
+    assert heard == [(what, some) for what in told]
+    only = listener_in(None, on_assigned=hears("came"))
+    assert isinstance(only, FunctionListener)
+    only.on_partitions_lost(some)
+    assert heard[-1][0] == "revoked instead"
+
+
+def test_a_listener_is_of_one_kind() -> None:
+    """An object or functions; and a function can be called."""
+    with pytest.raises(TypeError, match="on_lost as well: give one kind"):
+        listener_in(Whole(), on_lost=print)
+    with pytest.raises(TypeError, match="on_revoked is a function of the partitions, not 3"):
+        listener_in(None, on_revoked=3)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ def named(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
 
 
 def test_it_tells_hosts_processes_and_clients_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B305: a pod's name is its host's name."""
+    """B304: a pod's name is its host's name."""
     named(monkeypatch, "billing-7d9f-x2x")
     first, second = default_client_id("consumer"), default_client_id("consumer")
     assert first.startswith(f"prokurist-consumer-billing-7d9f-x2x-{os.getpid()}-")

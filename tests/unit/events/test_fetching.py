@@ -6,6 +6,7 @@ import pytest
 
 from prokurist.config import OffsetReset
 from prokurist.events.fetching import Use, Wish
+from prokurist.events.hand import Hand, make_hand
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
 from prokurist.types import TopicPartition
@@ -32,6 +33,12 @@ def subscription() -> Subscription:
     return made
 
 
+def hand_for(subscription: Subscription) -> Hand:
+    """The hand of an iteration: one for all of a test."""
+    state = subscription._partitions.get(TP)
+    return (state and state.hand) or make_hand(subscription.steady, (), lambda: 0.0)
+
+
 def wish_of(subscription: Subscription) -> Wish:
     """What may be fetched next."""
     [wish] = subscription.fetchable()
@@ -48,33 +55,33 @@ def test_fetching_runs_ahead(subscription: Subscription) -> None:
 def test_a_record_in_hand(subscription: Subscription) -> None:
     """It is the user's, and commits end before it until he has done with it."""
     ticket = wish_of(subscription).ticket
-    assert subscription.hand_out(TP, ticket, Record(2, 1))
+    assert subscription.hand_out(TP, ticket, Record(2, 1), hand_for(subscription))
     assert subscription.position(TP) == 2
-    assert subscription.returned().offsets[TP].offset == 2
+    assert subscription.committable().offsets[TP].offset == 2
     assert subscription.lag(TP) == (7, None)
     assert subscription.leaders_are({TP: 2})
     [wanted] = subscription.wanted()
     assert wanted.confirm == Position(3, 1)
     subscription.confirmed(wanted, 2)
-    assert subscription.returned().offsets[TP].offset == 2
+    assert subscription.committable().offsets[TP].offset == 2
     assert subscription.in_hand() == (TP, 2)
     subscription.done_with(TP)
     assert subscription.in_hand() is None
-    assert subscription.returned().offsets[TP].offset == subscription.position(TP) == 3
+    assert subscription.committable().offsets[TP].offset == subscription.position(TP) == 3
 
 
 def test_a_record_that_must_not_be_handed_out(subscription: Subscription) -> None:
     """Of what is paused, in doubt, or sought away from."""
     ticket = wish_of(subscription).ticket
     subscription.pause([TP], paused=True)
-    assert not subscription.hand_out(TP, ticket, Record(2, 1))
+    assert not subscription.hand_out(TP, ticket, Record(2, 1), hand_for(subscription))
     subscription.pause([TP], paused=False)
     subscription.leaders_are({TP: 2})
     later = subscription.wanted()[0].ticket
-    assert not subscription.hand_out(TP, ticket, Record(2, 1))
-    assert not subscription.hand_out(TP, later, Record(2, 1))
+    assert not subscription.hand_out(TP, ticket, Record(2, 1), hand_for(subscription))
+    assert not subscription.hand_out(TP, later, Record(2, 1), hand_for(subscription))
     subscription.assign([])
-    assert not subscription.hand_out(TP, later, Record(2, 1))
+    assert not subscription.hand_out(TP, later, Record(2, 1), hand_for(subscription))
     subscription.done_with(TP)
 
 

@@ -56,9 +56,9 @@ def test_what_is_given_up_is_returned_to_nobody(subscription: Subscription) -> N
     old = ticket(subscription, A)
     assert subscription.use_of(A, old) is Use.DROP
     assert not subscription.advance(A, old, Position(9))
-    assert subscription.returned().offsets[A].offset == 5
+    assert subscription.committable().offsets[A].offset == 5
     assert subscription.advance(A, old, Position(6), has_it=True)
-    assert subscription.returned().offsets[A].offset == 6
+    assert subscription.committable().offsets[A].offset == 6
     assert [each.partition for each in subscription.fetchable()] == [B]
 
 

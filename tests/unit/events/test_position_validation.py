@@ -112,7 +112,7 @@ def test_a_log_that_was_cut_back_with_a_policy() -> None:
     assert subscription.diverged(A, valid, 0, 1, 3) is None
     assert subscription.diverged(A, ticket, 0, 5, 3) is None
     assert subscription.position(A) == 5
-    assert subscription.returned().offsets == {A: OffsetAndMetadata(5, "", 0)}
+    assert subscription.committable().offsets == {A: OffsetAndMetadata(5, "", 0)}
     assert not subscription.leaders_are({A: 3})
     assert subscription.diverged(A, ticket, 0, 1) is None
     assert subscription.position(A) == 5

@@ -94,7 +94,7 @@ def test_an_answer_settles_what_was_asked() -> None:
     assert again.reset == EARLIEST
     assert subscription.settle(again, Position(9, 2))
     assert subscription.position(A) == 9
-    assert subscription.returned().offsets == {A: OffsetAndMetadata(9, "", 2)}
+    assert subscription.committable().offsets == {A: OffsetAndMetadata(9, "", 2)}
     assert not subscription.wanted()
 
 
@@ -112,13 +112,13 @@ def test_a_late_answer_is_dropped(meanwhile: Callable[[Subscription], object]) -
     subscription = reading(A)
     (asked,) = subscription.wanted()
     meanwhile(subscription)
-    before = repr(subscription), subscription.wanted(), subscription.returned().offsets
+    before = repr(subscription), subscription.wanted(), subscription.committable().offsets
     assert not subscription.settle(asked, Position(99))
     assert not subscription.need_reset(asked, EARLIEST)
     assert (
         repr(subscription),
         subscription.wanted(),
-        subscription.returned().offsets,
+        subscription.committable().offsets,
     ) == before
 
 
@@ -128,7 +128,7 @@ def test_a_seek_by_policy_is_lazy() -> None:
     subscription.seek(A, Position(5))
     subscription.seek_by([A], LATEST)
     assert subscription.position(A) is None
-    assert subscription.returned().offsets == {}
+    assert subscription.committable().offsets == {}
     assert [each.reset for each in subscription.wanted()] == [LATEST]
 
 

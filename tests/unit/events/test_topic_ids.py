@@ -36,7 +36,7 @@ def test_the_same_again_is_no_news() -> None:
     subscription = assigned()
     for ids in ({"orders": X}, {}, {"other": Y}):
         assert subscription.topics_are(ids, []) == ((), (), (), ())
-    assert subscription.returned() == ({A: OffsetAndMetadata(8)}, {"orders": X})
+    assert subscription.committable() == ({A: OffsetAndMetadata(8)}, {"orders": X})
 
 
 def test_a_new_id_begins_anew_by_the_policy() -> None:
@@ -48,13 +48,13 @@ def test_a_new_id_begins_anew_by_the_policy() -> None:
     assert subscription.topics_are({"orders": Y}, []).begun == (A,)
     assert subscription.settled > settled
     assert not subscription.fetched(wish, Position(9))
-    assert subscription.returned().offsets == {}
+    assert subscription.committable().offsets == {}
     (anew, other) = sorted(subscription.wanted(), key=lambda each: each.partition)
     assert (anew.partition, anew.reset) == (A, subscription.policy)
     assert (other.partition, other.reset) == (B, None)
     assert subscription.places([A])[0].end is None
     subscription.settle(anew, Position(0))
-    assert subscription.returned() == ({A: OffsetAndMetadata(0)}, {"orders": Y})
+    assert subscription.committable() == ({A: OffsetAndMetadata(0)}, {"orders": Y})
 
 
 def test_an_id_that_has_ended_does_not_come_back() -> None:
@@ -105,7 +105,7 @@ def test_what_is_held_by_its_id_is_given_up() -> None:
     subscription.topics_are({"orders": X}, [])
     assert subscription.topics_are({"orders": Y}, []).given_up == (A,)
     assert not subscription.fetchable()
-    assert subscription.returned().offsets == {}
+    assert subscription.committable().offsets == {}
     assert subscription.topics_are({"orders": Y}, []).given_up == ()
     assert subscription.owned() == {A}
 
@@ -121,7 +121,7 @@ def test_what_the_group_gave_is_read_on_when_metadata_name_it_again() -> None:
     (again,) = subscription.fetchable()
     assert again.position == Position(8)
     assert again.ticket != wish.ticket
-    assert subscription.returned() == ({A: OffsetAndMetadata(8)}, {"orders": Y})
+    assert subscription.committable() == ({A: OffsetAndMetadata(8)}, {"orders": Y})
     assert subscription.topics_are({"orders": Z}, []).given_up == (A,)
 
 
@@ -140,7 +140,7 @@ def test_metadata_that_lag_behind_the_group() -> None:
     subscription = given(Y)
     subscription.topics_are({"orders": X}, [])
     subscription.topics_are({"orders": Y}, [])
-    assert subscription.returned() == ({A: OffsetAndMetadata(8)}, {"orders": Y})
+    assert subscription.committable() == ({A: OffsetAndMetadata(8)}, {"orders": Y})
     assert len(subscription.fetchable()) == 1
 
 
@@ -148,10 +148,10 @@ def test_what_is_absent_is_committed_only_if_it_is_asked_for() -> None:
     """B196: and until it is said to be there."""
     subscription = assigned()
     assert subscription.topics_are({}, ["orders"]).absent == (A,)
-    assert subscription.returned(unasked=True).offsets == {}
-    assert subscription.returned().offsets.keys() == {A}
+    assert subscription.committable(unasked=True).offsets == {}
+    assert subscription.committable().offsets.keys() == {A}
     subscription.topics_are({"orders": X}, [])
-    assert subscription.returned(unasked=True).offsets.keys() == {A}
+    assert subscription.committable(unasked=True).offsets.keys() == {A}
 
 
 def test_what_is_fetched_by_an_id_is_of_that() -> None:
@@ -159,9 +159,9 @@ def test_what_is_fetched_by_an_id_is_of_that() -> None:
     subscription = Subscription(OffsetReset("earliest"))
     subscription.assign([A])
     subscription.seek(A, Position(8))
-    assert subscription.returned().topics == {}
+    assert subscription.committable().topics == {}
     subscription.fetched_as({"orders": X})
-    assert subscription.returned().topics == {"orders": X}
+    assert subscription.committable().topics == {"orders": X}
     assert subscription.topics_are({"orders": Y}, []).begun == (A,)
 
 

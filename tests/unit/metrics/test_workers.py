@@ -114,7 +114,7 @@ def test_what_has_no_client_is_added_up() -> None:
 
 
 def test_a_scrape_of_one_has_the_samples_of_all(tmp_path: Path) -> None:
-    """B309: its own are of this moment."""
+    """B308: its own are of this moment."""
     (tmp_path / f"prokurist_{PARENT}.json").write_text(json.dumps(SAMPLES), "utf-8")
     files = WorkerFiles(tmp_path, none)
 

@@ -348,7 +348,7 @@ def test_an_address_of_another_family_is_not_used(
 def test_the_system_is_asked_for_the_configured_family(
     monkeypatch: pytest.MonkeyPatch, family: str, asked: int
 ) -> None:
-    """B304, `broker.address.family`: a name's other addresses are not even asked for."""
+    """B303, `broker.address.family`: a name's other addresses are not even asked for."""
     families: list[int] = []
 
     def answers(_host: str, _port: None, **keys: int) -> list[tuple[object, ...]]:

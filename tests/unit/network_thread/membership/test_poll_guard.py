@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from prokurist.config import OffsetReset
+from prokurist.events.hand import make_hand
 from prokurist.events.member_identity import PollActivity
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
@@ -100,8 +101,9 @@ def test_each_step_of_an_iteration_is_a_sign_of_life(bench: Bench) -> None:
     [wish] = subscription.fetchable()
     bench.poll_activity.enter()
     bench.poll_activity.leave(100.0)
+    hand = make_hand(subscription.steady, (), lambda: 0.0)
     for nth in range(6):
-        assert subscription.hand_out(TP, wish.ticket, Record(nth, 1))
+        assert subscription.hand_out(TP, wish.ticket, Record(nth, 1), hand)
         assert bench.at(107.0 + 7 * nth) == []
     # The last record was handed out at 135.
     assert bench.at(144.9) == []
@@ -116,7 +118,8 @@ def test_a_record_that_stays_in_hand_is_none(bench: Bench) -> None:
     [wish] = bench.subscription.fetchable()
     bench.poll_activity.enter()
     bench.poll_activity.leave(104.0)
-    assert bench.subscription.hand_out(TP, wish.ticket, Record(0, 1))
+    hand = make_hand(bench.subscription.steady, (), lambda: 0.0)
+    assert bench.subscription.hand_out(TP, wish.ticket, Record(0, 1), hand)
     assert bench.at(113.9) == []
     assert bench.at(115.25) == [10.0]
 

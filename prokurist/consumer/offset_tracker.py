@@ -1,0 +1,135 @@
+"""Work that ends out of order: which records are done, and how far a commit may go.
+
+Thread: `done` and the numbers from any, the workers' for one; the rest is the application's.
+
+What is outstanding stands beside the positions (`events/stored_offsets.py`), so commits find
+it where they find what was returned, and what was outstanding of a partition goes when the
+partition does.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Protocol
+
+from prokurist.application.call_runner import CallRunner
+from prokurist.consumer.arguments import partitions_in
+from prokurist.events.background_events import BackgroundEvents
+from prokurist.events.call import Call
+from prokurist.events.clock import as_seconds
+from prokurist.events.stored_offsets import StoredOffsets
+from prokurist.types import TopicPartition
+
+
+class Place(Protocol):
+    """Where a record is; each ConsumerRecord says so."""
+
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+        ...
+
+    @property
+    def partition(self) -> int:
+        """The number of its partition."""
+        ...
+
+    @property
+    def offset(self) -> int:
+        """Its offset."""
+        ...
+
+
+class OffsetTracker:
+    """Knows which returned records are done, in whatever order that happens.
+
+    `KafkaConsumer.track_offsets` makes one. From then on each record that the consumer
+    returns is outstanding until `done` is told of it. Commits without offsets, automatic ones
+    included, end before the lowest outstanding record of each partition: whatever comes after
+    a crash, a record that was not done comes again.
+
+    Args:
+        caller: The way to the network thread.
+        subscription: Knows what is outstanding.
+        background: Has a poll look again.
+    """
+
+    def __init__(
+        self, caller: CallRunner, subscription: StoredOffsets, background: BackgroundEvents
+    ) -> None:
+        self._caller = caller
+        self._subscription = subscription
+        self._background = background
+        self._waiting: tuple[Call, Callable[[], bool]] | None = None
+
+    def done(self, record: Place) -> bool:
+        """Take note that a record is done: from any thread, and at once.
+
+        A record that was done before counts no second time, and neither does one of a
+        partition that was given up, or sought elsewhere, since the record was returned:
+        another member, or this one, gets it again. Both change nothing but the metric
+        `prokurist_consumer_records_done_total`.
+
+        Args:
+            record: A record that this consumer has returned, or a copy of one.
+
+        Returns:
+            Whether it was outstanding.
+        """
+        tp = TopicPartition(record.topic, record.partition)
+        if not self._subscription.finish(tp, record.offset):
+            return False
+        if self._subscription.take_held_up():
+            self._background.nudge()
+        waiting = self._waiting
+        if waiting is not None and waiting[1]():
+            waiting[0].finish()
+        return True
+
+    @property
+    def outstanding(self) -> int:
+        """How many records were returned and are not done."""
+        return self._subscription.outstanding().records
+
+    @property
+    def held_back(self) -> int:
+        """How many records are done and cannot be committed yet: one before them is not."""
+        return self._subscription.outstanding().held_back
+
+    def wait(
+        self,
+        timeout: float | timedelta,
+        partitions: TopicPartition | Iterable[TopicPartition] | None = None,
+    ) -> bool:
+        """Wait until all outstanding records are done, or those of some partitions.
+
+        It is for the consumer's own thread: before `close`, and in a rebalance listener, where
+        what workers have in hand may be finished before its partition goes. Nothing is polled
+        meanwhile, so it should take less than the group waits, `max.poll.interval.ms`.
+
+        Args:
+            timeout: Seconds; there is no default.
+            partitions: Which; None for all that are assigned.
+
+        Returns:
+            Whether they are; False when the time is over.
+
+        Raises:
+            WakeupException: `wakeup` was called.
+        """
+        seconds = as_seconds(timeout)
+        wanted = None if partitions is None else frozenset(partitions_in(partitions))
+        with self._caller.inside("wait"):
+            call = self._caller.call("wait", seconds)
+
+            def is_over() -> bool:
+                return self._subscription.outstanding(wanted).records == 0
+
+            # Shown before the look: what is done later ends the wait.
+            self._waiting = call, is_over
+            try:
+                return is_over() or self._caller.wait(call, call.deadline)
+            finally:
+                self._waiting = None
+
+    def __repr__(self) -> str:
+        return f"OffsetTracker({self.outstanding} outstanding, {self.held_back} held back)"

@@ -1,0 +1,182 @@
+"""What commits without offsets commit, and what is marked as done: a part of `Subscription`.
+
+Thread: any, under the subscription's lock, like all of it. Workers of the user tell from
+threads of their own what is done; everything else is the application thread's.
+
+With `enable.auto.offset.store` the places up to which records were returned are committed.
+Without it, what was stored is; or, where outstanding records are tracked, what ends before
+the lowest of them. Both stand in the state of the partition, and so go with it: what is told
+later of a partition that was given up meets nothing.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from prokurist.config import OffsetReset
+from prokurist.errors import IllegalStateException
+from prokurist.events.outstanding import Tracking
+from prokurist.events.partition_state import PartitionState, Position
+from prokurist.events.topic_ids import TopicIds
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+
+class Committable(NamedTuple):
+    """Offsets to commit.
+
+    Attributes:
+        offsets: The next offset to read of each partition.
+        topics: The ids of the topics that these are of, as far as they are known.
+    """
+
+    offsets: dict[TopicPartition, OffsetAndMetadata]
+    topics: Mapping[str, UUID]
+
+
+class Outstanding(NamedTuple):
+    """What was returned and cannot be committed yet, of all partitions.
+
+    Attributes:
+        records: How many records are not done.
+        held_back: How many are done, and wait for one before them that is not.
+        full: Partitions of which no more may be returned before a record is done.
+    """
+
+    records: int
+    held_back: int
+    full: frozenset[TopicPartition]
+
+
+class StoredOffsets(TopicIds):
+    """See the module.
+
+    Args:
+        policy: `auto.offset.reset`.
+
+    Attributes:
+        stores: Whether commits commit what is stored, and not what is returned.
+        stored: Grows with everything that is stored or done.
+    """
+
+    def __init__(self, policy: OffsetReset) -> None:
+        super().__init__(policy)
+        self.stores: bool = False
+        self.stored: int = 0
+
+    # --- the application thread ------------------------------------------------------
+
+    def committable(self, *, unasked: bool = False) -> Committable:
+        """What a commit without offsets commits: one past what the user has done with.
+
+        Nothing of a topic that was deleted, and whose name stands for another one; and
+        nothing of a range, which is the progress of no group.
+
+        Args:
+            unasked: Leave out as well what is of a topic that is not there just now:
+                nothing waits for that to come back, and it will be another one.
+        """
+        with self._lock:
+            absent = self._absent if unasked else frozenset[str]()
+            done = {
+                tp: (done, state.topic)
+                for tp, state in self._partitions.items()
+                if (done := self._done(state)) is not None
+                and state.stop is None
+                and tp.topic not in absent
+                and not self._has_ended(tp, state)
+            }
+        return Committable(
+            {tp: as_committed(at) for tp, (at, _) in done.items()},
+            {tp.topic: topic for tp, (_, topic) in done.items() if topic is not None},
+        )
+
+    def store(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Have the next commit without offsets commit these; all of them, or none.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        with self._lock:
+            states = [(self._assigned(tp, "store_offsets"), at) for tp, at in offsets.items()]
+            for state, at in states:
+                state.stored = at
+            self.stored += 1
+
+    def track(self, tracking: Tracking) -> None:
+        """Track what is returned from now on.
+
+        Raises:
+            IllegalStateException: It is tracked already, or something is being read.
+        """
+        with self._lock:
+            if self.tracking is not None:
+                raise IllegalStateException(
+                    "track_offsets was called before: one tracker knows all that is returned"
+                )
+            if self._partitions:
+                raise IllegalStateException(
+                    "track_offsets while partitions are assigned: records may have been "
+                    "returned that it would not know of; call it before subscribe and assign"
+                )
+            self.tracking = tracking
+
+    # --- any thread ------------------------------------------------------------------
+
+    def finish(self, tp: TopicPartition, offset: int) -> bool:
+        """Take note that a record is done: whether it was outstanding."""
+        with self._lock:
+            tracking = self.tracking
+            if tracking is None:
+                raise AssertionError("a record is done that is not tracked")
+            state = self._partitions.get(tp)
+            outstanding = None if state is None else state.outstanding
+            if state is None or outstanding is None:
+                tracking.given_up += 1
+                return False
+            if outstanding.finish(offset):
+                tracking.counted += 1
+                self.stored += 1
+                return True
+            returned = state.returned
+            if returned is not None and outstanding.first <= offset < returned.offset:
+                tracking.twice += 1
+            else:
+                tracking.given_up += 1
+            return False
+
+    def take_held_up(self) -> bool:
+        """Whether a poll has left records out because of a bound; asked once."""
+        with self._lock:
+            tracking = self.tracking
+            if tracking is None or not tracking.held_up:
+                return False
+            tracking.held_up = False
+            return True
+
+    def outstanding(self, partitions: Collection[TopicPartition] | None = None) -> Outstanding:
+        """What was returned and is not done, of some partitions or of all."""
+        with self._lock:
+            records = uncommitted = 0
+            full: list[TopicPartition] = []
+            for tp, state in self._partitions.items():
+                if state.outstanding is None or not (partitions is None or tp in partitions):
+                    continue
+                records += state.outstanding.unfinished
+                uncommitted += state.outstanding.uncommitted
+                if self._room_of(state) <= 0:
+                    full.append(tp)
+            return Outstanding(records, uncommitted - records, frozenset(full))
+
+    # --- inside: the lock is held ----------------------------------------------------
+
+    def _done(self, state: PartitionState) -> Position | OffsetAndMetadata | None:
+        if not self.stores:
+            return state.done
+        return state.stored if self.tracking is None else state.tracked
+
+
+def as_committed(at: Position | OffsetAndMetadata) -> OffsetAndMetadata:
+    """A position, or what was stored, as it is committed."""
+    if isinstance(at, OffsetAndMetadata):
+        return at
+    return OffsetAndMetadata(at.offset, "", at.epoch)
