@@ -49,6 +49,8 @@ ON_ONE_NODE: Final[Catalogue] = [
     (idempotence.epochs_of_producers, ()),
     (idempotence.unknown_producers, ()),
     (idempotence.last_sequence_numbers, ()),
+    (idempotence.expired_producers, ()),
+    (idempotence.producers_of_a_restarted_leader, ()),
     (producing.produced_batches, ("Produce",)),
     (producing.compressed_batches, ("Produce",)),
     (producing.places_refused, ("Produce",)),

@@ -19,6 +19,7 @@ PROPERTIES: Final[dict[str, object]] = {
     "group.max.size": "3",
     "group.consumer.max.size": "3",
     "group.consumer.session.timeout.ms": "60000",
+    "producer.id.expiration.check.interval.ms": "500",
 }
 OF_VERSION: Final[dict[str, dict[str, object]]] = {
     # A real broker puts off assignments by a second, which would be a wait and no fact.

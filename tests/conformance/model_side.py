@@ -80,6 +80,15 @@ class ModelSide(Side):
         """Through the controls."""
         self._broker.shrink_isr(TopicPartition(name, partition), size)
 
+    def restart(self, node: int) -> None:
+        """Through the controls."""
+        self._broker.kill(node)
+        self._broker.restart(node)
+
+    def expire_producer(self, name: str, partition: int, producer_id: int) -> None:
+        """Through the controls: the model goes by the time of the append."""
+        self._broker.forget_producers(TopicPartition(name, partition), producer_id)
+
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:
         """As bytes; the model knows no transactions by wire."""
         number = self._producers.setdefault(f"{name}-{who}", 5000 + len(self._producers))

@@ -119,6 +119,24 @@ class RealSide(Side):
             assert time.monotonic() < deadline, f"{name}/{partition} has not {size} in sync"
             time.sleep(0.1)
 
+    def restart(self, node: int) -> None:
+        """By SIGKILL."""
+        self._kafka.kill(node - 1)
+        self._kafka.restart(node - 1)
+        self._groups_ready()
+        self._producers_ready()
+
+    def expire_producer(self, name: str, partition: int, producer_id: int) -> None:
+        """By time: a broker looks twice a second here."""
+        address = self._leader(name, partition)
+        asked = [{"name": name, "partition_indexes": (partition,)}]
+        while True:
+            told = self._admin("describe_producers", 0, address, topics=asked)
+            active = told.topics[0].partitions[0].active_producers
+            if producer_id not in [each.producer_id for each in active]:
+                break
+            time.sleep(0.05)
+
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:
         """By InitProducerId, AddPartitionsToTxn and Produce."""
         transaction = f"{name}-{who}"

@@ -89,6 +89,14 @@ class Side(ABC):
         """Wait until so many replicas of a partition are in sync."""
 
     @abstractmethod
+    def restart(self, node: int) -> None:
+        """Kill a node and start it again; wait until it serves what it served before."""
+
+    @abstractmethod
+    def expire_producer(self, name: str, partition: int, producer_id: int) -> None:
+        """Wait until a broker forgets a producer whose last batch is older than a day."""
+
+    @abstractmethod
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:
         """Write records in a transaction; the producer's name is new to this topic."""
 

@@ -129,6 +129,12 @@ class Stage:
         """Compare something that is no answer."""
         self._record("seen", 0, "", {"what": what}, seen)
 
+    def restart(self, node: int = 1) -> None:
+        """Kill a node and start it again; all connections are new then."""
+        self.close()
+        self._talkers.clear()
+        self.side.restart(node)
+
     def quietly(self, who: str, api: ApiName, version: int, **values: Any) -> Any:
         """Ask without comparing the answer."""
         return self._talker(who).ask(who, api, version, **values)

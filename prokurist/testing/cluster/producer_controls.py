@@ -164,5 +164,5 @@ class ProducerControls(Steering):
 def rejoin(state: "State", partition: "Partition", *, elected: bool = False) -> None:
     """Have every replica that runs and follows catch up and be in sync again."""
     for broker in (each for each in state.registered() if each.follows):
-        partition.take_back(broker.node.id, state.now)
+        partition.take_back(broker.node.id)
     state.follow(partition, elected=elected)

@@ -168,6 +168,9 @@ def found(state: State, context: Context, row: Row) -> tuple[Place, Rule | None]
             row.values |= leader_hint(where)
             raise refusal_by(rule)
         where = where._replace(code=standing(where.partition, context.node))
+    elif where.code == ErrorCode.unknown_topic_id and where.topic is not None:
+        # Who fetches by id is not told that there is such a topic; who produces is.
+        raise BatchRefused(ErrorCode.topic_authorization_failed)
     elif where.code and where.code != ErrorCode.not_leader_or_follower:
         raise BatchRefused(where.code)
     return where, rule
