@@ -50,7 +50,6 @@ ON_ONE_NODE: Final[Catalogue] = [
     (idempotence.unknown_producers, ()),
     (idempotence.last_sequence_numbers, ()),
     (idempotence.expired_producers, ()),
-    (idempotence.producers_of_a_restarted_leader, ()),
     (producing.produced_batches, ("Produce",)),
     (producing.compressed_batches, ("Produce",)),
     (producing.places_refused, ("Produce",)),
@@ -72,6 +71,11 @@ ON_ONE_NODE: Final[Catalogue] = [
     (classic.classic_timeouts_refused, ()),
 ]
 """Scenarios for which one node is enough."""
+
+ON_A_NODE_OF_ITS_OWN: Final[Catalogue] = [
+    (idempotence.producers_of_a_restarted_leader, ()),
+]
+"""Scenarios that restart the node."""
 
 OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_refusals, ()),

@@ -83,6 +83,12 @@ def pair(version: str) -> Iterator[Pair]:
     yield from pair_of(version, 1)
 
 
+@pytest.fixture
+def own_pair(version: str) -> Iterator[Pair]:
+    """A pair that no other scenario is played to."""
+    yield from pair_of(version, 1)
+
+
 @pytest.fixture(scope="session")
 def pair_of_three(version: str) -> Iterator[Pair]:
     """The same with three nodes each."""
