@@ -77,6 +77,11 @@ ON_A_NODE_OF_ITS_OWN: Final[Catalogue] = [
 ]
 """Scenarios that restart the node."""
 
+ON_NODES_OF_THEIR_OWN: Final[Catalogue] = [
+    (producing_elsewhere.unclean_elections, ()),
+]
+"""Scenarios that kill one of three nodes."""
+
 OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_refusals, ()),
     (consumer.consumer_hand_over, ()),

@@ -89,6 +89,12 @@ def own_pair(version: str) -> Iterator[Pair]:
     yield from pair_of(version, 1)
 
 
+@pytest.fixture
+def own_pair_of_three(version: str) -> Iterator[Pair]:
+    """The same with three nodes each."""
+    yield from pair_of(version, 3)
+
+
 @pytest.fixture(scope="session")
 def pair_of_three(version: str) -> Iterator[Pair]:
     """The same with three nodes each."""

@@ -80,6 +80,10 @@ class ModelSide(Side):
         """Through the controls."""
         self._broker.shrink_isr(TopicPartition(name, partition), size)
 
+    def elect_unclean(self, name: str, partition: int, node: int) -> None:
+        """Through the controls."""
+        self._broker.elect_unclean(TopicPartition(name, partition), node)
+
     def restart(self, node: int) -> None:
         """Through the controls."""
         self._broker.kill(node)

@@ -70,3 +70,19 @@ def replicas_out_of_sync(stage: Stage) -> None:
     for sequence in (0, 1, 0):
         writer.write(0, sequence)
     list_offsets(stage, topic, -1)
+
+
+def unclean_elections(stage: Stage) -> None:
+    """What the new leader lacks is lost, and it takes the sequence numbers of that again."""
+    topic = stage.placed([3, 2])
+    writers = {node: Writer(stage, topic, 7, f"a@{node}") for node in NODES}
+    for sequence in range(4):
+        writers[3].write(0, sequence)
+    with stage.side.stopped(2):
+        stage.side.until_in_sync(topic.name, 0, 1)
+        for epoch, sequence in ((0, 4), (0, 5), (1, 0)):
+            writers[3].write(epoch, sequence)
+        stage.close()
+        stage.side.elect_unclean(topic.name, 0, 2)
+    for epoch, sequence in ((1, 1), (0, 6), (0, 3), (0, 0), (0, 4), (0, 5), (0, 4), (1, 0)):
+        writers[2].write(epoch, sequence)

@@ -21,6 +21,7 @@ from tests.conformance.sides import Side, transactional
 from tests.unit.testing.cluster.conftest import fill
 
 SECONDS: Final = 60.0
+UNCLEAN: Final = 1
 _LONG: Final = timedelta(seconds=20)
 
 
@@ -118,6 +119,21 @@ class RealSide(Side):
         while len(self._placed(address, name, partition).isr_nodes) != size:
             assert time.monotonic() < deadline, f"{name}/{partition} has not {size} in sync"
             time.sleep(0.1)
+
+    def elect_unclean(self, name: str, partition: int, node: int) -> None:
+        """By killing the leader, and electing the other when none leads."""
+        leader = self._leader(name, partition)
+        self._kafka.kill(leader - 1)
+        self._kafka.thaw(node - 1)
+        wanted = [{"topic": name, "partitions": (partition,)}]
+        deadline = time.monotonic() + SECONDS
+        while self._leader(name, partition) != node:
+            assert time.monotonic() < deadline, f"{name}/{partition} is not led by {node}"
+            values = {"election_type": UNCLEAN, "topic_partitions": wanted, "timeout": _LONG}
+            self._admin("elect_leaders", 2, node, **values)
+            time.sleep(0.2)
+        self._kafka.restart(leader - 1)
+        self._agree(name, partition, node)
 
     def restart(self, node: int) -> None:
         """By SIGKILL."""

@@ -89,6 +89,10 @@ class Side(ABC):
         """Wait until so many replicas of a partition are in sync."""
 
     @abstractmethod
+    def elect_unclean(self, name: str, partition: int, node: int) -> None:
+        """Have a node lead that is stopped and out of sync; the old leader follows it then."""
+
+    @abstractmethod
     def restart(self, node: int) -> None:
         """Kill a node and start it again; wait until it serves what it served before."""
 

@@ -53,9 +53,10 @@ class Stage:
         self._open: dict[str, tuple[ApiName, int, Any]] = {}
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; the next request opens others."""
         for each in self._talkers.values():
             each.close()
+        self._talkers.clear()
 
     # --- requests -----------------------------------------------------------------
 
@@ -132,7 +133,6 @@ class Stage:
     def restart(self, node: int = 1) -> None:
         """Kill a node and start it again; all connections are new then."""
         self.close()
-        self._talkers.clear()
         self.side.restart(node)
 
     def quietly(self, who: str, api: ApiName, version: int, **values: Any) -> Any:

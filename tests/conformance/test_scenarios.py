@@ -9,6 +9,7 @@ from tests.conformance.accepted import ACCEPTED
 from tests.conformance.catalogue import (
     OF_THE_CONSUMER_PROTOCOL,
     ON_A_NODE_OF_ITS_OWN,
+    ON_NODES_OF_THEIR_OWN,
     ON_ONE_NODE,
     ON_THREE_NODES,
 )
@@ -62,6 +63,18 @@ def test_a_node_of_its_own(
 ) -> None:
     """The requests of a scenario that kills the node and starts it again."""
     hold(own_pair, version, scenario, apis)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "apis"),
+    ON_NODES_OF_THEIR_OWN,
+    ids=[each.__name__ for each, _ in ON_NODES_OF_THEIR_OWN],
+)
+def test_nodes_of_their_own(
+    own_pair_of_three: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
+) -> None:
+    """The requests of a scenario that kills one of three nodes."""
+    hold(own_pair_of_three, version, scenario, apis)
 
 
 def test_every_accepted_difference_is_documented() -> None:

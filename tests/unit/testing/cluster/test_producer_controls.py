@@ -143,6 +143,18 @@ def test_an_unclean_election_loses_what_the_new_leader_lacks(lab: "Lab") -> None
     assert produce(lab, idempotent(0, 2), node=2) == (0, 0)
 
 
+def test_what_is_not_replicated_may_be_lost_with_the_leader(lab: "Lab") -> None:
+    """A batch that was not acknowledged is sent again, and is the next one."""
+    session = lab.connect()
+    assert produce(lab, idempotent(0)) == (0, 0)
+    with lab.control.stop_following(2):
+        assert sent(lab, session, idempotent(1, 2)) == []
+        assert lab.control.elect_unclean(ORDERS, 2) == 1
+    assert [each.error_code for each in answers(lab, 0.0)] == [6]
+    assert produce(lab, idempotent(3), node=2)[0] == 45
+    assert produce(lab, idempotent(1, 2), node=2) == (0, 1)
+
+
 def test_only_a_follower_is_elected_uncleanly(lab: "Lab") -> None:
     """The leader lacks nothing."""
     with pytest.raises(ValueError, match="no follower"):
