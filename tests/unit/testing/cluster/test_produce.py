@@ -102,6 +102,19 @@ def test_gaps_and_bygone_epochs_are_refused(lab: "Lab") -> None:
     assert produce(lab, batch(producer=(8, 0, 99)))[0] == 0
 
 
+def test_the_last_five_batches_are_known(lab: "Lab") -> None:
+    """Of the present epoch, whatever their sizes."""
+    for sequence in range(0, 14, 2):
+        produce(lab, batch(2, producer=(7, 0, sequence)))
+    assert produce(lab, batch(2, producer=(7, 0, 4))) == (0, 4)
+    assert produce(lab, batch(2, producer=(7, 0, 2)))[0] == 45
+    assert produce(lab, batch(1, producer=(7, 0, 12)))[0] == 45
+    assert produce(lab, batch(1, producer=(7, 1, 0))) == (0, 14)
+    assert produce(lab, batch(2, producer=(7, 1, 1))) == (0, 15)
+    assert produce(lab, batch(2, producer=(7, 0, 14)))[0] == 47
+    assert produce(lab, batch(2, producer=(7, 0, 12)))[0] == 47
+
+
 def test_what_was_cut_off_is_no_repetition(lab: "Lab") -> None:
     """The producer may send it again, and it is kept again."""
     for sequence in range(3):
@@ -124,6 +137,14 @@ def test_producer_ids_are_given_out_once(lab: "Lab") -> None:
     """There are no transactional ones."""
     ids = [lab.ask("InitProducerId", 4, transactional_id=None).producer_id for _ in range(3)]
     assert len(set(ids)) == 3
+    for known in ((5, 3), (5, 32_767), (-2, -2)):
+        values = dict(zip(("producer_id", "producer_epoch"), known, strict=True))
+        told = lab.ask("InitProducerId", 4, transactional_id=None, **values)
+        assert (told.error_code, told.producer_epoch) == (0, 0)
+        assert told.producer_id not in {*ids, 5}
+    for alone in ({"producer_id": 5}, {"producer_epoch": 3}):
+        values = {"producer_id": -1, "producer_epoch": -1, **alone}
+        assert lab.ask("InitProducerId", 4, transactional_id=None, **values).error_code == 42
     assert lab.ask("InitProducerId", 4, transactional_id="t").error_code == 53
     lab.control.fail("InitProducerId", 15)
     assert lab.ask("InitProducerId", 4, transactional_id=None).error_code == 15

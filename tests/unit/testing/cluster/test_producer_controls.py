@@ -97,6 +97,27 @@ def test_a_batch_that_is_not_replicated_in_time_is_in_the_log(lab: "Lab") -> Non
     assert lab.control.offsets(ORDERS) == (0, 1)
 
 
+def test_a_repetition_waits_for_replicas_as_the_first_time(lab: "Lab") -> None:
+    """It is not acknowledged before the batch itself is."""
+    first, again = lab.connect(), lab.connect()
+    with lab.control.stop_following(2):
+        for session in (first, again):
+            assert sent(lab, session, idempotent(0)) == []
+    assert [(each.error_code, each.base_offset) for each in answers(lab, 0.0)] == [(0, 0)] * 2
+
+
+def test_a_follower_that_stands_still_does_not_join_the_isr(lab: "Lab") -> None:
+    """Before it follows again."""
+    partition = lab.cluster.state.topics["orders"].partitions[0]
+    with lab.control.stop_following(3):
+        lab.control.shrink_isr(ORDERS, 1).undo()
+        assert partition.isr == [1, 2]
+        lab.control.shrink_isr(ORDERS, 2)
+        assert partition.isr == [1, 2]
+    lab.control.shrink_isr(ORDERS, 1).undo()
+    assert partition.isr == [1, 2, 3]
+
+
 def test_an_isr_that_shrinks_lets_acks_all_be_answered(lab: "Lab") -> None:
     """Where enough are left."""
     session = lab.connect()
