@@ -104,5 +104,6 @@ ON_THREE_NODES: Final[Catalogue] = [
     (producing_elsewhere.produced_elsewhere, ("Produce",)),
     (producing_elsewhere.sequences_of_moved_leaders, ()),
     (producing_elsewhere.replicas_out_of_sync, ()),
+    (producing_elsewhere.leaders_that_move_meanwhile, ()),
 ]
 """Scenarios about leaders, followers and coordinators that are elsewhere."""

@@ -62,7 +62,9 @@ class ModelSide(Side):
         tp = TopicPartition(name, partition)
         self._broker.delete_records(tp, self._broker.offsets(tp)[1] if before < 0 else before)
 
-    def move_leader(self, name: str, partition: int, node: int) -> None:
+    def move_leader(
+        self, name: str, partition: int, node: int, *, settled: bool = True
+    ) -> None:
         """Through the controls."""
         if self._broker.leader(TopicPartition(name, partition))[0] != node:
             self._broker.move_leader(TopicPartition(name, partition), node)

@@ -81,7 +81,9 @@ class RealSide(Side):
         )
         assert answer.topics[0].partitions[0].error_code == 0, answer
 
-    def move_leader(self, name: str, partition: int, node: int) -> None:
+    def move_leader(
+        self, name: str, partition: int, node: int, *, settled: bool = True
+    ) -> None:
         """By making the node the preferred one, and electing it."""
         leader = self._leader(name, partition)
         if leader == node:
@@ -101,7 +103,8 @@ class RealSide(Side):
             wanted = [{"topic": name, "partitions": (partition,)}]
             self._admin("elect_leaders", 2, 0, topic_partitions=wanted, timeout=_LONG)
             time.sleep(0.02)
-        self._agree(name, partition, node)
+        if settled:
+            self._agree(name, partition, node)
 
     @contextmanager
     def stopped(self, node: int) -> Iterator[None]:

@@ -77,8 +77,17 @@ class Side(ABC):
         """Delete records below an offset; all for -1."""
 
     @abstractmethod
-    def move_leader(self, name: str, partition: int, node: int) -> None:
-        """Have a node lead that is in sync, counted from 1, in the next epoch."""
+    def move_leader(
+        self, name: str, partition: int, node: int, *, settled: bool = True
+    ) -> None:
+        """Have a node lead that is in sync, counted from 1, in the next epoch.
+
+        Args:
+            name: The topic.
+            partition: The partition.
+            node: The node.
+            settled: Whether to wait until all nodes know it and all replicas are in sync.
+        """
 
     @abstractmethod
     def stopped(self, node: int) -> AbstractContextManager[object]:

@@ -311,6 +311,16 @@ def test_a_test_names_records_and_words(lab: "Lab") -> None:
     assert produce(lab, batch(5)) == (0, 0)
 
 
+@pytest.mark.parametrize(("code", "told"), [(59, 2), (45, 2), (3, -1), (6, -1), (56, -1)])
+def test_an_error_tells_where_the_log_begins(lab: "Lab", code: int, told: int) -> None:
+    """Where a broker tells it."""
+    produce(lab, batch(3))
+    lab.control.delete_records(ORDERS, 2)
+    lab.control.fail("Produce", code)
+    answer = row(lab, batch())
+    assert (answer.error_code, answer.log_start_offset) == (code, told)
+
+
 def test_an_error_after_the_append(lab: "Lab") -> None:
     """The batch is there once, however often it is sent."""
     with lab.control.fail("Produce", 20, applied=True, times=2):
