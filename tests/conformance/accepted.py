@@ -66,12 +66,6 @@ ACCEPTED: Final[list[Accepted]] = [
         "an epoch of -2", {"epochs_of_one_leader": (4, 10)}, "OffsetForLeaderEpoch", READING
     ),
     Accepted(
-        "transactions as ListOffsets sees them",
-        {"open_and_aborted_transactions": (26, 27, 40, 41)},
-        "ListOffsets",
-        READING,
-    ),
-    Accepted(
         "a classic group before its first assignment",
         {"classic_versions": (2, 3), "random_classic": ()},
         "DescribeGroups",

@@ -49,6 +49,7 @@ ON_ONE_NODE: Final[Catalogue] = [
     (idempotence.epochs_of_producers, ()),
     (idempotence.unknown_producers, ()),
     (idempotence.last_sequence_numbers, ()),
+    (idempotence.expired_producers, ()),
     (producing.produced_batches, ("Produce",)),
     (producing.compressed_batches, ("Produce",)),
     (producing.places_refused, ("Produce",)),
@@ -70,6 +71,16 @@ ON_ONE_NODE: Final[Catalogue] = [
     (classic.classic_timeouts_refused, ()),
 ]
 """Scenarios for which one node is enough."""
+
+ON_A_NODE_OF_ITS_OWN: Final[Catalogue] = [
+    (idempotence.producers_of_a_restarted_leader, ()),
+]
+"""Scenarios that restart the node."""
+
+ON_NODES_OF_THEIR_OWN: Final[Catalogue] = [
+    (producing_elsewhere.unclean_elections, ()),
+]
+"""Scenarios that kill one of three nodes."""
 
 OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_refusals, ()),
@@ -93,5 +104,6 @@ ON_THREE_NODES: Final[Catalogue] = [
     (producing_elsewhere.produced_elsewhere, ("Produce",)),
     (producing_elsewhere.sequences_of_moved_leaders, ()),
     (producing_elsewhere.replicas_out_of_sync, ()),
+    (producing_elsewhere.leaders_that_move_meanwhile, ()),
 ]
 """Scenarios about leaders, followers and coordinators that are elsewhere."""

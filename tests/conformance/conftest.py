@@ -19,6 +19,7 @@ PROPERTIES: Final[dict[str, object]] = {
     "group.max.size": "3",
     "group.consumer.max.size": "3",
     "group.consumer.session.timeout.ms": "60000",
+    "producer.id.expiration.check.interval.ms": "500",
 }
 OF_VERSION: Final[dict[str, dict[str, object]]] = {
     # A real broker puts off assignments by a second, which would be a wait and no fact.
@@ -80,6 +81,18 @@ def pair_of(version: str, nodes: int) -> Iterator[Pair]:
 def pair(version: str) -> Iterator[Pair]:
     """A real Kafka of that version and a model, one node each."""
     yield from pair_of(version, 1)
+
+
+@pytest.fixture
+def own_pair(version: str) -> Iterator[Pair]:
+    """A pair that no other scenario is played to."""
+    yield from pair_of(version, 1)
+
+
+@pytest.fixture
+def own_pair_of_three(version: str) -> Iterator[Pair]:
+    """The same with three nodes each."""
+    yield from pair_of(version, 3)
 
 
 @pytest.fixture(scope="session")

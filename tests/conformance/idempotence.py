@@ -3,12 +3,14 @@
 from datetime import timedelta
 from typing import Any, Final
 
+from tests.conformance.normalising import BEGAN
 from tests.conformance.producing import Producer, batch, produce
 from tests.conformance.reading import list_offsets
 from tests.conformance.sides import Topic
 from tests.conformance.stage import Stage
 
 LAST: Final = 2**31 - 1
+TWO_DAYS: Final = 2 * 86_400_000
 LAST_EPOCH: Final = 2**15 - 1
 
 
@@ -51,9 +53,10 @@ class Writer:
         self._id = producer_id
         self._who = who
 
-    def write(self, epoch: int, sequence: int, count: int = 1) -> None:
+    def write(self, epoch: int, sequence: int, count: int = 1, stamp: int = BEGAN) -> None:
         """Write a batch of so many records."""
-        data = batch(*[b"v"] * count, producer=Producer(self._id, epoch, sequence))
+        numbers = Producer(self._id, epoch, sequence)
+        data = batch(*[b"v"] * count, producer=numbers, stamp=stamp)
         produce(self._stage, self._topic, (0, data), who=self._who)
 
 
@@ -109,6 +112,39 @@ def unknown_producers(stage: Stage) -> None:
     for epoch, sequence in ((6, 0), (6, 5), (6, 1), (5, 0)):
         unknown.write(epoch, sequence)
     list_offsets(stage, topic, -1, -2)
+
+
+def expired_producers(stage: Stage) -> None:
+    """Expired is forgotten: any sequence number is taken, and a repetition is appended."""
+    topic = stage.topic()
+    expired, other = Writer(stage, topic, 7), Writer(stage, topic, 8)
+    other.write(0, 0)
+    for sequence in (0, 1):
+        expired.write(3, sequence, stamp=BEGAN - TWO_DAYS)
+    stage.side.expire_producer(topic.name, 0, 7)
+    for sequence in (1, 9, 2):
+        expired.write(3, sequence)
+    other.write(0, 2)
+    again = Writer(stage, topic, 9)
+    again.write(3, 0, stamp=BEGAN - TWO_DAYS)
+    stage.side.expire_producer(topic.name, 0, 9)
+    for epoch, sequence in ((2, 5), (3, 1), (3, 0), (2, 0)):
+        again.write(epoch, sequence)
+    list_offsets(stage, topic, -1)
+
+
+def producers_of_a_restarted_leader(stage: Stage) -> None:
+    """A broker that starts again knows the last batch of each producer."""
+    topic = stage.topic()
+    writer, other = Writer(stage, topic, 7), Writer(stage, topic, 8)
+    for sequence in range(6):
+        writer.write(0, sequence)
+    other.write(2, 0, 3)
+    stage.restart()
+    for sequence in (3, 4, 5, 7, 6, 5):
+        writer.write(0, sequence)
+    for epoch, sequence, count in ((2, 0, 3), (1, 3, 1), (2, 3, 1), (3, 4, 1), (3, 0, 1)):
+        other.write(epoch, sequence, count)
 
 
 def last_sequence_numbers(stage: Stage) -> None:

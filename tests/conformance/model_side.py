@@ -62,7 +62,9 @@ class ModelSide(Side):
         tp = TopicPartition(name, partition)
         self._broker.delete_records(tp, self._broker.offsets(tp)[1] if before < 0 else before)
 
-    def move_leader(self, name: str, partition: int, node: int) -> None:
+    def move_leader(
+        self, name: str, partition: int, node: int, *, settled: bool = True
+    ) -> None:
         """Through the controls."""
         if self._broker.leader(TopicPartition(name, partition))[0] != node:
             self._broker.move_leader(TopicPartition(name, partition), node)
@@ -79,6 +81,19 @@ class ModelSide(Side):
     def until_in_sync(self, name: str, partition: int, size: int) -> None:
         """Through the controls."""
         self._broker.shrink_isr(TopicPartition(name, partition), size)
+
+    def elect_unclean(self, name: str, partition: int, node: int) -> None:
+        """Through the controls."""
+        self._broker.elect_unclean(TopicPartition(name, partition), node)
+
+    def restart(self, node: int) -> None:
+        """Through the controls."""
+        self._broker.kill(node)
+        self._broker.restart(node)
+
+    def expire_producer(self, name: str, partition: int, producer_id: int) -> None:
+        """Through the controls: the model goes by the time of the append."""
+        self._broker.forget_producers(TopicPartition(name, partition), producer_id)
 
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:
         """As bytes; the model knows no transactions by wire."""

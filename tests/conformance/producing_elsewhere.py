@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from tests.conformance.idempotence import Writer
-from tests.conformance.producing import batch, produce, request, topic_data
+from tests.conformance.producing import Producer, batch, produce, request, topic_data
 from tests.conformance.reading import list_offsets
 from tests.conformance.several_nodes import NODES
 from tests.conformance.stage import Stage
@@ -70,3 +70,35 @@ def replicas_out_of_sync(stage: Stage) -> None:
     for sequence in (0, 1, 0):
         writer.write(0, sequence)
     list_offsets(stage, topic, -1)
+
+
+def leaders_that_move_meanwhile(stage: Stage) -> None:
+    """A batch that waits for a replica when another node is elected, and its repetition."""
+    topic = stage.placed([1, 2, 3])
+    writers = {node: Writer(stage, topic, 7, f"a@{node}") for node in NODES}
+    writers[1].write(0, 0)
+    with stage.side.stopped(FOLLOWER):
+        data = batch(b"v", producer=Producer(7, 0, 1))
+        stage.send("b@1", "Produce", **request(topic_data(topic, (0, data))))
+        stage.parked("b@1")
+        stage.side.move_leader(topic.name, 0, 2, settled=False)
+        stage.read("b@1")
+    stage.side.until_in_sync(topic.name, 0, 3)
+    for sequence in (1, 3, 2):
+        writers[2].write(0, sequence)
+
+
+def unclean_elections(stage: Stage) -> None:
+    """What the new leader lacks is lost, and it takes the sequence numbers of that again."""
+    topic = stage.placed([3, 2])
+    writers = {node: Writer(stage, topic, 7, f"a@{node}") for node in NODES}
+    for sequence in range(4):
+        writers[3].write(0, sequence)
+    with stage.side.stopped(2):
+        stage.side.until_in_sync(topic.name, 0, 1)
+        for epoch, sequence in ((0, 4), (0, 5), (1, 0)):
+            writers[3].write(epoch, sequence)
+        stage.close()
+        stage.side.elect_unclean(topic.name, 0, 2)
+    for epoch, sequence in ((1, 1), (0, 6), (0, 3), (0, 0), (0, 4), (0, 5), (0, 4), (1, 0)):
+        writers[2].write(epoch, sequence)

@@ -21,6 +21,7 @@ from tests.conformance.sides import Side, transactional
 from tests.unit.testing.cluster.conftest import fill
 
 SECONDS: Final = 60.0
+UNCLEAN: Final = 1
 _LONG: Final = timedelta(seconds=20)
 
 
@@ -80,7 +81,9 @@ class RealSide(Side):
         )
         assert answer.topics[0].partitions[0].error_code == 0, answer
 
-    def move_leader(self, name: str, partition: int, node: int) -> None:
+    def move_leader(
+        self, name: str, partition: int, node: int, *, settled: bool = True
+    ) -> None:
         """By making the node the preferred one, and electing it."""
         leader = self._leader(name, partition)
         if leader == node:
@@ -100,7 +103,8 @@ class RealSide(Side):
             wanted = [{"topic": name, "partitions": (partition,)}]
             self._admin("elect_leaders", 2, 0, topic_partitions=wanted, timeout=_LONG)
             time.sleep(0.02)
-        self._agree(name, partition, node)
+        if settled:
+            self._agree(name, partition, node)
 
     @contextmanager
     def stopped(self, node: int) -> Iterator[None]:
@@ -118,6 +122,39 @@ class RealSide(Side):
         while len(self._placed(address, name, partition).isr_nodes) != size:
             assert time.monotonic() < deadline, f"{name}/{partition} has not {size} in sync"
             time.sleep(0.1)
+
+    def elect_unclean(self, name: str, partition: int, node: int) -> None:
+        """By killing the leader, and electing the other when none leads."""
+        leader = self._leader(name, partition)
+        self._kafka.kill(leader - 1)
+        self._kafka.thaw(node - 1)
+        wanted = [{"topic": name, "partitions": (partition,)}]
+        deadline = time.monotonic() + SECONDS
+        while self._leader(name, partition) != node:
+            assert time.monotonic() < deadline, f"{name}/{partition} is not led by {node}"
+            values = {"election_type": UNCLEAN, "topic_partitions": wanted, "timeout": _LONG}
+            self._admin("elect_leaders", 2, node, **values)
+            time.sleep(0.2)
+        self._kafka.restart(leader - 1)
+        self._agree(name, partition, node)
+
+    def restart(self, node: int) -> None:
+        """By SIGKILL."""
+        self._kafka.kill(node - 1)
+        self._kafka.restart(node - 1)
+        self._groups_ready()
+        self._producers_ready()
+
+    def expire_producer(self, name: str, partition: int, producer_id: int) -> None:
+        """By time: a broker looks twice a second here."""
+        address = self._leader(name, partition)
+        asked = [{"name": name, "partition_indexes": (partition,)}]
+        while True:
+            told = self._admin("describe_producers", 0, address, topics=asked)
+            active = told.topics[0].partitions[0].active_producers
+            if producer_id not in [each.producer_id for each in active]:
+                break
+            time.sleep(0.05)
 
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:
         """By InitProducerId, AddPartitionsToTxn and Produce."""

@@ -77,8 +77,17 @@ class Side(ABC):
         """Delete records below an offset; all for -1."""
 
     @abstractmethod
-    def move_leader(self, name: str, partition: int, node: int) -> None:
-        """Have a node lead that is in sync, counted from 1, in the next epoch."""
+    def move_leader(
+        self, name: str, partition: int, node: int, *, settled: bool = True
+    ) -> None:
+        """Have a node lead that is in sync, counted from 1, in the next epoch.
+
+        Args:
+            name: The topic.
+            partition: The partition.
+            node: The node.
+            settled: Whether to wait until all nodes know it and all replicas are in sync.
+        """
 
     @abstractmethod
     def stopped(self, node: int) -> AbstractContextManager[object]:
@@ -87,6 +96,18 @@ class Side(ABC):
     @abstractmethod
     def until_in_sync(self, name: str, partition: int, size: int) -> None:
         """Wait until so many replicas of a partition are in sync."""
+
+    @abstractmethod
+    def elect_unclean(self, name: str, partition: int, node: int) -> None:
+        """Have a node lead that is stopped and out of sync; the old leader follows it then."""
+
+    @abstractmethod
+    def restart(self, node: int) -> None:
+        """Kill a node and start it again; wait until it serves what it served before."""
+
+    @abstractmethod
+    def expire_producer(self, name: str, partition: int, producer_id: int) -> None:
+        """Wait until a broker forgets a producer whose last batch is older than a day."""
 
     @abstractmethod
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:

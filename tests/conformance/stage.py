@@ -53,9 +53,10 @@ class Stage:
         self._open: dict[str, tuple[ApiName, int, Any]] = {}
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; the next request opens others."""
         for each in self._talkers.values():
             each.close()
+        self._talkers.clear()
 
     # --- requests -----------------------------------------------------------------
 
@@ -128,6 +129,11 @@ class Stage:
     def look(self, what: str, seen: Any) -> None:
         """Compare something that is no answer."""
         self._record("seen", 0, "", {"what": what}, seen)
+
+    def restart(self, node: int = 1) -> None:
+        """Kill a node and start it again; all connections are new then."""
+        self.close()
+        self.side.restart(node)
 
     def quietly(self, who: str, api: ApiName, version: int, **values: Any) -> Any:
         """Ask without comparing the answer."""

@@ -6,7 +6,13 @@ import pytest
 
 from prokurist.testing.cluster.apis import ApiName
 from tests.conformance.accepted import ACCEPTED
-from tests.conformance.catalogue import OF_THE_CONSUMER_PROTOCOL, ON_ONE_NODE, ON_THREE_NODES
+from tests.conformance.catalogue import (
+    OF_THE_CONSUMER_PROTOCOL,
+    ON_A_NODE_OF_ITS_OWN,
+    ON_NODES_OF_THEIR_OWN,
+    ON_ONE_NODE,
+    ON_THREE_NODES,
+)
 from tests.conformance.comparing import Difference
 from tests.conformance.random_sequences import GRAMMARS
 from tests.conformance.stage import Pair, Scenario
@@ -47,6 +53,30 @@ def test_one_node(
     hold(pair, version, scenario, apis)
 
 
+@pytest.mark.parametrize(
+    ("scenario", "apis"),
+    ON_A_NODE_OF_ITS_OWN,
+    ids=[each.__name__ for each, _ in ON_A_NODE_OF_ITS_OWN],
+)
+def test_a_node_of_its_own(
+    own_pair: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
+) -> None:
+    """The requests of a scenario that kills the node and starts it again."""
+    hold(own_pair, version, scenario, apis)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "apis"),
+    ON_NODES_OF_THEIR_OWN,
+    ids=[each.__name__ for each, _ in ON_NODES_OF_THEIR_OWN],
+)
+def test_nodes_of_their_own(
+    own_pair_of_three: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
+) -> None:
+    """The requests of a scenario that kills one of three nodes."""
+    hold(own_pair_of_three, version, scenario, apis)
+
+
 def test_every_accepted_difference_is_documented() -> None:
     """docs/testing.md names it, with its reason."""
     page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
@@ -55,7 +85,7 @@ def test_every_accepted_difference_is_documented() -> None:
 
 def test_every_accepted_difference_names_scenarios_that_there_are() -> None:
     """So that each is looked for somewhere."""
-    names = {each.__name__ for each, _ in [*EVERYTHING, *ON_THREE_NODES]}
+    names = {each.__name__ for each, _ in [*EVERYTHING, *ON_A_NODE_OF_ITS_OWN, *ON_THREE_NODES]}
     names |= {each.__name__ for each in GRAMMARS}
     assert {name for each in ACCEPTED for name in each.scenarios} <= names
 

@@ -103,8 +103,10 @@ class ProducerControls(Steering):
     def elect_unclean(self, tp: TopicPartition, node: int) -> int:
         """Have a replica lead that lacks records: those that it lacks are lost.
 
-        What it lacks is what was written while it was out of sync (`shrink_isr`), or was
-        not replicated yet (`delay_replication`). The other replicas cut their copies back.
+        What it lacks is what was written while it was out of sync (`shrink_isr`), or was not
+        replicated yet (`stop_following`, `delay_replication`). The latter is lost in every
+        election of a Kafka, and kept here by `move_leader` and by a `kill` of the leader.
+        The other replicas cut their copies back.
 
         Args:
             tp: The partition.
@@ -164,5 +166,5 @@ class ProducerControls(Steering):
 def rejoin(state: "State", partition: "Partition", *, elected: bool = False) -> None:
     """Have every replica that runs and follows catch up and be in sync again."""
     for broker in (each for each in state.registered() if each.follows):
-        partition.take_back(broker.node.id, state.now)
+        partition.take_back(broker.node.id)
     state.follow(partition, elected=elected)

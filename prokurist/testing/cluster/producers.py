@@ -6,9 +6,9 @@ an older one is out of order. A producer without an entry, since it is new or th
 forgotten it, may begin with any sequence number: brokers have not answered
 UNKNOWN_PRODUCER_ID to a Produce since KIP-360.
 
-Entries outlive the deletion of records. They are rebuilt from the log after a truncation
-and after the restart of a leader; a new leader has followed the old one, so it has the
-same.
+Entries outlive the deletion of records. A new leader has followed the old one, and so has
+the same. After a truncation they are read from the log. A broker that starts again knows the
+last batch of each producer alone.
 
 Thread: the one that drives the model.
 """
@@ -139,6 +139,13 @@ class ProducerStates:
         for batch in batches:
             known = before.get(batch.producer_id)
             self.update(batch, now if known is None else known.written_at)
+
+    def restart(self) -> None:
+        """Keep the last batch of each producer, which is all that a snapshot has."""
+        for entry in self._entries.values():
+            last = entry.batches[-1]
+            entry.batches.clear()
+            entry.batches.append(last)
 
     def expire(self, before: float) -> None:
         """Forget the producers that wrote last before a moment, or then."""

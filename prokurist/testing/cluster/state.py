@@ -214,10 +214,10 @@ class State:
         for topic in self.topics.values():
             for partition in topic.partitions:
                 before = partition.epoch
-                partition.take_back(node_id, self.now)
+                partition.take_back(node_id)
                 # With a leader again the other copies that run can catch up with it.
                 for other in self.registered():
-                    partition.take_back(other.node.id, self.now)
+                    partition.take_back(other.node.id)
                 self.follow(partition, elected=partition.epoch != before)
 
     # --- replication ------------------------------------------------------------------

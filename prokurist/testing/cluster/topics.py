@@ -102,12 +102,12 @@ class Partition:
         if self.leader == node:
             self.elect(self.isr[0] if self.isr else NO_LEADER)
 
-    def take_back(self, node: int, now: float) -> None:
+    def take_back(self, node: int) -> None:
         """Let a broker that is back catch up, and lead if none leads and it may."""
         if self.leader == NO_LEADER:
             if node in self.eligible:
                 self.elect(node)
-                self.producers.rebuild(self.log.batches, now)
+                self.producers.restart()
         elif node in self.replicas and node not in self.isr:
             self.isr.append(node)
 

@@ -8,6 +8,7 @@ from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context
 from prokurist.testing.cluster.state import State
+from prokurist.testing.cluster.topic_config import TopicConfig
 from prokurist.testing.cluster.topics import TOPIC_IDS, Topic, legal_name
 from prokurist.testing.cluster.wire import Values
 
@@ -34,8 +35,7 @@ def one(state: State, asked: Any, context: Context, *, twice: bool, dry: bool) -
     topic: Topic | None = None
     if not code and not dry:
         topic = state.create_topic(asked.name, count, copies)
-        given = {each.name: each.value for each in asked.configs}
-        topic.configure(topic.config.with_given(given))
+        topic.configure(configured(asked))
         state.changed(context.now)
     return {
         "name": asked.name,
@@ -47,6 +47,15 @@ def one(state: State, asked: Any, context: Context, *, twice: bool, dry: bool) -
         "replication_factor": -1 if code else copies,
         "configs": [],
     }
+
+
+def configured(asked: Any) -> TopicConfig:
+    """The configuration that a topic is to have.
+
+    Raises:
+        ValueError: A number is none.
+    """
+    return TopicConfig().with_given({each.name: each.value for each in asked.configs})
 
 
 def wanted(state: State, asked: Any) -> tuple[int, int]:
@@ -76,4 +85,8 @@ def objection(
         return ErrorCode.invalid_replication_factor, (
             f"{copies} copies on {len(state.brokers)} brokers"
         )
+    try:
+        configured(asked)
+    except ValueError as error:
+        return ErrorCode.invalid_config, str(error)
     return ErrorCode.none, None

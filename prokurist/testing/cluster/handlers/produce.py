@@ -33,6 +33,20 @@ from prokurist.testing.cluster.wire import Values
 
 ALL: Final = -1
 ACKS: Final = (ALL, 0, 1)
+UNTOLD: Final = frozenset(
+    {
+        ErrorCode.corrupt_message,
+        ErrorCode.unknown_topic_or_partition,
+        ErrorCode.not_leader_or_follower,
+        ErrorCode.message_too_large,
+        ErrorCode.record_list_too_large,
+        ErrorCode.invalid_required_acks,
+        ErrorCode.topic_authorization_failed,
+        ErrorCode.kafka_storage_error,
+        ErrorCode.unknown_topic_id,
+    }
+)
+"""Refusals that do not tell where the log begins."""
 
 
 def handle(state: State, request: Any, context: Context) -> Result:
@@ -166,8 +180,13 @@ def found(state: State, context: Context, row: Row) -> tuple[Place, Rule | None]
     if rule is not None:
         if not rule.applied or where.partition is None:
             row.values |= leader_hint(where)
+            if where.partition is not None and rule.code not in UNTOLD:
+                row.values["log_start_offset"] = where.partition.log.start
             raise refusal_by(rule)
         where = where._replace(code=standing(where.partition, context.node))
+    elif where.code == ErrorCode.unknown_topic_id and where.topic is not None:
+        # Who fetches by id is not told that there is such a topic; who produces is.
+        raise BatchRefused(ErrorCode.topic_authorization_failed)
     elif where.code and where.code != ErrorCode.not_leader_or_follower:
         raise BatchRefused(where.code)
     return where, rule

@@ -4,11 +4,11 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from crc32c import crc32c
 
 from prokurist.testing.cluster import End, Record
 from prokurist.testing.cluster.batches import make_batch
 from prokurist.types import TopicPartition
+from tests.unit.testing.cluster.producing import batch, produce, producing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,34 +16,6 @@ if TYPE_CHECKING:
     from tests.unit.testing.cluster.conftest import Lab
 
 ORDERS = TopicPartition("orders", 0)
-
-
-def batch(
-    count: int = 1, *, producer: tuple[int, int, int] = (-1, -1, -1), attributes: int = 0
-) -> bytes:
-    """A batch of so many records; of a producer's id, epoch and first sequence."""
-    data = bytearray(make_batch([Record(b"v")] * count).data)
-    struct.pack_into(">h", data, 21, attributes)
-    struct.pack_into(">qhi", data, 43, *producer)
-    struct.pack_into(">I", data, 17, crc32c(bytes(data[21:])))
-    return bytes(data)
-
-
-def producing(records: bytes, partition: int = 0, **more: Any) -> dict[str, Any]:
-    """The fields of a produce request of one batch."""
-    asked = {
-        "name": more.pop("topic", "orders"),
-        "topic_id": more.pop("topic_id", None),
-        "partition_data": [{"index": partition, "records": records}],
-    }
-    return {"acks": -1, "topic_data": [asked], "transactional_id": None, **more}
-
-
-def produce(lab: "Lab", records: bytes, version: int = 9, node: int = 1, **more: Any) -> Any:
-    """Produce one batch; the code and the offset it got."""
-    body = lab.ask("Produce", version, node=node, **producing(records, **more))
-    [part] = body.responses[0].partition_responses
-    return part.error_code, part.base_offset
 
 
 def test_batches_get_the_next_offsets_and_the_leaders_epoch(lab: "Lab") -> None:
@@ -83,6 +55,7 @@ def test_a_denied_topic_and_a_bygone_id_are_refused(lab: "Lab") -> None:
     topic_id = lab.cluster.state.topics["orders"].id
     with lab.control.deny(topic="orders"):
         assert produce(lab, batch())[0] == 29
+        assert produce(lab, batch(), 13, topic_id=topic_id)[0] == 29
     assert produce(lab, batch(), 13, topic_id=topic_id) == (0, 0)
     lab.control.recreate_topic("orders")
     assert produce(lab, batch(), 13, topic_id=topic_id)[0] == 100
@@ -129,6 +102,19 @@ def test_gaps_and_bygone_epochs_are_refused(lab: "Lab") -> None:
     assert produce(lab, batch(producer=(8, 0, 99)))[0] == 0
 
 
+def test_the_last_five_batches_are_known(lab: "Lab") -> None:
+    """Of the present epoch, whatever their sizes."""
+    for sequence in range(0, 14, 2):
+        produce(lab, batch(2, producer=(7, 0, sequence)))
+    assert produce(lab, batch(2, producer=(7, 0, 4))) == (0, 4)
+    assert produce(lab, batch(2, producer=(7, 0, 2)))[0] == 45
+    assert produce(lab, batch(1, producer=(7, 0, 12)))[0] == 45
+    assert produce(lab, batch(1, producer=(7, 1, 0))) == (0, 14)
+    assert produce(lab, batch(2, producer=(7, 1, 1))) == (0, 15)
+    assert produce(lab, batch(2, producer=(7, 0, 14)))[0] == 47
+    assert produce(lab, batch(2, producer=(7, 0, 12)))[0] == 47
+
+
 def test_what_was_cut_off_is_no_repetition(lab: "Lab") -> None:
     """The producer may send it again, and it is kept again."""
     for sequence in range(3):
@@ -151,6 +137,14 @@ def test_producer_ids_are_given_out_once(lab: "Lab") -> None:
     """There are no transactional ones."""
     ids = [lab.ask("InitProducerId", 4, transactional_id=None).producer_id for _ in range(3)]
     assert len(set(ids)) == 3
+    for known in ((5, 3), (5, 32_767), (-2, -2)):
+        values = dict(zip(("producer_id", "producer_epoch"), known, strict=True))
+        told = lab.ask("InitProducerId", 4, transactional_id=None, **values)
+        assert (told.error_code, told.producer_epoch) == (0, 0)
+        assert told.producer_id not in {*ids, 5}
+    for alone in ({"producer_id": 5}, {"producer_epoch": 3}):
+        values = {"producer_id": -1, "producer_epoch": -1, **alone}
+        assert lab.ask("InitProducerId", 4, transactional_id=None, **values).error_code == 42
     assert lab.ask("InitProducerId", 4, transactional_id="t").error_code == 53
     lab.control.fail("InitProducerId", 15)
     assert lab.ask("InitProducerId", 4, transactional_id=None).error_code == 15
