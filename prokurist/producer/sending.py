@@ -19,10 +19,10 @@ from prokurist.errors import (
     Wait,
 )
 from prokurist.events.accumulator.accumulator import RecordAccumulator
-from prokurist.events.accumulator.batch import Batch, Outcome
+from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.implementation import Delivery
 from prokurist.events.accumulator.partition_queue import PartitionQueue
-from prokurist.events.accumulator.record_metadata import OnDelivery, RecordMetadata
+from prokurist.events.accumulator.record_metadata import OnDelivery, Outcome, RecordMetadata
 from prokurist.events.application_events import AwaitTopic
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline

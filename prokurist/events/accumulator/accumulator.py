@@ -157,8 +157,9 @@ class RecordAccumulator:
         """Take the open batch away, which takes no more; the lock is held."""
         batch: Batch | None = queue.open_batch
         if batch is not None:
-            batch.close()
+            # First out of reach: what appends without the lock then waits for it.
             queue.open_batch = None
+            batch.close()
             self._lingering.pop(queue, None)
             self._growing.pop(queue, None)
         return batch
