@@ -137,9 +137,9 @@ cdef class Appender:
         if queue is queues.sticky:
             queues.sticky_bytes += batch.size - before
         # To here.
-        delivery.batch = batch
-        delivery.index = index
-        delivery.stamp = timestamp
+        delivery._batch = batch
+        delivery._index = index
+        delivery._timestamp = timestamp
         if not told:
             self.on_ready(queue)
         return delivery

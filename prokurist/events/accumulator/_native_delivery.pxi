@@ -12,30 +12,30 @@ cdef class Delivery:
     nothing that could lead back: not to its producer, to no callback, and to no traceback.
     """
 
-    cdef object batch
-    cdef Py_ssize_t index
-    cdef int64_t stamp
+    cdef readonly object _batch
+    cdef readonly Py_ssize_t _index
+    cdef readonly int64_t _timestamp
 
     def __init__(self, batch, Py_ssize_t index, int64_t timestamp):
-        self.batch = batch
-        self.index = index
-        self.stamp = timestamp
+        self._batch = batch
+        self._index = index
+        self._timestamp = timestamp
 
     def done(self):
         """Whether the record is delivered or has failed."""
-        return shared.is_done(self.batch, self.index)
+        return shared.is_done(self._batch, self._index)
 
     def result(self, timeout=None):
         """Wait until the record is delivered; see the pure twin."""
-        return shared.result_of(self.batch, self.index, self.stamp, timeout)
+        return shared.result_of(self._batch, self._index, self._timestamp, timeout)
 
     def exception(self, timeout=None):
         """Wait like `result`, and return why the record has failed; see the pure twin."""
-        return shared.exception_of(self.batch, self.index, timeout)
+        return shared.exception_of(self._batch, self._index, timeout)
 
     def add_done_callback(self, callback):
         """Have something called with this handle once the record is done."""
-        shared.when_done(self.batch, self.index, self, callback)
+        shared.when_done(self._batch, self._index, self, callback)
 
     def future(self):
         """A future of the standard library that is done when this is."""
@@ -47,22 +47,22 @@ cdef class Delivery:
     @property
     def topic(self):
         """The record's topic."""
-        return self.batch.topic
+        return self._batch.topic
 
     @property
     def partition(self):
         """Its partition; −1 where it failed before one was chosen."""
-        return self.batch.partition
+        return self._batch.partition
 
     @property
     def offset(self):
         """Its offset; None until it is delivered, and where it has failed."""
-        return shared.offset_of(self.batch, self.index)
+        return shared.offset_of(self._batch, self._index)
 
     @property
     def timestamp(self):
         """Its timestamp in epoch milliseconds; the broker's once that has given its own."""
-        return shared.timestamp_of(self.batch, self.index, self.stamp)
+        return shared.timestamp_of(self._batch, self._index, self._timestamp)
 
     def __repr__(self):
-        return shared.shown(self.batch, self.index)
+        return shared.shown(self._batch, self._index)
