@@ -8,7 +8,7 @@ Invariants: a record is appended at once at the end of all waiting, or not at al
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from prokurist.application.call_runner import CallRunner
 from prokurist.errors import (
@@ -19,10 +19,10 @@ from prokurist.errors import (
     Wait,
 )
 from prokurist.events.accumulator.accumulator import RecordAccumulator
-from prokurist.events.accumulator.batch import Batch, Outcome
+from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.implementation import Delivery
 from prokurist.events.accumulator.partition_queue import PartitionQueue
-from prokurist.events.accumulator.record_metadata import OnDelivery, RecordMetadata
+from prokurist.events.accumulator.record_metadata import OnDelivery, Outcome, RecordMetadata
 from prokurist.events.application_events import AwaitTopic
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
@@ -97,10 +97,18 @@ class Sending:
                 return delivery
             queues = appender.topics.get(topic)
             queue = None if queues is None else appender.place(queues, key, partition)
-            if queue is None:
+            if queues is None or queue is None:
                 error = self._await_topic(topic, partition, began, deadline)
-            else:
-                error = self._make_room(queue, need, began, deadline)
+                continue
+            room = self._make_room(queue, need, began, deadline)
+            if isinstance(room, KafkaException):
+                error = room
+            elif room:
+                batch = self._begin(queue, room, timestamp, key, value, headers, on_delivery)
+                queues.is_used = True
+                if queue is queues.sticky:
+                    queues.sticky_bytes += batch.payload
+                return Delivery(batch, 0, timestamp)
         where = -1 if partition is None else partition
         return self.failed(topic, where, timestamp, error, on_delivery)
 
@@ -123,8 +131,13 @@ class Sending:
 
     def _make_room(
         self, queue: PartitionQueue, need: int, began: float, deadline: Deadline
-    ) -> KafkaException | None:
-        """Give a partition an open batch with room for so many bytes; why it has none."""
+    ) -> int | KafkaException:
+        """Find room for so many bytes of a partition.
+
+        Returns:
+            Bytes that were taken from the memory, for a batch to be begun; 0 where the open
+            batch has room now; or why there is none.
+        """
         accumulator, memory = self._accumulator, self._accumulator.memory
         topic = queue.tp.topic
         size = need + BATCH_HEADER
@@ -135,16 +148,19 @@ class Sending:
                 f"that, or send less"
             )
         if accumulator.grow(queue, need):
-            return None
+            return 0
         room = min(accumulator.room_for(topic, size), memory.total)
         if not memory.take(room) and not self._await_memory(room, deadline):
             return self._no_memory(queue, began, deadline)
+        return room
+
+    def _begin(self, queue: PartitionQueue, room: int, *record: Any) -> Batch:
+        """Begin a batch with its first record, in room that was taken."""
         try:
-            accumulator.begin(queue, room)
+            return self._accumulator.begin(queue, room, *record)
         except BaseException:
-            memory.give_back(room)
+            self._accumulator.memory.give_back(room)
             raise
-        return None
 
     def _await_memory(self, room: int, deadline: Deadline) -> bool:
         """Wait for room: whether it was granted."""

@@ -22,6 +22,7 @@ from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.buffer_memory import BufferMemory
 from prokurist.events.accumulator.implementation import Appender, TopicQueues
 from prokurist.events.accumulator.partition_queue import PartitionQueue
+from prokurist.events.accumulator.record_metadata import OnDelivery
 from prokurist.events.cluster import Cluster
 from prokurist.events.waiter import Waiter
 
@@ -126,8 +127,20 @@ class RecordAccumulator:
         self.memory.give_back(room - before)
         return queue.open_batch is not None
 
-    def begin(self, queue: PartitionQueue, room: int) -> None:
-        """Begin a batch with room that was taken from the memory.
+    def begin(
+        self,
+        queue: PartitionQueue,
+        room: int,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: bytes,
+        on_delivery: OnDelivery | None,
+    ) -> Batch:
+        """Begin a batch with room that was taken from the memory, and its first record.
+
+        The record is in before anything else sees the batch: one that is due at once is taken
+        at once, and a batch without records is none that a broker takes.
 
         Raises:
             KafkaException: Nothing is sent any more; the room stays taken.
@@ -135,6 +148,11 @@ class RecordAccumulator:
         now = self.now()
         batch = Batch(self, queue.tp.topic, queue.partition, now, now + self._delivery, room)
         batch.held = room
+        if batch.append(timestamp, key, value, headers) < 0:
+            raise AssertionError(f"{batch!r} has no room for its first record")
+        if on_delivery is not None:
+            batch.call_back_for(on_delivery, 0)
+        batch.is_ready = batch.size >= self._batch_size
         with self.appender.lock:
             if self.appender.refusal is not None:
                 self.appender.refusal()
@@ -142,9 +160,12 @@ class RecordAccumulator:
             queue.open_batch = batch
             self.incomplete[batch] = None
             self._lingering[queue] = self._growing[queue] = batch
+            if batch.is_ready:
+                self._now_due(queue)
             wake = self._ask_wake()
         if wake:
             self._wake()
+        return batch
 
     def _close_open(self, queue: PartitionQueue) -> None:
         """Have the open batch take no more; the lock is held."""
@@ -157,8 +178,9 @@ class RecordAccumulator:
         """Take the open batch away, which takes no more; the lock is held."""
         batch: Batch | None = queue.open_batch
         if batch is not None:
-            batch.close()
+            # First out of reach: what appends without the lock then waits for it.
             queue.open_batch = None
+            batch.close()
             self._lingering.pop(queue, None)
             self._growing.pop(queue, None)
         return batch

@@ -4,24 +4,25 @@ Thread: application threads append to it and wait for it; the network thread alo
 the rest. An end is set in one assignment before anything is opened or called, so what asks
 after that needs no lock.
 
-Invariants: a batch ends once; callbacks of its records run once each, in their order.
+Invariants: a batch ends once; callbacks of its records run once each, in their order. Once it
+is settled it refers to nothing from which a handle could be found, so that the garbage
+collector need not know of handles: not to its producer, to no callback, to no traceback.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from prokurist.errors import KafkaException
-from prokurist.events.accumulator.record_metadata import OnDelivery, RecordMetadata
+from prokurist.events.accumulator.record_metadata import NOT_ENDED, Outcome, RecordMetadata
 from prokurist.events.call import Try
 from prokurist.events.waiter import Waiter
 from prokurist.records.headers import BATCH_HEADER
 from prokurist.types import TopicPartition
 
 if TYPE_CHECKING:
-    from prokurist.events.accumulator.appending import BatchBuffer
+    from prokurist.events.accumulator.batch_buffer import BatchBuffer
 else:
     from prokurist.events.accumulator.implementation import BatchBuffer
 
@@ -44,23 +45,6 @@ class Owner(Protocol):
     def refuse_in_callback(self, what: str) -> None:
         """Raise if this is the thread that delivers."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a batch ended with.
-
-    Attributes:
-        base_offset: The offset of its first record; −1 where no broker told it.
-        append_time: The broker's timestamp for all of its records; −1 where it kept theirs.
-        error: Why it failed.
-        record_errors: Why single records failed, by their index, where the broker says so.
-    """
-
-    base_offset: int = -1
-    append_time: int = -1
-    error: KafkaException | None = None
-    record_errors: Mapping[int, KafkaException] = field(default_factory=dict)
 
 
 class Numbers(NamedTuple):
@@ -89,6 +73,7 @@ class Batch(BatchBuffer):
         room: Bytes that it may take at first.
 
     Attributes:
+        owner: The producer's accumulator; None once it has ended or was split.
         created: When it was begun.
         held: Bytes of `buffer.memory` that it holds.
         attempts: The requests that carried it.
@@ -122,7 +107,7 @@ class Batch(BatchBuffer):
 
     def __init__(
         self,
-        owner: Owner,
+        owner: Owner | None,
         topic: str,
         partition: int,
         now: float,
@@ -130,7 +115,7 @@ class Batch(BatchBuffer):
         room: int,
     ) -> None:
         super().__init__(room)
-        self.owner: Owner = owner
+        self.owner: Owner | None = owner
         self.topic: str = topic
         self.partition: int = partition
         self.created: float = now
@@ -196,22 +181,12 @@ class Batch(BatchBuffer):
 
     def error_of(self, index: int) -> KafkaException | None:
         """Why a record has failed."""
-        outcome = self._outcome
-        if outcome is None:
-            return None
-        return outcome.record_errors.get(index, outcome.error)
+        return (self._outcome or NOT_ENDED).error_of(index)
 
     def metadata(self, index: int, timestamp: int) -> RecordMetadata:
         """Where a record is, as far as that is known."""
-        outcome = self._outcome
-        if outcome is None:
-            return RecordMetadata(self.topic, self.partition, -1, timestamp)
-        return RecordMetadata(
-            self.topic,
-            self.partition,
-            outcome.base_offset + index if outcome.base_offset >= 0 else -1,
-            outcome.append_time if outcome.append_time >= 0 else timestamp,
-        )
+        outcome = self._outcome or NOT_ENDED
+        return outcome.metadata(self.topic, self.partition, index, timestamp)
 
     def watch(self, *, settled: bool = False) -> Waiter:
         """A waiter that opens when it has ended or was split; at once if it has.
@@ -256,7 +231,8 @@ class Batch(BatchBuffer):
         """End it: False when it had ended before."""
         if self._outcome is not None or self.parts:
             return False
-        self._outcome = outcome
+        self._outcome = outcome.apart()
+        self.owner = None
         self._open_waiters()
         return True
 
@@ -266,13 +242,16 @@ class Batch(BatchBuffer):
         placed: list[tuple[int, Batch]] = []
         for part in parts:
             placed.append((first, part))
-            for callback, begin, last in self.callbacks:
-                begin_here, last_here = max(begin, first), min(last, first + part.count - 1)
-                if begin_here <= last_here:
-                    part.callbacks.append((callback, begin_here - first, last_here - first))
+            end = first + part.count - 1
+            part.callbacks = [
+                (callback, max(begin, first) - first, min(last, end) - first)
+                for callback, begin, last in self.callbacks
+                if begin <= end and last >= first
+            ]
             first += part.count
         self.callbacks = []
         self.parts = placed
+        self.owner = None
         listeners, self._listeners = self._listeners, []
         for index, delivery, heard in listeners:
             part, place = self.part(index)
@@ -293,11 +272,8 @@ class Batch(BatchBuffer):
         Returns:
             Whether there were any.
         """
-        runs, self.callbacks = self.callbacks, []
-        timestamps = self.timestamps() if runs else []
-        for callback, first, last in runs:
-            for index in range(first, last + 1):
-                self._call(callback, index, timestamps[index], report)
+        outcome = self._outcome or NOT_ENDED
+        had_callbacks = self.call_back(self.topic, self.partition, outcome, report)
         listeners, self._listeners = self._listeners, []
         for _, delivery, heard in sorted(listeners, key=lambda each: each[0]):
             try:
@@ -306,19 +282,7 @@ class Batch(BatchBuffer):
                 report(error)
         self.settled = True
         self._open_waiters()
-        return bool(runs or listeners)
-
-    def _call(
-        self,
-        callback: OnDelivery,
-        index: int,
-        timestamp: int,
-        report: Callable[[Exception], None],
-    ) -> None:
-        try:
-            callback(self.metadata(index, timestamp), self.error_of(index))
-        except Exception as error:  # noqa: BLE001 - the user's own code
-            report(error)
+        return had_callbacks or bool(listeners)
 
     @property
     def payload(self) -> int:

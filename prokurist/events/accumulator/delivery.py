@@ -9,6 +9,7 @@ Thread: any waits and asks; the network thread ends batches.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from datetime import timedelta
@@ -121,28 +122,29 @@ def ended(
         IllegalStateException: This thread would wait for itself.
         TimeoutException: The time is over.
     """
-    part, place = batch.part(index)
-    if part.ended:
-        return part, place
-    owner = part.owner
-    owner.refuse_in_callback(f"{operation} of a record that is not done")
-    began = owner.now()
-    until = batch.last_moment if timeout is None else began + as_seconds(timeout)
+    began = until = math.nan
     while True:
-        waiter = part.watch()
-        try:
-            opened = owner.wait(waiter, until)
-        finally:
-            part.unwatch(waiter)
         # A batch that was too large for the broker goes on in parts.
         part, place = batch.part(index)
+        owner = part.owner
         if part.ended:
             return part, place
-        if not opened and owner.now() >= until:
+        if owner is None:
+            continue  # It was split in this moment.
+        if math.isnan(began):
+            owner.refuse_in_callback(f"{operation} of a record that is not done")
+            began = owner.now()
+            until = batch.last_moment if timeout is None else began + as_seconds(timeout)
+        elif owner.now() >= until:
             raise TimeoutException(
                 f"{part.name} was not delivered within {owner.now() - began:.3f} s; its "
                 f"delivery goes on until delivery.timeout.ms"
             )
+        waiter = part.watch()
+        try:
+            owner.wait(waiter, until)
+        finally:
+            part.unwatch(waiter)
 
 
 def result_of(

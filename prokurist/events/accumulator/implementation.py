@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from prokurist.twins import chosen
 
 MODULES: Final[Mapping[str, str]] = {
+    "native": "prokurist.events.accumulator._native_accumulator",
     "python": "prokurist.events.accumulator.pure",
 }
 """The twins, the preferred one first."""
@@ -17,12 +18,8 @@ CHOICE: Final = chosen(MODULES)
 """The choice for this process."""
 
 if TYPE_CHECKING:
-    from prokurist.events.accumulator.appending import (
-        Appender,
-        BatchBuffer,
-        QueueBase,
-        TopicQueues,
-    )
+    from prokurist.events.accumulator.appending import Appender, QueueBase, TopicQueues
+    from prokurist.events.accumulator.batch_buffer import BatchBuffer
     from prokurist.events.accumulator.delivery import Delivery
 else:
     Appender = CHOICE.module.Appender

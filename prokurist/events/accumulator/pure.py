@@ -3,12 +3,8 @@
 Thread: any; see the modules.
 """
 
-from prokurist.events.accumulator.appending import (
-    Appender,
-    BatchBuffer,
-    QueueBase,
-    TopicQueues,
-)
+from prokurist.events.accumulator.appending import Appender, QueueBase, TopicQueues
+from prokurist.events.accumulator.batch_buffer import BatchBuffer
 from prokurist.events.accumulator.delivery import Delivery
 from prokurist.events.accumulator.murmur2 import murmur2, partition_of_key
 

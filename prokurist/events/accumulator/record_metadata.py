@@ -1,10 +1,12 @@
-"""What is known of a record once it is delivered.
+"""What is known of records once they are delivered.
 
 Thread: any; frozen values.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple, TypeAlias
 
 from prokurist.errors import KafkaException
 
@@ -29,3 +31,68 @@ class RecordMetadata(NamedTuple):
 
 OnDelivery: TypeAlias = Callable[[RecordMetadata, KafkaException | None], object]
 """Called when a record is delivered or has failed; with the error where it has failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a batch ended with.
+
+    Attributes:
+        base_offset: The offset of its first record; −1 where no broker told it.
+        append_time: The broker's timestamp for all of its records; −1 where it kept theirs.
+        error: Why it failed.
+        record_errors: Why single records failed, by their index, where the broker says so.
+    """
+
+    base_offset: int = -1
+    append_time: int = -1
+    error: KafkaException | None = None
+    record_errors: Mapping[int, KafkaException] = field(default_factory=dict)
+
+    def apart(self) -> "Outcome":
+        """The same, with errors of its own, which have no traceback."""
+        if self.error is None and not self.record_errors:
+            return self
+        return replace(
+            self,
+            error=None if self.error is None else without_traceback(self.error),
+            record_errors={
+                index: without_traceback(error) for index, error in self.record_errors.items()
+            },
+        )
+
+    def error_of(self, index: int) -> KafkaException | None:
+        """Why a record has failed."""
+        return self.record_errors.get(index, self.error)
+
+    def metadata(
+        self, topic: str, partition: int, index: int, timestamp: int
+    ) -> RecordMetadata:
+        """Where a record is.
+
+        Args:
+            topic: The batch's topic.
+            partition: The batch's partition.
+            index: The record's place in the batch.
+            timestamp: The record's own timestamp.
+        """
+        return RecordMetadata(
+            topic,
+            partition,
+            self.base_offset + index if self.base_offset >= 0 else -1,
+            self.append_time if self.append_time >= 0 else timestamp,
+        )
+
+
+def without_traceback(error: KafkaException) -> KafkaException:
+    """An exception like another, whose traceback and whose causes' are not kept alive by it."""
+    made: KafkaException = copy.copy(error)
+    made.__cause__ = error.__cause__
+    cause = made.__cause__
+    while cause is not None:
+        cause = cause.with_traceback(None).__cause__ or cause.__context__
+    return made
+
+
+NOT_ENDED: Final = Outcome()
+"""What stands for the outcome of a batch that has none as yet."""

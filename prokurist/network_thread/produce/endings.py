@@ -11,7 +11,8 @@ from typing import Final
 
 from prokurist.errors import KafkaException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
-from prokurist.events.accumulator.batch import Batch, Outcome
+from prokurist.events.accumulator.batch import Batch
+from prokurist.events.accumulator.record_metadata import Outcome
 from prokurist.events.producer_log_events import (
     CALLBACK_RAISED,
     CALLBACK_SLOW,

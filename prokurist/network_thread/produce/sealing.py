@@ -21,12 +21,14 @@ class Codec:
     level: int | None = None
 
 
-def sealed(batch: Batch, codec: Codec) -> bytes:
+def sealed(batch: Batch, codec: Codec) -> bytes | memoryview:
     """A batch with its header; its records are compressed once."""
+    numbers = batch.numbers or UNNUMBERED
+    if codec.kind is Compression.NONE:
+        return batch.seal(*numbers)
     body = batch.sealed
     if body is None:
         body = batch.sealed = compress(codec.kind, batch.body(), codec.level)
-    numbers = batch.numbers or UNNUMBERED
     head = batch_header(
         body,
         attributes=codec.kind,

@@ -85,7 +85,7 @@ class Produce:
 
     acks: int
     timeout: float
-    batches: Mapping[TopicPartition, bytes]
+    batches: Mapping[TopicPartition, bytes | memoryview]
     topic_ids: Mapping[str, UUID] = field(default_factory=dict)
     zstd: bool = False
 
