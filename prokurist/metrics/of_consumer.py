@@ -1,25 +1,24 @@
-"""Rows about what is read: partitions, the buffer, the group; and what the client is.
+"""Rows of consumers: polls, what is read and returned, partitions, the buffer, the group.
 
 Thread: any.
 """
 
-import platform
 from collections.abc import Callable, Iterator
-from functools import cache
 
 from prokurist.events.subscription import Place
 from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, one
-from prokurist.metrics.reading import Reading, lag_of, lead_of
-from prokurist.version import VERSION
+from prokurist.metrics.reading import ConsumerReading, lag_of, lead_of
 
 HEARTBEATS = ("Heartbeat", "ConsumerGroupHeartbeat")
 """By which a member tells that it lives: in the classic protocol, and in KIP-848's."""
 
 
-def by_partition(of: Callable[[Place], int | None]) -> Callable[[Reading], Iterator[Value]]:
+def by_partition(
+    of: Callable[[Place], int | None],
+) -> Callable[[ConsumerReading], Iterator[Value]]:
     """A value for each partition that has series of its own, where it is known."""
 
-    def read(at: Reading) -> Iterator[Value]:
+    def read(at: ConsumerReading) -> Iterator[Value]:
         for place in at.partitions.listed:
             value = of(place)
             if value is not None:
@@ -28,14 +27,14 @@ def by_partition(of: Callable[[Place], int | None]) -> Callable[[Reading], Itera
     return read
 
 
-def coordinator_unknown(at: Reading) -> Iterator[Value]:
+def coordinator_unknown(at: ConsumerReading) -> Iterator[Value]:
     """Seconds without a known coordinator; no value without a group."""
     coordinator = at.client.machinery.coordinator
     if coordinator is not None:
         yield (), coordinator.unknown.seconds(at.now)
 
 
-def heartbeat_age(at: Reading) -> Iterator[Value]:
+def heartbeat_age(at: ConsumerReading) -> Iterator[Value]:
     """Seconds since the last heartbeat was sent; no value without a membership."""
     machinery = at.client.machinery
     apis = machinery.client.counters.apis.children
@@ -45,30 +44,78 @@ def heartbeat_age(at: Reading) -> Iterator[Value]:
         yield (), max(0.0, at.now - max(known))
 
 
-def is_member(at: Reading) -> Iterator[Value]:
+def is_member(at: ConsumerReading) -> Iterator[Value]:
     """Whether the client is a member of its group; no value without a group."""
     if at.client.config.group_id is not None:
         yield (), at.client.machinery.member_identity.identity.is_counted
 
 
-def started(at: Reading) -> Iterator[Value]:
-    """When the client was built, in seconds since 1970."""
-    if at.client.started is not None:
-        yield (), at.client.started / 1000
+def callbacks(at: ConsumerReading) -> Iterator[Value]:
+    """How long callbacks took, by the listener's method."""
+    for name, seconds in at.client.calls.callbacks.children.items():
+        yield (name,), seconds
 
 
-def info(_at: Reading) -> Iterator[Value]:
-    """The version of the package, and of what runs it."""
-    yield versions(), 1.0
+def records(at: ConsumerReading) -> Iterator[Value]:
+    """How many records were returned, by topic."""
+    for topic, consumed in at.client.topics.children.items():
+        yield (topic,), consumed.records
 
 
-@cache
-def versions() -> tuple[str, str]:
-    """The versions of the package and of Python, read once."""
-    return VERSION, platform.python_version()
+def consumed_bytes(at: ConsumerReading) -> Iterator[Value]:
+    """How many bytes of records were returned, by topic."""
+    for topic, consumed in at.client.topics.children.items():
+        yield (topic,), consumed.bytes
 
 
-ROWS: tuple[Metric[Reading], ...] = (
+def poll_limit(at: ConsumerReading) -> Iterator[Value]:
+    """`max.poll.interval.ms` in seconds; no value without a group."""
+    config = at.client.config
+    if config.group_id is not None:
+        yield (), config.max_poll_interval_ms / 1000
+
+
+ROWS: tuple[Metric[ConsumerReading], ...] = (
+    histogram(
+        "prokurist_consumer_poll_seconds",
+        "How long each poll took, those of an iteration included; the rest of the time is "
+        "the application's own.",
+        lambda at: one(at.client.calls.polls),
+    ),
+    histogram(
+        "prokurist_consumer_poll_interval_seconds",
+        "From the beginning of one poll to that of the next.",
+        lambda at: one(at.client.calls.poll_interval),
+    ),
+    gauge(
+        "prokurist_consumer_poll_age_seconds",
+        "Since the last poll ended; it is what max.poll.interval.ms bounds.",
+        lambda at: one(at.since(at.client.calls.polled_at)),
+    ),
+    gauge(
+        "prokurist_consumer_poll_interval_limit_seconds",
+        "max.poll.interval.ms, of a client with a group.",
+        poll_limit,
+    ),
+    histogram(
+        "prokurist_consumer_callback_seconds",
+        "How long the methods of the rebalance listener took.",
+        callbacks,
+        "callback",
+    ),
+    counter(
+        "prokurist_consumer_records_total",
+        "Records that were returned.",
+        records,
+        "topic",
+    ),
+    counter(
+        "prokurist_consumer_bytes_total",
+        "What those records' batches took on the wire, compressed as they were; counted when "
+        "the last record of an answer's part is returned.",
+        consumed_bytes,
+        "topic",
+    ),
     gauge(
         "prokurist_consumer_records_lag",
         "Offsets between a partition's position and the end of its log.",
@@ -161,15 +208,8 @@ ROWS: tuple[Metric[Reading], ...] = (
         coordinator_unknown,
     ),
     gauge(
-        "prokurist_client_start_time_seconds",
-        "When the client was built, in seconds since 1970.",
-        started,
-    ),
-    gauge(
-        "prokurist_client_info",
-        "1, with what the client is made of.",
-        info,
-        "version",
-        "python",
+        "prokurist_background_events_waiting",
+        "Errors and rebalance steps that wait for the next poll.",
+        lambda at: one(at.client.machinery.background.waiting),
     ),
 )
