@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from prokurist.errors import RetriableException as RetriableException
     from prokurist.errors import TimeoutException as TimeoutException
     from prokurist.errors import WakeupException as WakeupException
-    from prokurist.events.accumulator.delivery import Delivery as Delivery
+    from prokurist.events.accumulator.implementation import Delivery as Delivery
     from prokurist.events.accumulator.record_metadata import RecordMetadata as RecordMetadata
     from prokurist.producer.health import ProducerHealth as ProducerHealth
     from prokurist.producer.producer import KafkaProducer as KafkaProducer
