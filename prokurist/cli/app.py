@@ -9,66 +9,28 @@ when it is asked for; most need little.
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final
 
 import typer
 
+from prokurist.cli.arguments import (
+    ENDLESS,
+    Brokers,
+    Group,
+    Json,
+    NeededTopics,
+    Partitions,
+    Properties,
+    PropertiesFile,
+    Quiet,
+    Timeout,
+    Topics,
+    Work,
+)
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Misused
 from prokurist.cli.output import counted
-
-Work: TypeAlias = Callable[[], int | None]
-"""What a command line asks for; it returns the exit code, if that is not 0."""
-
-ENDLESS: Final = float("inf")
-
-Brokers: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "-b",
-        "--brokers",
-        metavar="HOST:PORT,…",
-        envvar="PROKURIST_BOOTSTRAP",
-        help="Where to find the cluster.",
-    ),
-]
-Topics: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("-t", "--topic", metavar="TOPIC", help="A topic; may be given several times."),
-]
-NeededTopics: TypeAlias = Annotated[
-    list[str],
-    typer.Option("-t", "--topic", metavar="TOPIC", help="A topic; may be given several times."),
-]
-Partitions: TypeAlias = Annotated[
-    list[int] | None,
-    typer.Option(
-        "-p",
-        "--partition",
-        metavar="N",
-        help="This partition alone; several times for several.",
-    ),
-]
-Group: TypeAlias = Annotated[
-    str, typer.Option("-G", "--group", metavar="GROUP", help="The consumer group.")
-]
-Timeout: TypeAlias = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", help="The command ends by then.")
-]
-Json: TypeAlias = Annotated[
-    bool, typer.Option("-J", "--json", help="One JSON object a line.", show_default=False)
-]
-Properties: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("-X", metavar="KEY=VALUE", help="Any key of the client's configuration."),
-]
-PropertiesFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("-F", metavar="FILE", help="Such keys, a line each; the place for secrets."),
-]
-Quiet: TypeAlias = Annotated[
-    bool, typer.Option("-q", "--quiet", help="Tell of failures alone.", show_default=False)
-]
+from prokurist.cli.produce_command import produce
 
 
 def built() -> typer.Typer:
@@ -375,6 +337,7 @@ def broker(
 
 COMMANDS: Final[dict[str, Any]] = {
     "consume": consume,
+    "produce": produce,
     "topics": topics,
     "offsets": offsets,
     "reset-offsets": reset_offsets,

@@ -138,9 +138,7 @@ def test_a_registry_shows_consumers_and_producers() -> None:
     registry = CollectorRegistry()
     registry.register(ClientsCollector(clients=lambda: clients))
     for name in ("p", "c"):
-        alive = registry.get_sample_value(
-            "prokurist_network_thread_alive", {"client_id": name}
-        )
+        alive = registry.get_sample_value("prokurist_network_thread_alive", {"client_id": name})
         assert alive == 1
     buffers = {
         name: registry.get_sample_value(

@@ -276,4 +276,4 @@ def test_interceptors_see_records_and_deliveries() -> None:
         producer.flush(1.0)
     assert heard == [(("orders", 0, 0, 1), None), "closed"]
     assert log_of(world)[0].headers == [("tag", b"1")]
-    assert TP == TopicPartition("orders", 0)
+    assert TopicPartition("orders", 0) == TP
