@@ -107,9 +107,10 @@ Clients have to be made after the fork as well: a copy of one says so with
 
 In docs/ops of the repository: `prokurist.rules.yml`, with a case for each alert in
 `prokurist.test.yml` (`promtool test rules`), and `dashboard.json` for Grafana; `make dashboard`
-draws its panels on real data of a minute, where `prometheus` is installed. Producers and Spark's
-queries have dashboards of their own, `dashboard_producers.json` and `dashboard_spark.json`. What a
-threshold should be depends on the service; these are where to begin. That calls time out
+draws its panels on real data of a minute, where `prometheus` is installed. Producers and
+Spark's queries have dashboards of their own, `dashboard_producers.json` and
+`dashboard_spark.json`. What a threshold should be depends on the service; these are where to
+begin. That calls time out
 is a broker's doing or the network's; that they end *late* never is: then the process is
 short of CPU, or something holds the GIL.
 

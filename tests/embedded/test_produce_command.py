@@ -112,9 +112,7 @@ def test_a_frozen_broker_is_told_by_the_time(
     assert done.seconds < 3 + LATE
 
 
-def test_a_record_that_is_too_large_is_counted(
-    at: Command, kafka: EmbeddedBroker, tmp_path: Path
-) -> None:
+def test_a_record_that_is_too_large_is_counted(at: Command, tmp_path: Path) -> None:
     """Those around it are delivered."""
     path = tmp_path / "input"
     path.write_bytes(b"small\n" + b"x" * 2_000_000 + b"\nsmall, too\n")
