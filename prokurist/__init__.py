@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from prokurist.errors import WakeupException as WakeupException
     from prokurist.events.accumulator.implementation import Delivery as Delivery
     from prokurist.events.accumulator.record_metadata import RecordMetadata as RecordMetadata
+    from prokurist.producer.health import ProducerHealth as ProducerHealth
     from prokurist.producer.producer import KafkaProducer as KafkaProducer
     from prokurist.producer.user_code import ProducerRecord as ProducerRecord
     from prokurist.records.consumer_records import ConsumerRecord as ConsumerRecord
@@ -81,6 +82,7 @@ __all__ = [
     "OffsetTracker",
     "PartitionInfo",
     "ProducerConfig",
+    "ProducerHealth",
     "ProducerRecord",
     "RecordMetadata",
     "RetriableException",
@@ -126,6 +128,7 @@ _HOMES = {
     "OffsetTracker": "prokurist.consumer.offset_tracker",
     "PartitionInfo": "prokurist.types",
     "ProducerConfig": "prokurist.config",
+    "ProducerHealth": "prokurist.producer.health",
     "ProducerRecord": "prokurist.producer.user_code",
     "RecordMetadata": "prokurist.events.accumulator.record_metadata",
     "RetriableException": "prokurist.errors",

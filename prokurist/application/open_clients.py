@@ -6,7 +6,7 @@ collected; no two that are open have one name.
 """
 
 import threading
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 from weakref import ref
 
 
@@ -23,7 +23,7 @@ Client = TypeVar("Client", bound=Named)
 
 
 class OpenClients(Generic[Client]):
-    """The open clients of one kind, by name."""
+    """The open clients, by name."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -60,3 +60,7 @@ class OpenClients(Generic[Client]):
 
     def __repr__(self) -> str:
         return f"OpenClients({len(self.all())})"
+
+
+OPEN: Final = OpenClients[Named]()
+"""The open clients of this process, consumers and producers."""

@@ -20,6 +20,7 @@ from prokurist.cli.cluster_commands import (
     topics,
 )
 from prokurist.cli.output import write
+from prokurist.cli.produce_command import produce
 from prokurist.cli.record_commands import broker, consume
 from prokurist.version import VERSION
 
@@ -49,6 +50,7 @@ def built() -> typer.Typer:
 
 COMMANDS: Final[dict[str, Any]] = {
     "consume": consume,
+    "produce": produce,
     "topics": topics,
     "brokers": brokers,
     "groups": groups,

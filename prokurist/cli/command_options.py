@@ -16,10 +16,11 @@ from typing import Final
 
 from prokurist.cli.errors import Misused
 from prokurist.cli.property_file import properties
-from prokurist.config import ConsumerConfig, Secret
+from prokurist.config import ConsumerConfig, ProducerConfig, Secret
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException
 from prokurist.events.clock import Deadline, MonotonicClock
+from prokurist.producer.producer import KafkaProducer
 
 CLOSE: Final = 5.0
 """Seconds for closing a client, where the deadline leaves as many."""
@@ -70,7 +71,7 @@ class CommandOptions:
             sys.stderr.flush()
 
     def keys(self, **own: object) -> dict[str, object]:
-        """The configuration of a client, checked; what is without effect is said.
+        """The configuration of a consumer, checked; what is without effect is said.
 
         Args:
             own: What the command itself sets, with underscores; None leaves a key out.
@@ -79,8 +80,27 @@ class CommandOptions:
             ConfigException: A value cannot be used.
             Misused: There are no brokers, or a line is no `key=value`.
         """
+        return self._checked(ConsumerConfig, ALWAYS, own)
+
+    def _checked(
+        self,
+        client: type[ConsumerConfig | ProducerConfig],
+        always: Mapping[str, object],
+        own: Mapping[str, object],
+    ) -> dict[str, object]:
+        """The configuration of a client.
+
+        Args:
+            client: Which kind it is for.
+            always: What every command of this kind sets, unless it is told otherwise.
+            own: What the command itself sets, with underscores; None leaves a key out.
+
+        Raises:
+            ConfigException: A value cannot be used.
+            Misused: There are no brokers, or a line is no `key=value`.
+        """
         typed = dict(map(key_and_value, self.properties))
-        given: dict[str, object] = dict(ALWAYS)
+        given: dict[str, object] = dict(always)
         if self.file is not None:
             given.update(properties_of(self.file))
         given.update(typed)
@@ -93,7 +113,7 @@ class CommandOptions:
             raise Misused("no brokers: name them with -b HOST:PORT, or in PROKURIST_BOOTSTRAP")
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            config = ConsumerConfig(given)
+            config = client(given)
         for name in typed:
             if isinstance(getattr(config, name.replace(".", "_"), None), Secret):
                 raise Misused(f"{name} is a secret, and -X shows it to every user: use -F FILE")
@@ -111,6 +131,14 @@ class CommandOptions:
         consumer = KafkaConsumer(self.keys(**own))
         with self.closing(consumer):
             yield consumer
+
+    def producer(self, **own: object) -> KafkaProducer:
+        """A producer, which the command closes itself.
+
+        Args:
+            own: See `keys`.
+        """
+        return KafkaProducer(self._checked(ProducerConfig, {}, own))
 
     @contextmanager
     def closing(self, consumer: KafkaConsumer) -> Iterator[None]:

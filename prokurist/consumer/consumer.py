@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Final, Self, overload
 
 from prokurist.application import at_exit
 from prokurist.application.call_runner import CallRunner
+from prokurist.application.health import age
 from prokurist.application.monkey_patches import refuse_patched
+from prokurist.application.open_clients import OPEN
 from prokurist.application.single_thread_guard import STEADY
 from prokurist.assembly.consumer_machinery import Machinery, system_machinery
 from prokurist.config import ConsumerConfig
@@ -23,10 +25,10 @@ from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.closing import Closing
 from prokurist.consumer.commit_api import CommitApi
 from prokurist.consumer.commit_queue import CommitQueue
-from prokurist.consumer.consumer_counters import OPEN, Counted
+from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.consumer.deserializing import Deserializers
 from prokurist.consumer.fetch_collector import FetchCollector
-from prokurist.consumer.health import Health, MembershipHealth, age
+from prokurist.consumer.health import Health, MembershipHealth
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.listeners import Listeners
 from prokurist.consumer.lookups import Lookups
@@ -159,7 +161,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         self._listeners = Listeners(
             self._caller, self._background, self._auto, self._subscription
         )
-        self._counted = Counted(config, machinery, self._caller, self._collector.topics)
+        self._counted = CountedConsumer(config, machinery, self._caller, self._collector.topics)
         self._obstacles = Obstacles(
             machinery.subscription,
             machinery.client.reachability,
@@ -181,28 +183,14 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
 
     def health(self) -> Health:
         """A snapshot for a liveness probe: from any thread, at once, also after `close`."""
-        machinery = self._built()
-        thread, timer = machinery.thread, machinery.timer
-        now = self._caller.now()
-        due = timer.next_at
+        machinery, now = self._built(), self._caller.now()
         coordinator = machinery.coordinator
-        reachability = machinery.client.reachability
-        unreachable_since = reachability.unreachable_since
-        answered_at, failure = reachability.answered_at, reachability.last_failure
-        return Health(
-            alive=thread.alive,
-            turns=thread.turns,
-            since_last_turn=now - timer.now,
-            next_due=None if due is None else due - now,
-            waiting_calls=len(machinery.calls),
+        return Health.of(
+            machinery,
+            now,
             coordinator=None if coordinator is None else coordinator.name,
-            died_of=None if thread.died_of is None else repr(thread.died_of),
             consumer_protocol=machinery.client.features.consumer_protocol,
             membership=self._membership_health(now),
-            unreachable_for=age(unreachable_since, now),
-            answer_age=age(answered_at, now),
-            last_error=None if failure is None else str(failure[0]),
-            last_error_age=None if failure is None else age(failure[1], now),
             poll_age=self._poll_activity.age(now),
         )
 

@@ -5,12 +5,12 @@ Thread: the application's writes, any reads; see `events.counters`.
 
 from typing import TYPE_CHECKING, Final
 
-from prokurist.application.open_clients import OpenClients
 from prokurist.config import ConsumerConfig
 from prokurist.events.counter_types import Family
 
 if TYPE_CHECKING:
     from prokurist.application.call_runner import CallRunner
+    from prokurist.application.caller_counters import CallerCounters
     from prokurist.assembly.consumer_machinery import Machinery
 
 
@@ -34,7 +34,7 @@ class Consumed:
         self.bytes: int = 0
 
 
-class Counted:
+class CountedConsumer:
     """One client as a reader of counters sees it; readable after `close` as well.
 
     Attributes:
@@ -61,13 +61,18 @@ class Counted:
         self.topics: Family[Consumed] = topics
 
     @property
+    def calls(self) -> "CallerCounters":
+        """What is counted of calls."""
+        return self.caller.counters
+
+    def now(self) -> float:
+        """The client's clock."""
+        return self.caller.now()
+
+    @property
     def client_id(self) -> str:
         """The `client.id`."""
         return self.machinery.client_id
 
     def __repr__(self) -> str:
-        return f"Counted({self.client_id})"
-
-
-OPEN: Final = OpenClients[Counted]()
-"""The open consumers of this process."""
+        return f"CountedConsumer({self.client_id})"

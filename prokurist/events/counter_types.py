@@ -39,6 +39,18 @@ class Histogram(Tally):
         return f"Histogram({self.count} values, {self.total:g} in all)"
 
 
+class Count:
+    """A number for one label."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number: int = 0
+
+    def __repr__(self) -> str:
+        return f"Count({self.number})"
+
+
 class Family(Generic[Child]):
     """Counters by label, bounded: the last one is for all further labels.
 

@@ -6,17 +6,37 @@ Thread: any.
 from collections.abc import Iterator
 from typing import Any, Final
 
-from prokurist.metrics import of_calls, of_consumer, of_network, of_spark
+from prokurist.metrics import (
+    of_calls,
+    of_client,
+    of_consumer,
+    of_network,
+    of_producer,
+    of_spark,
+)
 from prokurist.metrics.metric import Metric
 from prokurist.metrics.queries import QueryReading
-from prokurist.metrics.reading import Reading
+from prokurist.metrics.reading import ClientReading, ConsumerReading, ProducerReading
 
-CATALOGUE: Final[tuple[Metric[Reading], ...]] = (
+OF_CLIENTS: Final[tuple[Metric[ClientReading], ...]] = (
     *of_calls.ROWS,
-    *of_consumer.ROWS,
     *of_network.ROWS,
+    *of_client.ROWS,
 )
-"""Those of clients."""
+"""Those of every client."""
+
+OF_CONSUMERS: Final[tuple[Metric[ConsumerReading], ...]] = of_consumer.ROWS
+"""Those that only consumers have."""
+
+OF_PRODUCERS: Final[tuple[Metric[ProducerReading], ...]] = of_producer.ROWS
+"""Those that only producers have."""
+
+CATALOGUE: Final[tuple[tuple[type[ClientReading], tuple[Metric[Any], ...]], ...]] = (
+    (ClientReading, OF_CLIENTS),
+    (ConsumerReading, OF_CONSUMERS),
+    (ProducerReading, OF_PRODUCERS),
+)
+"""Those of clients, with the kind of reading that has them."""
 
 OF_QUERIES: Final[tuple[Metric[QueryReading], ...]] = of_spark.ROWS
 """Those of Spark's streaming queries."""
@@ -24,5 +44,6 @@ OF_QUERIES: Final[tuple[Metric[QueryReading], ...]] = of_spark.ROWS
 
 def every_metric() -> Iterator[Metric[Any]]:
     """All metrics, of clients and of queries."""
-    yield from CATALOGUE
+    for _, metrics in CATALOGUE:
+        yield from metrics
     yield from OF_QUERIES

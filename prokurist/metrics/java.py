@@ -1,4 +1,4 @@
-"""What Java's consumer calls its metrics, and which of ours answers to each.
+"""What Java's consumer and producer call their metrics, and which of ours answers to each.
 
 Thread: any.
 
@@ -60,6 +60,14 @@ AUTHENTICATIONS: Final[Mapping[str, Answer]] = {
     ),
 }
 
+NO_TRANSACTIONS: Final = none("the producer has no transactions, so they take no time")
+EXHAUSTED: Final = ours("producer_record_errors_total", note='error="BufferExhaustedException"')
+COMPRESSED: Final = ours(
+    "producer_compressed_bytes_total",
+    "producer_uncompressed_bytes_total",
+    note="quotient, of all topics together",
+)
+
 JAVA: Final[Mapping[str, Answer]] = {
     **{
         f"{name}-{how}": ours("request_seconds", note=labels)
@@ -115,7 +123,11 @@ JAVA: Final[Mapping[str, Answer]] = {
     "fetch-throttle-time-avg": ours("throttle_seconds_total", note='api="Fetch"'),
     "fetch-throttle-time-max": ours("throttle_seconds_total", note='api="Fetch"'),
     "records-per-request-avg": ours(
-        "consumer_records_total", "consumer_fetch_bytes", note="the one by the other's `_count`"
+        "consumer_records_total",
+        "consumer_fetch_bytes",
+        "producer_records_sent_total",
+        "requests_total",
+        note='by the fetches\' `_count`; of a producer by the requests, api="Produce"',
     ),
     "records-lag": ours("consumer_records_lag"),
     "records-lag-avg": ours("consumer_records_lag", note="avg_over_time"),
@@ -158,6 +170,47 @@ JAVA: Final[Mapping[str, Answer]] = {
     "poll-idle-ratio-avg": ours("consumer_poll_seconds", note="rate of its `_sum`"),
     "time-between-poll-avg": ours("consumer_poll_interval_seconds"),
     "time-between-poll-max": ours("consumer_poll_interval_seconds"),
+    # Sending.
+    "batch-size-avg": ours("producer_batch_bytes"),
+    "batch-size-max": ours("producer_batch_bytes"),
+    "batch-split-rate": ours("producer_batches_split_total"),
+    "batch-split-total": ours("producer_batches_split_total"),
+    "buffer-available-bytes": ours("producer_buffer_available_bytes"),
+    "buffer-total-bytes": ours("producer_buffer_limit_bytes"),
+    "buffer-exhausted-rate": EXHAUSTED,
+    "buffer-exhausted-total": EXHAUSTED,
+    "bufferpool-wait-ratio": ours("producer_wait_seconds", note='rate of `_sum`, for="memory"'),
+    "bufferpool-wait-time-ns-total": ours("producer_wait_seconds", note='`_sum`, for="memory"'),
+    "metadata-wait-time-ns-total": ours("producer_wait_seconds", note='`_sum`, for="metadata"'),
+    "metadata-age": ours("requests_total", note='api="Metadata" shows that it is renewed'),
+    "waiting-threads": ours("producer_waiting_threads"),
+    "compression-rate": COMPRESSED,
+    "compression-rate-avg": COMPRESSED,
+    "byte-rate": ours("producer_bytes_total"),
+    "byte-total": ours("producer_bytes_total"),
+    "record-send-rate": ours("producer_records_sent_total"),
+    "record-send-total": ours("producer_records_sent_total"),
+    "record-error-rate": ours("producer_record_errors_total", note="by error, not by topic"),
+    "record-error-total": ours("producer_record_errors_total", note="by error, not by topic"),
+    "record-retry-rate": ours("producer_batch_retries_total", note="batches, not records"),
+    "record-retry-total": ours("producer_batch_retries_total", note="batches, not records"),
+    "record-queue-time-avg": ours("producer_queue_seconds"),
+    "record-queue-time-max": ours("producer_queue_seconds"),
+    "record-size-avg": ours(
+        "producer_bytes_total", "producer_records_sent_total", note="quotient"
+    ),
+    "record-size-max": none(
+        "records are not measured one by one; prokurist_producer_batch_bytes and "
+        "prokurist_producer_batch_records show their batches"
+    ),
+    "produce-throttle-time-avg": ours("throttle_seconds_total", note='api="Produce"'),
+    "produce-throttle-time-max": ours("throttle_seconds_total", note='api="Produce"'),
+    "requests-in-flight": ours("producer_requests_in_flight"),
+    "flush-time-ns-total": ours("call_seconds", note='`_sum`, call="flush"'),
+    **{
+        f"txn-{what}-time-ns-total": NO_TRANSACTIONS
+        for what in ("abort", "begin", "commit", "init", "prepare", "send-offsets")
+    },
     # The network.
     "connection-close-rate": ours("connections_closed_total"),
     "connection-close-total": ours("connections_closed_total"),
@@ -184,7 +237,7 @@ JAVA: Final[Mapping[str, Answer]] = {
     "request-total": ours("node_requests_total"),
     "request-size-avg": ours("node_sent_bytes_total", "node_requests_total", note="quotient"),
     "request-size-max": none(
-        "requests of a consumer are small; the average is a quotient of "
+        "max.request.size bounds those of a producer; the average is a quotient of "
         "prokurist_node_sent_bytes_total and prokurist_node_requests_total"
     ),
     "response-rate": ours("node_request_seconds", note="its `_count`"),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from prokurist.consumer.consumer_counters import Counted
+from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.events.subscription import Place
 from prokurist.metrics.log_ends import LogEnds
 from prokurist.types import TopicPartition
@@ -21,12 +21,12 @@ class LagAges:
     """What was noted of the clients of this process."""
 
     def __init__(self) -> None:
-        self._clients: WeakKeyDictionary[Counted, dict[TopicPartition, LogEnds]] = (
+        self._clients: WeakKeyDictionary[CountedConsumer, dict[TopicPartition, LogEnds]] = (
             WeakKeyDictionary()
         )
 
     def seen(
-        self, client: Counted, places: Sequence[Place], now: float
+        self, client: CountedConsumer, places: Sequence[Place], now: float
     ) -> dict[TopicPartition, float]:
         """Note where the logs end, and tell the ages in seconds; 0 where all is read.
 

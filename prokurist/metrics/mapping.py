@@ -3,18 +3,19 @@
 Thread: any.
 """
 
-from prokurist.consumer.consumer_counters import Counted
 from prokurist.metrics.catalogue import CATALOGUE
 from prokurist.metrics.metric import samples
-from prokurist.metrics.reading import Reading
+from prokurist.metrics.reading import CountedClient, reading_of
 
 
-def as_mapping(client: Counted) -> dict[str, float]:
+def as_mapping(client: CountedClient) -> dict[str, float]:
     """Every sample by its name and labels, written as in the exposition."""
-    at = Reading(client)
+    at = reading_of(client)
     return {
         key(name, labels): number
-        for metric in CATALOGUE
+        for kind, metrics in CATALOGUE
+        if isinstance(at, kind)
+        for metric in metrics
         for values, value in metric.read(at)
         for name, labels, number in samples(
             metric, tuple(zip(metric.labels, values, strict=True)), value

@@ -10,7 +10,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from prokurist.events.counter_types import Histogram
 
-Read = TypeVar("Read")
+Read_contra = TypeVar("Read_contra", contravariant=True)
 """What a row is read off: one client or one query, at one moment."""
 
 Labels: TypeAlias = tuple[str, ...]
@@ -35,7 +35,7 @@ class MetricKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Metric(Generic[Read]):
+class Metric(Generic[Read_contra]):
     """A row of the catalogue.
 
     Attributes:
@@ -48,16 +48,16 @@ class Metric(Generic[Read]):
     name: str
     kind: MetricKind
     help: str
-    read: Callable[[Read], Iterable[Value]]
+    read: Callable[[Read_contra], Iterable[Value]]
     labels: tuple[str, ...] = ()
 
 
 def counter(
     name: str,
     text: str,
-    read: Callable[[Read], Iterable[Value]],
+    read: Callable[[Read_contra], Iterable[Value]],
     *labels: str,
-) -> Metric[Read]:
+) -> Metric[Read_contra]:
     """Make a row of a counter."""
     return Metric(name, MetricKind.COUNTER, text, read, labels)
 
@@ -65,9 +65,9 @@ def counter(
 def gauge(
     name: str,
     text: str,
-    read: Callable[[Read], Iterable[Value]],
+    read: Callable[[Read_contra], Iterable[Value]],
     *labels: str,
-) -> Metric[Read]:
+) -> Metric[Read_contra]:
     """Make a row of a gauge."""
     return Metric(name, MetricKind.GAUGE, text, read, labels)
 
@@ -75,9 +75,9 @@ def gauge(
 def histogram(
     name: str,
     text: str,
-    read: Callable[[Read], Iterable[Value]],
+    read: Callable[[Read_contra], Iterable[Value]],
     *labels: str,
-) -> Metric[Read]:
+) -> Metric[Read_contra]:
     """Make a row of a histogram."""
     return Metric(name, MetricKind.HISTOGRAM, text, read, labels)
 
@@ -89,7 +89,7 @@ def one(value: float | Histogram | None) -> Iterator[Value]:
 
 
 def samples(
-    metric: Metric[Read], labels: tuple[tuple[str, str], ...], value: float | Histogram
+    metric: Metric[Read_contra], labels: tuple[tuple[str, str], ...], value: float | Histogram
 ) -> Iterator[Sample]:
     """The samples of a value, with the suffixes of their names."""
     if not isinstance(value, Histogram):

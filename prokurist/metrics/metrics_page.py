@@ -14,6 +14,7 @@ from prokurist.metrics.metric import Metric
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Calls and deadlines": ("call", "deadline", "application", "attempts", "late", "close"),
     "Reading": ("consumer",),
+    "Sending": ("producer",),
     "The network thread": ("network", "loop", "event", "events", "background"),
     "Brokers": ("request", "requests", "throttle", "node", "connections"),
     "The client": ("client",),
@@ -28,7 +29,7 @@ _INTRO = """\
 
 Every client counts, always; that costs about twenty nanoseconds for a number as for a
 histogram (a tenth of a microsecond for the latter where no C compiler was at hand), per call,
-request, turn or answer and never per record.
+request, turn, answer or batch and never per record.
 There are two ways to see it.
 
 **Prometheus.** With the extra `prokurist[prometheus]`, once in a process, at any time:
@@ -48,8 +49,8 @@ series has the label `client_id`; of two open clients with one id the younger go
 default one: `register(registry)`. The library's metrics of the process itself stay what
 they are.
 
-**A mapping.** `consumer.metrics()` gives the same numbers of one consumer, from any thread
-and after `close` too, by the names that an exposition has:
+**A mapping.** `metrics()` of a consumer or a producer gives the same numbers of that client,
+from any thread and after `close` too, by the names that an exposition has:
 
 ```python excerpt
 lag = consumer.metrics()['prokurist_consumer_records_lag{topic="orders",partition="2"}']
@@ -135,17 +136,17 @@ def post_fork(server, worker):
 
 A worker takes the first port that is free, so a restarted one has the port of the
 one that it replaces. Have more ports than workers: during a reload there are both.
-Consumers have to be made after the fork as well: a copy of one says so with
+Clients have to be made after the fork as well: a copy of one says so with
 `ForkedClientError`.
 
 ## Alerts and a dashboard
 
 In docs/ops of the repository: `prokurist.rules.yml`, with a case for each alert in
 `prokurist.test.yml` (`promtool test rules`), and `dashboard.json` for Grafana; `make dashboard`
-draws its panels on real data of a minute, where `prometheus` is installed. Spark's queries
-have a dashboard of their own, `dashboard_spark.json`. What a
-threshold should be depends on the service; these are where to begin, and
-[a runbook](howto/alerts.md) says for each what to look at. That calls time out
+draws its panels on real data of a minute, where `prometheus` is installed. Producers and
+Spark's queries have dashboards of their own, `dashboard_producers.json` and
+`dashboard_spark.json`. What a threshold should be depends on the service; these are where to
+begin, and [a runbook](howto/alerts.md) says for each what to look at. That calls time out
 is a broker's doing or the network's; that they end *late* never is: then the process is
 short of CPU, or something holds the GIL.
 

@@ -1,28 +1,26 @@
-"""Rows about what is read: partitions, the buffer, the group; and what the client is.
+"""Rows of consumers: polls, what is read and returned, partitions, the buffer, the group.
 
 Thread: any.
 """
 
-import platform
 from collections.abc import Callable, Iterator
-from functools import cache
 
 from prokurist.errors import RecordDeserializationException
 from prokurist.events.stored_offsets import Outstanding
 from prokurist.events.subscription import Place
 from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, one
-from prokurist.metrics.reading import Reading, committed_of, lag_of, lead_of
-from prokurist.records.implementation import CHOICE
-from prokurist.version import VERSION
+from prokurist.metrics.reading import ConsumerReading, committed_of, lag_of, lead_of
 
 HEARTBEATS = ("Heartbeat", "ConsumerGroupHeartbeat")
 """By which a member tells that it lives: in the classic protocol, and in KIP-848's."""
 
 
-def by_partition(of: Callable[[Place], int | None]) -> Callable[[Reading], Iterator[Value]]:
+def by_partition(
+    of: Callable[[Place], int | None],
+) -> Callable[[ConsumerReading], Iterator[Value]]:
     """A value for each partition that has series of its own, where it is known."""
 
-    def read(at: Reading) -> Iterator[Value]:
+    def read(at: ConsumerReading) -> Iterator[Value]:
         for place in at.partitions.listed:
             value = of(place)
             if value is not None:
@@ -31,14 +29,14 @@ def by_partition(of: Callable[[Place], int | None]) -> Callable[[Reading], Itera
     return read
 
 
-def coordinator_unknown(at: Reading) -> Iterator[Value]:
+def coordinator_unknown(at: ConsumerReading) -> Iterator[Value]:
     """Seconds without a known coordinator; no value without a group."""
     coordinator = at.client.machinery.coordinator
     if coordinator is not None:
         yield (), coordinator.unknown.seconds(at.now)
 
 
-def heartbeat_age(at: Reading) -> Iterator[Value]:
+def heartbeat_age(at: ConsumerReading) -> Iterator[Value]:
     """Seconds since the last heartbeat was sent; no value without a membership."""
     machinery = at.client.machinery
     apis = machinery.client.counters.apis.children
@@ -48,16 +46,18 @@ def heartbeat_age(at: Reading) -> Iterator[Value]:
         yield (), max(0.0, at.now - max(known))
 
 
-def is_member(at: Reading) -> Iterator[Value]:
+def is_member(at: ConsumerReading) -> Iterator[Value]:
     """Whether the client is a member of its group; no value without a group."""
     if at.client.config.group_id is not None:
         yield (), at.client.machinery.member_identity.identity.is_counted
 
 
-def outstanding(of: Callable[[Outstanding], int]) -> Callable[[Reading], Iterator[Value]]:
+def outstanding(
+    of: Callable[[Outstanding], int],
+) -> Callable[[ConsumerReading], Iterator[Value]]:
     """A value of a client that tracks what is done."""
 
-    def read(at: Reading) -> Iterator[Value]:
+    def read(at: ConsumerReading) -> Iterator[Value]:
         subscription = at.client.machinery.subscription
         if subscription.is_tracked:
             yield (), of(subscription.outstanding())
@@ -65,7 +65,7 @@ def outstanding(of: Callable[[Outstanding], int]) -> Callable[[Reading], Iterato
     return read
 
 
-def done(at: Reading) -> Iterator[Value]:
+def done(at: ConsumerReading) -> Iterator[Value]:
     """What a tracker was told, by what came of it."""
     tracking = at.client.machinery.subscription.tracking
     if tracking is not None:
@@ -74,60 +74,52 @@ def done(at: Reading) -> Iterator[Value]:
         yield ("given_up",), tracking.given_up
 
 
-def started(at: Reading) -> Iterator[Value]:
-    """When the client was built, in seconds since 1970."""
-    if at.client.started is not None:
-        yield (), at.client.started / 1000
+def callbacks(at: ConsumerReading) -> Iterator[Value]:
+    """How long callbacks took, by the listener's method."""
+    for name, seconds in at.client.calls.callbacks.children.items():
+        yield (name,), seconds
 
 
-def info(at: Reading) -> Iterator[Value]:
-    """What it is made of, and whose it is."""
-    config = at.client.config
-    group = config.group_id or ""
-    protocol = config.group_protocol if group else ""
-    yield (*versions(), implementation(), group, protocol, config.client_rack), 1.0
+def records(at: ConsumerReading) -> Iterator[Value]:
+    """How many records were returned, by topic."""
+    for topic, consumed in at.client.topics.children.items():
+        yield (topic,), consumed.records
 
 
-@cache
-def versions() -> tuple[str, str]:
-    """The versions of the package and of Python, read once."""
-    return VERSION, platform.python_version()
+def consumed_bytes(at: ConsumerReading) -> Iterator[Value]:
+    """How many bytes of records were returned, by topic."""
+    for topic, consumed in at.client.topics.children.items():
+        yield (topic,), consumed.bytes
 
 
-@cache
-def implementation() -> str:
-    """`native`, or `pure` where the records are read by Python."""
-    return "native" if CHOICE.name == "native" else "pure"
-
-
-def committed_offsets(at: Reading) -> Iterator[Value]:
+def committed_offsets(at: ConsumerReading) -> Iterator[Value]:
     """What is committed, of each listed partition of which it is known."""
     for place in at.partitions.listed:
         if (offset := committed_of(at.client, place)) is not None:
             yield (place.partition.topic, str(place.partition.partition)), offset
 
 
-def lag_ages(at: Reading) -> Iterator[Value]:
+def lag_ages(at: ConsumerReading) -> Iterator[Value]:
     """The age of what is not read yet."""
     for tp, age in at.ages.items():
         yield (tp.topic, str(tp.partition)), age
 
 
-def committed_lag(at: Reading) -> Iterator[Value]:
+def committed_lag(at: ConsumerReading) -> Iterator[Value]:
     """Only of a client with a group, once something is known to be committed."""
     behind = at.partitions.committed_lag
     if behind.most is not None:
         yield (), behind.total
 
 
-def commit_age(at: Reading) -> Iterator[Value]:
+def commit_age(at: ConsumerReading) -> Iterator[Value]:
     """Only of a client with a group that has committed something."""
     group = at.client.machinery.group
     if group is not None:
         yield from one(at.since(group.commits.counters.done_at))
 
 
-def commits(at: Reading) -> Iterator[Value]:
+def commits(at: ConsumerReading) -> Iterator[Value]:
     """By kind and result; each result of a kind from its first commit on."""
     group = at.client.machinery.group
     if group is None:
@@ -138,21 +130,66 @@ def commits(at: Reading) -> Iterator[Value]:
         yield (kind, "timed_out"), results.timed_out
 
 
-def poll_errors(at: Reading) -> Iterator[Value]:
+def poll_errors(at: ConsumerReading) -> Iterator[Value]:
     """By the name of the exception."""
-    for name, errors in at.client.caller.counters.errors.children.items():
+    for name, errors in at.client.calls.errors.children.items():
         yield (name,), errors.count
 
 
-def deserialization_errors(at: Reading) -> Iterator[Value]:
+def deserialization_errors(at: ConsumerReading) -> Iterator[Value]:
     """Of all topics; 0 from the beginning, so that the first one is an increase."""
-    errors = at.client.caller.counters.errors.children.get(
-        RecordDeserializationException.__name__
-    )
+    errors = at.client.calls.errors.children.get(RecordDeserializationException.__name__)
     yield (), 0 if errors is None else errors.count
 
 
-ROWS: tuple[Metric[Reading], ...] = (
+def poll_limit(at: ConsumerReading) -> Iterator[Value]:
+    """`max.poll.interval.ms` in seconds; no value without a group."""
+    config = at.client.config
+    if config.group_id is not None:
+        yield (), config.max_poll_interval_ms / 1000
+
+
+ROWS: tuple[Metric[ConsumerReading], ...] = (
+    histogram(
+        "prokurist_consumer_poll_seconds",
+        "How long each poll took, those of an iteration included; the rest of the time is "
+        "the application's own.",
+        lambda at: one(at.client.calls.polls),
+    ),
+    histogram(
+        "prokurist_consumer_poll_interval_seconds",
+        "From the beginning of one poll to that of the next.",
+        lambda at: one(at.client.calls.poll_interval),
+    ),
+    gauge(
+        "prokurist_consumer_poll_age_seconds",
+        "Since the last poll ended; it is what max.poll.interval.ms bounds.",
+        lambda at: one(at.since(at.client.calls.polled_at)),
+    ),
+    gauge(
+        "prokurist_consumer_poll_interval_limit_seconds",
+        "max.poll.interval.ms, of a client with a group.",
+        poll_limit,
+    ),
+    histogram(
+        "prokurist_consumer_callback_seconds",
+        "How long the methods of the rebalance listener took.",
+        callbacks,
+        "callback",
+    ),
+    counter(
+        "prokurist_consumer_records_total",
+        "Records that were returned.",
+        records,
+        "topic",
+    ),
+    counter(
+        "prokurist_consumer_bytes_total",
+        "What those records' batches took on the wire, compressed as they were; counted when "
+        "the last record of an answer's part is returned.",
+        consumed_bytes,
+        "topic",
+    ),
     gauge(
         "prokurist_consumer_records_lag",
         "Offsets between a partition's position and the end of its log.",
@@ -315,20 +352,8 @@ ROWS: tuple[Metric[Reading], ...] = (
         coordinator_unknown,
     ),
     gauge(
-        "prokurist_client_start_time_seconds",
-        "When the client was built, in seconds since 1970.",
-        started,
-    ),
-    gauge(
-        "prokurist_client_info",
-        "1, with what the client is made of and its group: joined by client_id, it tells any "
-        "other series by group.",
-        info,
-        "version",
-        "python",
-        "implementation",
-        "group_id",
-        "protocol",
-        "rack",
+        "prokurist_background_events_waiting",
+        "Errors and rebalance steps that wait for the next poll.",
+        lambda at: one(at.client.machinery.background.waiting),
     ),
 )

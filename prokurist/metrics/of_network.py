@@ -1,4 +1,4 @@
-"""Rows that the network thread counts: turns, requests, connections.
+"""Rows of every client that its network thread counts: turns, requests, connections.
 
 Thread: any.
 """
@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 
 from prokurist.events.counter_types import Histogram
 from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, one
-from prokurist.metrics.reading import Reading
+from prokurist.metrics.reading import ClientReading
 from prokurist.network_thread.counters import ApiCounters, NodeCounters
 
 
 def by_api(
     of: Callable[[ApiCounters], float | Histogram],
-) -> Callable[[Reading], Iterator[Value]]:
+) -> Callable[[ClientReading], Iterator[Value]]:
     """A value for each kind of request."""
 
-    def read(at: Reading) -> Iterator[Value]:
+    def read(at: ClientReading) -> Iterator[Value]:
         for api, counters in at.client.machinery.client.counters.apis.children.items():
             yield (api,), of(counters)
 
@@ -25,17 +25,17 @@ def by_api(
 
 def by_node(
     of: Callable[[NodeCounters], float | Histogram],
-) -> Callable[[Reading], Iterator[Value]]:
+) -> Callable[[ClientReading], Iterator[Value]]:
     """A value for each broker."""
 
-    def read(at: Reading) -> Iterator[Value]:
+    def read(at: ClientReading) -> Iterator[Value]:
         for node, counters in at.client.machinery.client.counters.nodes.children.items():
             yield (node,), of(counters)
 
     return read
 
 
-def lateness(at: Reading) -> Iterator[Value]:
+def lateness(at: ClientReading) -> Iterator[Value]:
     """How late the loop is; no value once its thread has ended."""
     machinery = at.client.machinery
     due = machinery.timer.next_at
@@ -43,14 +43,14 @@ def lateness(at: Reading) -> Iterator[Value]:
         yield (), 0.0 if due is None else max(0.0, at.now - due)
 
 
-def connections(at: Reading) -> Iterator[Value]:
+def connections(at: ClientReading) -> Iterator[Value]:
     """The number of connections that are open."""
     counters = at.client.machinery.client.counters
     closed = counters.closed  # First: more may come up until the other is read.
     yield (), counters.opened - closed
 
 
-ROWS: tuple[Metric[Reading], ...] = (
+ROWS: tuple[Metric[ClientReading], ...] = (
     gauge(
         "prokurist_network_thread_alive",
         "1 while the network thread runs; 0 after it died of a bug.",
@@ -100,11 +100,6 @@ ROWS: tuple[Metric[Reading], ...] = (
         "prokurist_event_taking_seconds",
         "How long the network thread took to take up the events of one drain.",
         lambda at: one(at.client.machinery.thread.counters.taking),
-    ),
-    gauge(
-        "prokurist_background_events_waiting",
-        "Errors and rebalance steps that wait for the next poll.",
-        lambda at: one(at.client.machinery.background.waiting),
     ),
     counter(
         "prokurist_requests_total",

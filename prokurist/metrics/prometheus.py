@@ -15,14 +15,19 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from prokurist.application.caller_counters import CLOSED
-from prokurist.consumer.consumer_counters import OPEN, Counted
+from prokurist.application.open_clients import OPEN
 from prokurist.events.counter_types import Histogram
 from prokurist.metrics.catalogue import CATALOGUE, OF_QUERIES, every_metric
 from prokurist.metrics.metric import Metric, MetricKind, Value, samples
 from prokurist.metrics.of_calls import CLOSE_PHASES
 from prokurist.metrics.of_spark import LABELS
 from prokurist.metrics.queries import QUERIES, OpenQueries
-from prokurist.metrics.reading import MOST_PARTITIONS, Reading
+from prokurist.metrics.reading import (
+    MOST_PARTITIONS,
+    ClientReading,
+    ConsumerReading,
+    reading_of,
+)
 from prokurist.metrics.workers import Line, Samples, WorkerFiles, added_up, of_process
 
 if TYPE_CHECKING:
@@ -108,7 +113,7 @@ class ClientsCollector:
     def __init__(
         self,
         most_partitions: int = MOST_PARTITIONS,
-        clients: Callable[[], Iterable[tuple[str, Counted]]] = OPEN.all,
+        clients: Callable[[], Iterable[tuple[str, object]]] = OPEN.all,
         queries: OpenQueries = QUERIES,
     ) -> None:
         self.most_partitions: int = most_partitions
@@ -148,23 +153,17 @@ class ClientsCollector:
 
     def _of_clients(self) -> Iterator["Family"]:
         readings = [
-            (name, Reading(client, self.most_partitions)) for name, client in self._clients()
+            (name, reading_of(client, self.most_partitions)) for name, client in self._clients()
         ]
         for name, at in readings:
-            self._tell_of_bounds(name, at)
-        for metric in CATALOGUE:
-            family = empty(metric)
-            if metric is CLOSE_PHASES:
-                closed = [((phase,), value) for phase, value in CLOSED.phases.children.items()]
-                fill(family, metric, metric.labels, closed)
-            else:
-                labels = ("client_id", *metric.labels)
-                for name, at in readings:
-                    own = (((name, *values), value) for values, value in metric.read(at))
-                    fill(family, metric, labels, own)
-            yield family
+            if isinstance(at, ConsumerReading):
+                self._tell_of_bounds(name, at)
+        for kind, metrics in CATALOGUE:
+            those = [(name, at) for name, at in readings if isinstance(at, kind)]
+            for metric in metrics:
+                yield family_of(metric, those)
 
-    def _tell_of_bounds(self, name: str, at: Reading) -> None:
+    def _tell_of_bounds(self, name: str, at: ConsumerReading) -> None:
         """Warn once for each client whose partitions do not all have series."""
         left_out = at.partitions.count - len(at.partitions.listed)
         if left_out and self.most_partitions and name not in self._warned:
@@ -179,6 +178,20 @@ class ClientsCollector:
 
     def __repr__(self) -> str:
         return f"ClientsCollector(most_partitions={self.most_partitions})"
+
+
+def family_of(metric: Metric[Any], readings: Iterable[tuple[str, ClientReading]]) -> "Family":
+    """A metric of some clients, by their names."""
+    family = empty(metric)
+    if metric is CLOSE_PHASES:
+        closed = [((phase,), value) for phase, value in CLOSED.phases.children.items()]
+        fill(family, metric, metric.labels, closed)
+        return family
+    labels = ("client_id", *metric.labels)
+    for name, at in readings:
+        own = (((name, *values), value) for values, value in metric.read(at))
+        fill(family, metric, labels, own)
+    return family
 
 
 def empty(metric: Metric[Any]) -> "Family":

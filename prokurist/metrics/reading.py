@@ -10,10 +10,18 @@ a metric itself.
 
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Protocol
 
-from prokurist.consumer.consumer_counters import Counted
+from prokurist.application.caller_counters import CallerCounters
+from prokurist.config.connection import ConnectionKeys
+from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.events.subscription import Place
 from prokurist.metrics.lag_ages import AGES
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.produce.counters import ProduceCounters
+from prokurist.network_thread.thread import NetworkThread
+from prokurist.producer.producer_counters import CountedProducer
 from prokurist.types import TopicPartition
 
 AT_A_TIME = 250
@@ -67,38 +75,136 @@ class Partitions:
     committed_lag: Spread = field(default_factory=Spread)
 
 
-class Reading:
+class NetworkSide(Protocol):
+    """What the network side of every client has for a reader."""
+
+    @property
+    def thread(self) -> NetworkThread:
+        """The network thread."""
+        ...
+
+    @property
+    def timer(self) -> Timer:
+        """Its Timer."""
+        ...
+
+    @property
+    def client(self) -> NetworkClient:
+        """Its network client."""
+        ...
+
+
+class CountedClient(Protocol):
+    """What every client has for a reader of its counters."""
+
+    started: int | None
+
+    @property
+    def config(self) -> ConnectionKeys:
+        """Its configuration."""
+        ...
+
+    @property
+    def client_id(self) -> str:
+        """The `client.id`."""
+        ...
+
+    @property
+    def machinery(self) -> NetworkSide:
+        """The network side."""
+        ...
+
+    @property
+    def calls(self) -> CallerCounters:
+        """What is counted of calls."""
+        ...
+
+    def now(self) -> float:
+        """The client's clock."""
+        ...
+
+
+class ClientReading:
     """One client at one moment, as the rows of the catalogue read it.
 
     Args:
         client: The client.
-        most: How many partitions have series of their own.
 
     Attributes:
         now: Its clock.
-        partitions: What it reads.
-        ages: How old the oldest record is that is not read yet, of the listed partitions.
     """
 
-    __slots__ = ("ages", "client", "now", "partitions")
+    __slots__ = ("client", "now")
 
-    def __init__(self, client: Counted, most: int = MOST_PARTITIONS) -> None:
-        self.client: Counted = client
-        self.now: float = client.caller.now()
-        self.partitions: Partitions = looked_at(client, most)
-        self.ages: dict[TopicPartition, float] = AGES.seen(
-            client, self.partitions.listed, self.now
-        )
+    def __init__(self, client: CountedClient) -> None:
+        self.client: CountedClient = client
+        self.now: float = client.now()
 
     def since(self, moment: float | None) -> float | None:
         """Seconds since a moment; None if there was none."""
         return None if moment is None else max(0.0, self.now - moment)
 
     def __repr__(self) -> str:
-        return f"Reading({self.client} at {self.now:.3f})"
+        return f"{type(self).__name__}({self.client} at {self.now:.3f})"
 
 
-def looked_at(client: Counted, most: int) -> Partitions:
+class ConsumerReading(ClientReading):
+    """One consumer at one moment.
+
+    Args:
+        client: The consumer.
+        most: How many partitions have series of their own.
+
+    Attributes:
+        partitions: What it reads.
+        ages: How old the oldest record is that is not read yet, of the listed partitions.
+    """
+
+    __slots__ = ("ages", "partitions")
+
+    client: CountedConsumer
+
+    def __init__(self, client: CountedConsumer, most: int = MOST_PARTITIONS) -> None:
+        super().__init__(client)
+        self.partitions: Partitions = looked_at(client, most)
+        self.ages: dict[TopicPartition, float] = AGES.seen(
+            client, self.partitions.listed, self.now
+        )
+
+
+class ProducerReading(ClientReading):
+    """One producer at one moment.
+
+    Attributes:
+        counters: What its network thread counts of batches.
+    """
+
+    __slots__ = ("counters",)
+
+    client: CountedProducer
+
+    def __init__(self, client: CountedProducer) -> None:
+        super().__init__(client)
+        self.counters: ProduceCounters = client.machinery.endings.counters
+
+
+def reading_of(
+    client: object, most: int = MOST_PARTITIONS
+) -> ConsumerReading | ProducerReading:
+    """Read a client.
+
+    Args:
+        client: A counted consumer or producer.
+        most: How many partitions of a consumer have series of their own.
+    """
+    if isinstance(client, CountedProducer):
+        return ProducerReading(client)
+    if isinstance(client, CountedConsumer):
+        return ConsumerReading(client, most)
+    raise TypeError(f"{client!r} is no client")
+
+
+def looked_at(client: CountedConsumer, most: int) -> Partitions:
     """Read all partitions, some of them at a time."""
     subscription = client.machinery.subscription
     found = Partitions()
@@ -118,13 +224,13 @@ def looked_at(client: Counted, most: int) -> Partitions:
     return found
 
 
-def committed_of(client: Counted, place: Place) -> int | None:
+def committed_of(client: CountedConsumer, place: Place) -> int | None:
     """What the group has committed of a partition; None where that is not known."""
     group = client.machinery.group
     return None if group is None else group.commits.counters.offset(place.partition)
 
 
-def committed_lag_of(client: Counted, place: Place) -> int | None:
+def committed_lag_of(client: CountedConsumer, place: Place) -> int | None:
     """How many offsets lie between what is committed and the end of the log."""
     committed = committed_of(client, place)
     if committed is None or place.end is None:

@@ -11,6 +11,7 @@ counted.
 from typing import Final, Protocol
 
 from prokurist.application.call_runner import LAST_TURN, CallRunner
+from prokurist.application.caller_counters import CLOSED
 from prokurist.errors import KafkaException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.application_events import ApplicationEvent, Close, GiveUp
@@ -58,6 +59,8 @@ def close(
     accumulator.close()
     if may_wait and budget > 0:
         flush(accumulator, Deadline(deadline.at - reserve))
+    flushed = runner.now()
+    runner.counters.closing.of("flush").observe(flushed - began)
     records = 0
     last = Deadline(max(deadline.at, runner.now() + LAST_TURN))
     if may_wait:
@@ -68,6 +71,8 @@ def close(
     if _ask(runner, Close(ending)) and may_wait:
         runner.wait_for_end(ending, last)
         thread.join(last.remaining(runner.now()))
+    runner.counters.closing.of("network thread").observe(runner.now() - flushed)
+    CLOSED.add(runner.counters)
     if records:
         runner.trace.emit(RECORDS_GIVEN_UP, records=records)
     runner.trace.emit(CLIENT_CLOSED, seconds=runner.now() - began)

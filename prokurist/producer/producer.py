@@ -16,7 +16,9 @@ from weakref import WeakSet
 from prokurist.application import at_exit
 from prokurist.application.call_runner import TURN, CallRunner
 from prokurist.application.caller_counters import CallerCounters
+from prokurist.application.health import age
 from prokurist.application.monkey_patches import refuse_patched
+from prokurist.application.open_clients import OPEN
 from prokurist.application.single_thread_guard import PROCESS
 from prokurist.assembly.producer_machinery import (
     ProducerMachinery,
@@ -45,7 +47,8 @@ from prokurist.events.log_events import CLIENT_STARTED
 from prokurist.events.producer_log_events import ORDER_NOT_KEPT
 from prokurist.producer import closing
 from prokurist.producer.flushing import flush, out_of_time
-from prokurist.producer.producer_counters import OPEN, CountedProducer
+from prokurist.producer.health import ProducerHealth
+from prokurist.producer.producer_counters import CountedProducer
 from prokurist.producer.sending import Sending
 from prokurist.producer.serializing import Serializers
 from prokurist.producer.user_code import UserCode
@@ -147,7 +150,9 @@ class KafkaProducer:
         )
         self._appender = machinery.accumulator.appender
         self._appender.slow = self._sending.send
-        self._counted = CountedProducer(config, machinery, self._counters)
+        self._counted = CountedProducer(
+            config, machinery, self._counters, self._sending.counters
+        )
         code = UserCode(
             Serializers(config.key_serializer, config.value_serializer),
             config.partitioner_class,
@@ -376,6 +381,34 @@ class KafkaProducer:
     def __repr__(self) -> str:
         machinery = self._built()
         return f"KafkaProducer({machinery.client_id}, {machinery.thread.life.value})"
+
+    # --- what it is doing ----------------------------------------------------------------
+
+    def health(self) -> ProducerHealth:
+        """A snapshot for a liveness probe: from any thread, at once, also after `close`."""
+        machinery = self._built()
+        now, accumulator = self._clock.now(), machinery.accumulator
+        return ProducerHealth.of(
+            machinery,
+            now,
+            buffer_total=accumulator.memory.total,
+            buffer_free=accumulator.memory.free,
+            waiting_threads=accumulator.memory.waiting,
+            undelivered_batches=len(accumulator.snapshot()),
+            oldest_batch_age=age(accumulator.oldest, now),
+        )
+
+    def metrics(self) -> dict[str, float]:
+        """What this client has counted: from any thread, at once, also after `close`.
+
+        The keys are those of the exposition that Prometheus scrapes, without `client_id`:
+        `prokurist_producer_records_sent_total{topic="orders"}`. Histograms have their
+        `_bucket`, `_sum` and `_count`. See docs/metrics.md for what there is.
+        """
+        # Imported here, so that only this call loads the catalogue: the core only counts.
+        from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
+
+        return as_mapping(self._counted)
 
     # --- within ----------------------------------------------------------------------------
 

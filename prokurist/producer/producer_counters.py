@@ -6,11 +6,35 @@ Thread: any reads; see `events.counter_types`.
 from typing import TYPE_CHECKING, Final
 
 from prokurist.application.caller_counters import CallerCounters
-from prokurist.application.open_clients import OpenClients
 from prokurist.config import ProducerConfig
+from prokurist.events.counter_types import Count, Family, Histogram
 
 if TYPE_CHECKING:
     from prokurist.assembly.producer_machinery import ProducerMachinery
+
+
+METADATA: Final = "metadata"
+MEMORY: Final = "memory"
+
+
+class SendCounters:
+    """What `send` counts where it has to wait, or fails.
+
+    Any application thread adds to it: what two of them add in one moment may count once.
+
+    Attributes:
+        waits: How long calls waited, by what for.
+        errors: Records that came into no batch, by the error's name.
+    """
+
+    def __init__(self) -> None:
+        self.waits: Family[Histogram] = Family(Histogram)
+        self.errors: Family[Count] = Family(Count)
+        for what in (METADATA, MEMORY):
+            self.waits.of(what)
+
+    def __repr__(self) -> str:
+        return f"SendCounters({self.waits}, {self.errors})"
 
 
 class CountedProducer:
@@ -20,17 +44,23 @@ class CountedProducer:
         config: Its configuration.
         machinery: The network side; its parts have counters of their own.
         calls: What is counted of calls that wait.
+        sends: What is counted of records that are not in a batch at once.
         started: When it was built, in milliseconds since the epoch; None in virtual time.
     """
 
-    __slots__ = ("__weakref__", "calls", "config", "machinery", "started")
+    __slots__ = ("__weakref__", "calls", "config", "machinery", "sends", "started")
 
     def __init__(
-        self, config: ProducerConfig, machinery: "ProducerMachinery", calls: CallerCounters
+        self,
+        config: ProducerConfig,
+        machinery: "ProducerMachinery",
+        calls: CallerCounters,
+        sends: SendCounters,
     ) -> None:
         self.config: ProducerConfig = config
         self.machinery: ProducerMachinery = machinery
         self.calls: CallerCounters = calls
+        self.sends: SendCounters = sends
         self.started: int | None = None
 
     @property
@@ -38,9 +68,9 @@ class CountedProducer:
         """The `client.id`."""
         return self.machinery.client_id
 
+    def now(self) -> float:
+        """The client's clock."""
+        return self.machinery.accumulator.now()
+
     def __repr__(self) -> str:
         return f"CountedProducer({self.client_id})"
-
-
-OPEN: Final = OpenClients[CountedProducer]()
-"""The open producers of this process."""

@@ -28,6 +28,7 @@ from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.producer_log_events import CALLBACK_RAISED
 from prokurist.events.trace import Trace
+from prokurist.producer.producer_counters import MEMORY, METADATA, SendCounters
 from prokurist.records.headers import BATCH_HEADER
 
 RECORD_OVERHEAD: Final = 36
@@ -44,6 +45,9 @@ class Sending:
         max_block: `max.block.ms`, in seconds.
         may_wait: Whether this thread may wait: not that which delivers.
         trace: The client's.
+
+    Attributes:
+        counters: What is counted of waits, and of records that came into no batch.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class Sending:
         self._max_block = max_block
         self._may_wait = may_wait
         self._trace = trace
+        self.counters: SendCounters = SendCounters()
 
     def send(
         self,
@@ -119,12 +124,15 @@ class Sending:
     ) -> KafkaException | None:
         """Wait until a topic is known; why it is not."""
         call = Call("send", began, deadline, topic=topic, config_key=KEY)
+        asked = self._accumulator.now()
         try:
             self._runner().ask(call, AwaitTopic(call, topic, partition))
         except IllegalStateException:
             raise
         except KafkaException as error:
             return error
+        finally:
+            self._waited(METADATA, asked)
         return None
 
     # --- memory --------------------------------------------------------------------------
@@ -165,6 +173,7 @@ class Sending:
     def _await_memory(self, room: int, deadline: Deadline) -> bool:
         """Wait for room: whether it was granted."""
         memory = self._accumulator.memory
+        asked = self._accumulator.now()
         claim = memory.claim(room)
         taken = False
         try:
@@ -176,6 +185,10 @@ class Sending:
         finally:
             if not taken:
                 memory.leave(claim)
+            self._waited(MEMORY, asked)
+
+    def _waited(self, what: str, since: float) -> None:
+        self.counters.waits.of(what).observe(self._accumulator.now() - since)
 
     def _no_memory(
         self, queue: PartitionQueue, began: float, deadline: Deadline
@@ -204,6 +217,7 @@ class Sending:
         on_delivery: OnDelivery | None,
     ) -> Delivery:
         """The delivery of a record that is in no batch."""
+        self.counters.errors.of(type(error).__name__).number += 1
         now = self._accumulator.now()
         batch = Batch(self._accumulator, topic, partition, now, now, 0)
         batch.end(Outcome(error=error))

@@ -11,9 +11,9 @@ import confluent_kafka
 import pytest
 
 from prokurist import KafkaConsumer
-from prokurist.application.open_clients import OpenClients
+from prokurist.application.open_clients import Named, OpenClients
 from prokurist.consumer.commit_queue import CommitQueue
-from prokurist.consumer.consumer_counters import Counted
+from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.events.call import Call
 from prokurist.events.clock import Clock, Deadline, MonotonicClock
 from prokurist.testing.kafka import (
@@ -72,12 +72,14 @@ def thrift_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         watch.committed(self._caller)
         return later(self, *arguments)
 
-    def added(self: OpenClients[Counted], client: Counted) -> str:
-        watch.opened(client)
+    def added(self: OpenClients[Named], client: Named) -> str:
+        if isinstance(client, CountedConsumer):
+            watch.opened(client)
         return add(self, client)
 
-    def removed(self: OpenClients[Counted], client: Counted) -> None:
-        watch.closed(client)
+    def removed(self: OpenClients[Named], client: Named) -> None:
+        if isinstance(client, CountedConsumer):
+            watch.closed(client)
         remove(self, client)
 
     monkeypatch.setattr(OpenClients, "add", added)

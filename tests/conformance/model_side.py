@@ -63,7 +63,12 @@ class ModelSide(Side):
         self._broker.delete_records(tp, self._broker.offsets(tp)[1] if before < 0 else before)
 
     def move_leader(
-        self, name: str, partition: int, node: int, *, settled: bool = True
+        self,
+        name: str,
+        partition: int,
+        node: int,
+        *,
+        settled: bool = True,  # noqa: ARG002 - nothing has to settle here
     ) -> None:
         """Through the controls."""
         if self._broker.leader(TopicPartition(name, partition))[0] != node:

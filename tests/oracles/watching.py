@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from typing import Final
 
-from prokurist.consumer.consumer_counters import Counted
+from prokurist.consumer.consumer_counters import CountedConsumer
 from tests.oracles.bounds import Settings
 from tests.oracles.thrift import Thrift
 
@@ -18,13 +18,13 @@ LEAST: Final = 0.5
 """Seconds that a client is open at least to be judged."""
 
 
-def requests_of(client: Counted) -> dict[str, int]:
+def requests_of(client: CountedConsumer) -> dict[str, int]:
     """How many requests a client has sent, by broker."""
     traffic = client.machinery.client.counters
     return {name: node.sent for name, node in traffic.nodes.children.items()}
 
 
-def events_of(client: Counted) -> int:
+def events_of(client: CountedConsumer) -> int:
     """How much a client has met that may call for requests: calls, records, connections."""
     traffic = client.machinery.client.counters
     calls = client.caller.counters.calls.children.items()
@@ -44,18 +44,18 @@ class Watch:
     def __init__(self) -> None:
         self.wrongs: list[str] = []
         self.judged = 0
-        self._since: dict[int, tuple[Counted, float]] = {}
+        self._since: dict[int, tuple[CountedConsumer, float]] = {}
         self._asynchronous: Counter[int] = Counter()
 
     def committed(self, caller: object) -> None:
         """The caller of a client commits without waiting, which counts as no call."""
         self._asynchronous[id(caller)] += 1
 
-    def opened(self, client: Counted) -> None:
+    def opened(self, client: CountedConsumer) -> None:
         """A client is open from now on."""
         self._since[id(client)] = client, time.monotonic()
 
-    def closed(self, client: Counted) -> None:
+    def closed(self, client: CountedConsumer) -> None:
         """A client is closed: judge it."""
         _, since = self._since.pop(id(client), (client, time.monotonic()))
         self._judge(client, time.monotonic() - since)
@@ -66,7 +66,7 @@ class Watch:
             self._judge(client, time.monotonic() - since)
         self._since.clear()
 
-    def _judge(self, client: Counted, seconds: float) -> None:
+    def _judge(self, client: CountedConsumer, seconds: float) -> None:
         if seconds < LEAST:
             return
         self.judged += 1

@@ -7,6 +7,7 @@ import pytest
 
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.network_thread.wire.versions import Versions
+from prokurist.producer.producer import KafkaProducer
 from tests.simulation.classic_members import part
 from tests.simulation.quiescence import check_at_rest
 from tests.simulation.world import BUILT, World
@@ -26,15 +27,22 @@ def _at_rest(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def closed_at_the_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every consumer that a test builds is closed for it."""
-    built: list[KafkaConsumer] = []
-    build = World.consumer
+    """Every client that a test builds is closed for it."""
+    built: list[KafkaConsumer | KafkaProducer] = []
+    build, build_producer = World.consumer, World.producer
 
     def building(self: World, cap: Versions | None = None, **keys: Any) -> KafkaConsumer:
-        built.append(build(self, cap, **keys))
-        return built[-1]
+        consumer = build(self, cap, **keys)
+        built.append(consumer)
+        return consumer
+
+    def producing(self: World, cap: Versions | None = None, **keys: Any) -> KafkaProducer:
+        producer = build_producer(self, cap, **keys)
+        built.append(producer)
+        return producer
 
     monkeypatch.setattr(World, "consumer", building)
+    monkeypatch.setattr(World, "producer", producing)
     yield
-    for consumer in built:
-        consumer.close()
+    for client in built:
+        client.close()

@@ -50,6 +50,7 @@ NAMES = {
     "OffsetAndTimestamp",
     "OffsetTracker",
     "PartitionInfo",
+    "ProducerHealth",
     "RetriableException",
     "Secret",
     "SubscriptionPattern",

@@ -236,6 +236,14 @@ class RecordAccumulator:
         with self.appender.lock:
             return [*self.incomplete, *self._parts]
 
+    @property
+    def oldest(self) -> float | None:
+        """The beginning of the oldest batch that has not ended; None where there is none."""
+        with self.appender.lock:
+            first = next(iter(self.incomplete), None)
+            batches = [*self._parts] if first is None else [first, *self._parts]
+        return min((batch.created for batch in batches), default=None)
+
     # --- the network thread ------------------------------------------------------------
 
     @property

@@ -6,16 +6,7 @@ Thread: the network thread writes, any reads; see `events.counter_types`.
 from collections.abc import Iterable
 
 from prokurist.events.accumulator.batch import Batch
-from prokurist.events.counter_types import BYTES, Family, Histogram
-
-
-class Count:
-    """A number for one label."""
-
-    __slots__ = ("number",)
-
-    def __init__(self) -> None:
-        self.number: int = 0
+from prokurist.events.counter_types import BYTES, Count, Family, Histogram
 
 
 def sizes() -> Histogram:
@@ -74,12 +65,13 @@ class ProduceCounters:
         self.delivery_seconds: Histogram = Histogram()
         self.callback_seconds: Histogram = Histogram()
 
-    def sent(self, batches: Iterable[Batch]) -> None:
+    def sent(self, batches: Iterable[Batch], now: float) -> None:
         """Batches were handed to the network."""
         for batch in batches:
             if batch.retries:
                 continue
             self.batches += 1
+            self.queue_seconds.observe(now - batch.created)
             self.batch_bytes.observe(batch.size)
             self.batch_records.observe(batch.count)
             self.plain_bytes += batch.payload

@@ -307,7 +307,7 @@ class ProduceManager:
             effect=True,
             answered=terms.acks != 0,
         )
-        self._endings.counters.sent(taken.values())
+        self._endings.counters.sent(taken.values(), self._timer.now)
         if promise.is_kept:
             self._answered(sent, promise)
         else:
@@ -386,6 +386,19 @@ class ProduceManager:
         if late != self._unavailable:
             self._unavailable = late
             self.on_availability(late)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that have no answer yet; for any thread."""
+        return sum(each.in_flight for each in list(self._destinations.values()))
+
+    @property
+    def unresolved(self) -> int:
+        """Partitions in which it is not known what became of a batch; for any thread."""
+        return sum(
+            queue.sending is not None and queue.sending.is_unresolved
+            for queue in self._accumulator.queues()
+        )
 
     def close(self) -> None:
         """Fail what is left, and send nothing more."""

@@ -172,6 +172,11 @@ class PartitionSending:
             self._unresolved = place_of(batch, batch.numbers)
 
     @property
+    def is_unresolved(self) -> bool:
+        """Whether no further batch is numbered until it is known what became of one."""
+        return self._unresolved is not None and not self._is_resolved
+
+    @property
     def _is_resolved(self) -> bool:
         """Whether the batch that failed was acknowledged late, or one behind it was."""
         if self._unresolved is None or self._acknowledged is None:

@@ -6,25 +6,25 @@ from typing import Any, cast
 
 from prokurist.application.caller_counters import CallerCounters, ClosedClients
 from prokurist.application.open_clients import OpenClients
-from prokurist.consumer.consumer_counters import Counted
+from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.events.counter_types import Family
 
 
-def client(client_id: str) -> Counted:
+def client(client_id: str) -> CountedConsumer:
     """One that has nothing but a name."""
     machinery = cast("Any", SimpleNamespace(client_id=client_id))
     nothing = cast("Any", None)
-    return Counted(nothing, machinery, nothing, Family(nothing))
+    return CountedConsumer(nothing, machinery, nothing, Family(nothing))
 
 
-def names(clients: OpenClients[Counted]) -> list[str]:
+def names(clients: OpenClients[CountedConsumer]) -> list[str]:
     """By which those go that are open."""
     return [name for name, _ in clients.all()]
 
 
 def test_two_with_one_id_have_two_names() -> None:
     """The younger one's has a number, which is free again when it is gone."""
-    clients = OpenClients[Counted]()
+    clients = OpenClients[CountedConsumer]()
     first, second, third = (client("orders") for _ in range(3))
     assert [clients.add(each) for each in (first, second, third)] == [
         "orders",
@@ -40,7 +40,7 @@ def test_two_with_one_id_have_two_names() -> None:
 
 def test_one_that_nobody_closed_is_gone_when_it_is_collected() -> None:
     """The list keeps nobody alive."""
-    clients = OpenClients[Counted]()
+    clients = OpenClients[CountedConsumer]()
     clients.add(client("left behind"))
     gc.collect()
     assert names(clients) == []

@@ -24,7 +24,7 @@ def test_names_follow_the_rules(metric: Metric[Any]) -> None:
     assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
     assert not re.search(r"_(ms|millis|ns|kb|percent|ratio|rate|avg)\b", metric.name)
     if metric.kind is MetricKind.HISTOGRAM:
-        assert metric.name.endswith(("_seconds", "_bytes"))
+        assert metric.name.endswith(("_seconds", "_bytes", "_records"))
     assert metric.help.endswith(".")
     assert not {"client_id", *LABELS}.intersection(metric.labels)
 
@@ -45,7 +45,7 @@ def test_every_metric_has_its_place_on_the_page() -> None:
 
 
 def java_names() -> set[str]:
-    """Every metric that a running Java consumer has shown, of either protocol."""
+    """Every metric that Java's running consumers and producers have shown."""
     with Path(__file__).with_name("java-metrics.tsv").open(encoding="utf-8") as rows:
         return {row["name"] for row in csv.DictReader(rows, delimiter="\t")}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from prokurist.metrics.catalogue import CATALOGUE, OF_QUERIES, every_metric
+from prokurist.metrics.catalogue import OF_QUERIES, every_metric
 from prokurist.metrics.metric import MetricKind
 from prokurist.metrics.of_spark import LABELS as QUERY_LABELS
 
@@ -18,10 +18,14 @@ RUNBOOK = OPS.parent / "howto" / "alerts.md"
 NO_PROMTOOL = "promtool is not installed (Debian: apt-get install prometheus)"
 
 LABELS = {
-    each.name: {*whose, "job", "instance", *each.labels}
+    each.name: {
+        *(QUERY_LABELS if each in OF_QUERIES else ("client_id",)),
+        "job",
+        "instance",
+        *each.labels,
+    }
     | ({"le"} if each.kind is MetricKind.HISTOGRAM else set())
-    for table, whose in ((CATALOGUE, ("client_id",)), (OF_QUERIES, QUERY_LABELS))
-    for each in table
+    for each in every_metric()
 }
 
 

@@ -1,0 +1,33 @@
+"""What a liveness probe wants to know of a producer.
+
+Thread: any.
+"""
+
+from dataclasses import dataclass
+
+from prokurist.application.health import ClientHealth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerHealth(ClientHealth):
+    """A snapshot of a producer for liveness probes, taken without waiting.
+
+    Attributes:
+        buffer_total: `buffer.memory`.
+        buffer_free: How many bytes of it are free.
+        waiting_threads: Threads that wait in `send` for room in it.
+        undelivered_batches: Batches that are neither delivered nor have failed.
+        oldest_batch_age: Seconds since the oldest of these was begun; None where there is
+            none. At `delivery.timeout.ms` it fails.
+    """
+
+    buffer_total: int
+    buffer_free: int
+    waiting_threads: int
+    undelivered_batches: int
+    oldest_batch_age: float | None
+
+    @property
+    def buffer_fill(self) -> float:
+        """The share of `buffer.memory` that is in use, from 0 to 1."""
+        return 1.0 - self.buffer_free / self.buffer_total
