@@ -6,9 +6,11 @@ first in a client that is left to itself for a while, then in one that is closed
 
 from typing import Final
 
+from prokurist.assembly.consumer_machinery import Machinery
+from prokurist.assembly.producer_machinery import ProducerMachinery
 from prokurist.events.application_events import Close
 from prokurist.network_thread.thread import Life
-from tests.simulation.world import Member, World
+from tests.simulation.world import Member, Sender, World
 
 LONG: Final = 90.0
 """Longer than any request, setup or backoff of a test lasts."""
@@ -36,12 +38,12 @@ def check_at_rest(world: World, *, mortal: bool = False) -> None:
     """
     world.control.heal()
     world.control.thaw()
-    for member in world.members:
-        member.network.unjam()
-        member.names.silent = False
+    for each in world.clients:
+        each.network.unjam()
+        each.names.silent = False
     world.clock.sleep(LONG)
     reachable = all(each.running for each in world.cluster.state.brokers.values())
-    for member in world.members:
+    for member in (*world.members, *world.senders):
         if member.thread.died_of is not None and not mortal:
             raise AssertionError(f"{member.thread!r} died") from member.thread.died_of
         if member.thread.life is Life.RUNNING:
@@ -54,21 +56,51 @@ def check_at_rest(world: World, *, mortal: bool = False) -> None:
             turns = member.network.turns
             world.clock.sleep(60.0)
             assert member.network.turns - turns < MOST_TURNS, "it spins"
-            world.ask(member, Close(world.call("close", 5.0)))
+            close = Close(world.call("close", 5.0))
+            member.thread.mailbox.post(close)
+            world.clock.wait(close.call.waiter, close.call.deadline.at)
+            assert not close.call.is_open
         check_closed(member)
     assert not world.cluster.failures, "the client sent what a broker cannot read"
 
 
-def check_idle(member: Member, *, reachable: bool) -> None:
+def check_idle(member: Member | Sender, *, reachable: bool) -> None:
     """Nothing is left of any call."""
     client, calls = member.machinery.client, member.machinery.calls
     assert not len(calls), f"{calls!r} has calls left"
-    positions = member.machinery.positions
-    assert not positions._outcomes.searches, f"{positions!r}"
-    if member.machinery.coordinator is not None:
-        assert not member.machinery.coordinator._waiting
+    if isinstance(member.machinery, Machinery):
+        positions = member.machinery.positions
+        assert not positions._outcomes.searches, f"{positions!r}"
+        if member.machinery.coordinator is not None:
+            assert not member.machinery.coordinator._waiting
     if not reachable:
-        return  # Somebody may still be looking for brokers, unasked.
+        return  # Brokers may still be looked for, unasked.
+    if isinstance(member.machinery, ProducerMachinery):
+        check_delivered(member.machinery)
+    check_connections(member)
+
+
+def check_delivered(machinery: ProducerMachinery) -> None:
+    """Nothing is left of any record."""
+    accumulator = machinery.accumulator
+    assert not accumulator.incomplete, f"{accumulator!r}"
+    assert not accumulator._parts
+    assert accumulator.memory.free == accumulator.memory.total, f"{accumulator.memory!r}"
+    assert not machinery.endings.last_errors
+    for queue in accumulator.queues():
+        sending = queue.sending
+        assert queue.open_batch is None, f"{queue!r}"
+        assert not queue.closed, f"{queue!r}"
+        if sending is not None:
+            assert not sending.in_flight, f"{sending!r}"
+            assert not sending.retries, f"{sending!r}"
+            assert not sending._orders, f"{sending!r}"
+            assert not sending.is_listed, f"{sending!r}"
+
+
+def check_connections(member: Member | Sender) -> None:
+    """Nothing is left of any request, and only what an idle client has is in the Timer."""
+    client = member.machinery.client
     assert not client.in_flight, f"{client!r} waits for answers"
     assert not client.waiting, f"{client!r} has unsent requests"
     assert not client._lookups._settle
@@ -84,12 +116,15 @@ def check_idle(member: Member, *, reachable: bool) -> None:
     assert dead == timer._dead, "the Timer has lost count"
 
 
-def check_closed(member: Member) -> None:
+def check_closed(member: Member | Sender) -> None:
     """Nothing is left of anything."""
     client = member.machinery.client
     assert not len(member.machinery.calls)
-    assert not member.machinery.positions._outcomes.searches
-    assert "a poll waits" not in repr(member.machinery.background)
+    if isinstance(member.machinery, Machinery):
+        assert not member.machinery.positions._outcomes.searches
+        assert "a poll waits" not in repr(member.machinery.background)
+    else:
+        assert not member.machinery.accumulator.incomplete
     assert not client._connections
     assert not client._by_number
     assert not client._lookups._settle

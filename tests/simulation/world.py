@@ -7,13 +7,14 @@ around them.
 
 from typing import TypeAlias
 
-from prokurist.config import ConsumerConfig
+from prokurist.config import ConsumerConfig, ProducerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.application_events import ApplicationEvent
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.network_thread.io.network import Happening, Lost, SocketAddress, Written
 from prokurist.network_thread.wire.versions import Versions
+from prokurist.producer.producer import KafkaProducer
 from prokurist.testing.cluster.session import Delivery
 from prokurist.testing.virtual_time import world as virtual_time
 from prokurist.testing.virtual_time.network import LATENCY, ModelNetwork
@@ -111,7 +112,10 @@ class SimulatedNetwork(ModelNetwork):
 
 
 Member: TypeAlias = virtual_time.Member[SimulatedNetwork]
-"""A client in the world."""
+"""A consumer's network side in the world."""
+
+Sender: TypeAlias = virtual_time.Sender[SimulatedNetwork]
+"""A producer's network side in the world."""
 
 BUILT: "list[World]" = []
 """Those of the present test, for the fixture that looks after them at its end."""
@@ -149,6 +153,20 @@ class World(virtual_time.World[SimulatedNetwork]):
         """A consumer that lives in this world; see `client`."""
         member = self.client(cap, fetches=fetches, **keys)
         return KafkaConsumer.wired(member.config, self.clock, member.machinery)
+
+    def sender(self, cap: Versions | None = None, **keys: object) -> Sender:
+        """A producer's network side, running."""
+        settings: dict[str, object] = {"bootstrap.servers": self.bootstrap}
+        settings.update({name.replace("_", "."): value for name, value in keys.items()})
+        sender = self.join_producer(ProducerConfig(settings), cap)
+        sender.machinery.trace.read_by(check, fine=False)
+        self.start(sender)
+        return sender
+
+    def producer(self, cap: Versions | None = None, **keys: object) -> KafkaProducer:
+        """A producer that lives in this world."""
+        sender = self.sender(cap, **keys)
+        return KafkaProducer.wired(sender.config, self.clock, sender.machinery)
 
     # --- calling ---------------------------------------------------------------------
 

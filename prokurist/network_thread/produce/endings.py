@@ -9,7 +9,7 @@ that fails while it is on the wire keeps it until its answer has come or its con
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from prokurist.errors import KafkaException, TimeoutException
+from prokurist.errors import KafkaException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch, Outcome
 from prokurist.events.producer_log_events import (
@@ -90,19 +90,25 @@ class Endings:
         if not on_the_wire:
             self._free(batch)
 
-    def expire(self, batch: Batch, sending: PartitionSending | None) -> None:
-        """The `delivery.timeout.ms` of a batch is over."""
+    def expire(
+        self, batch: Batch, sending: PartitionSending | None, obstacle: KafkaException | None
+    ) -> None:
+        """The `delivery.timeout.ms` of a batch is over.
+
+        Args:
+            batch: Which.
+            sending: What is kept of its partition.
+            obstacle: What stands in its way, where no attempt has met an error.
+        """
         self.counters.expired += 1
-        self.fail(batch, sending, self._out_of_time(batch))
+        last_error = self.last_errors.get(batch, obstacle)
+        self.fail(batch, sending, out_of_time(batch, self._timer.now, last_error))
 
     def give_up(
         self, batch: Batch, sending: PartitionSending | None, why: KafkaException
     ) -> None:
         """A batch fails before its time: the producer is purged or closes."""
         self.fail(batch, sending, type(why)(str(why)))
-
-    def _out_of_time(self, batch: Batch) -> TimeoutException:
-        return out_of_time(batch, self._timer.now, self.last_errors.get(batch))
 
     def released(self, batch: Batch, sending: PartitionSending) -> None:
         """A batch that had failed is not on the wire any more."""

@@ -14,7 +14,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from prokurist.errors import IllegalStateException, KafkaException
+from prokurist.errors import (
+    IllegalStateException,
+    KafkaException,
+    LeaderNotAvailableException,
+)
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.partition_queue import PartitionQueue
@@ -35,7 +39,7 @@ from prokurist.network_thread.produce.sealing import Codec, sealed
 from prokurist.network_thread.wire.apis import PRODUCE
 from prokurist.network_thread.wire.produce import Produce, ProduceAnswer
 from prokurist.records.compression import Compression
-from prokurist.types import Node
+from prokurist.types import Node, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,7 @@ class ProduceManager:
             self.stir,
             client.trace,
         )
+        self._sendings: dict[TopicPartition, PartitionSending] = {}
         self._destinations: dict[int, Destination] = {}
         self._leaderless: dict[PartitionSending, None] = {}
         self._due: Due | None = None
@@ -124,12 +129,23 @@ class ProduceManager:
             self._arrange(self.sending(queue))
         expired, after_expiry = self._accumulator.expired(now)
         for batch in expired:
-            self._endings.expire(batch, self._sending_of(batch))
+            self._endings.expire(batch, self._sending_of(batch), self._why_unsent(batch))
         for destination in [each for each in self._destinations.values() if each.partitions]:
             self._serve(destination)
         self._watch_availability()
         moments = (after_growth, after_expiry, self._accumulator.next_due())
         self._set_timer(min((each for each in moments if each is not None), default=None))
+
+    def _why_unsent(self, batch: Batch) -> KafkaException | None:
+        """What stands in the way of a batch of which no attempt has met an error."""
+        if self._metadata.cluster.leader(batch.tp) is None:
+            return self._metadata.last_error or LeaderNotAvailableException(
+                f"{batch.name} has no leader"
+            )
+        if self._ids is not None and self._ids.current is None:
+            return self._ids.last_error
+        failure = self._client.reachability.last_failure
+        return failure[0] if failure is not None and failure[1] >= batch.created else None
 
     def _set_timer(self, moment: float | None) -> None:
         if self._due is not None and self._due.live:
@@ -141,10 +157,18 @@ class ProduceManager:
             self._due = self._timer.at(moment, "batches that linger or expire", nothing)
 
     def sending(self, queue: PartitionQueue) -> PartitionSending:
-        """What is kept of a partition."""
+        """What is kept of a partition.
+
+        Also while its topic is forgotten: numbers that began again under the same epoch would
+        pass for those of batches that were written long ago.
+        """
         found: PartitionSending | None = queue.sending
         if found is None:
-            found = queue.sending = PartitionSending(queue)
+            found = self._sendings.get(queue.tp)
+            if found is None:
+                found = self._sendings[queue.tp] = PartitionSending(queue)
+            found.queue = queue
+            queue.sending = found
         return found
 
     def _sending_of(self, batch: Batch) -> PartitionSending | None:

@@ -173,12 +173,12 @@ class PartitionSending:
 
     @property
     def _is_resolved(self) -> bool:
-        """Whether a batch behind the one that failed was acknowledged."""
+        """Whether the batch that failed was acknowledged late, or one behind it was."""
         if self._unresolved is None or self._acknowledged is None:
             return False
         producer, last = self._acknowledged
         failed, failed_last = self._unresolved
-        return producer == failed and 0 < (last - failed_last) % SEQUENCES < SEQUENCES // 2
+        return producer == failed and (last - failed_last) % SEQUENCES < SEQUENCES // 2
 
     def is_first(self, batch: Batch) -> bool:
         """Whether nothing that was numbered before a batch is outstanding."""

@@ -26,14 +26,14 @@ def split(batch: Batch) -> list[Batch]:
         raise AssertionError(f"{batch!r} has no header")
     columns = CODEC.decode_batch(batch.topic, batch.partition, header, body, 0, len(body))
     half = BATCH_HEADER + batch.payload // 2
-    parts = [part_of(batch)]
-    for record in CODEC.RecordRun(columns, 0, batch.count):
-        if parts[-1].size >= half and len(parts) == 1:
-            parts.append(part_of(batch))
-        parts[-1].append(
+    first, second = part_of(batch), part_of(batch)
+    for index, record in enumerate(CODEC.RecordRun(columns, 0, batch.count)):
+        # Neither part is empty, wherever the large records stand.
+        is_first = index == 0 or (index < batch.count - 1 and first.size < half)
+        (first if is_first and not second.count else second).append(
             record.timestamp, record.key, record.value, pack_headers(record.headers)
         )
-    return parts
+    return [first, second]
 
 
 def part_of(batch: Batch) -> Batch:

@@ -1,0 +1,51 @@
+"""What tests of a producer have in common: what is in the logs, and what was asked."""
+
+from typing import Any, Final
+
+from prokurist import Delivery, TopicPartition
+from prokurist.records.compression import decompress
+from prokurist.records.headers import BATCH_HEADER, header_at
+from prokurist.records.implementation import CODEC
+from prokurist.records.record import ConsumerRecord
+from prokurist.testing.cluster.batches import RecordBatch
+from tests.simulation.world import World
+
+TP: Final = TopicPartition("orders", 0)
+"""Where most tests write to."""
+
+
+def batches_of(world: World, tp: TopicPartition = TP) -> list[RecordBatch]:
+    """The batches in a partition's log, in order."""
+    return list(world.cluster.state.topics[tp.topic].partitions[tp.partition].log.batches)
+
+
+def log_of(world: World, tp: TopicPartition = TP) -> list[ConsumerRecord]:
+    """The records in a partition's log, in order."""
+    found: list[ConsumerRecord] = []
+    for batch in batches_of(world, tp):
+        header = header_at(batch.data, 0)
+        assert header is not None
+        body = batch.data[BATCH_HEADER:]
+        if header.codec:
+            body = bytes(decompress(header.codec, body, 1 << 28))
+        columns = CODEC.decode_batch(tp.topic, tp.partition, header, body, 0, len(body))
+        found += CODEC.RecordRun(columns, 0, len(columns))
+    return found
+
+
+def values_of(world: World, tp: TopicPartition = TP) -> list[bytes | None]:
+    """The values in a partition's log, in order."""
+    return [each.value for each in log_of(world, tp)]
+
+
+def produced(world: World) -> list[Any]:
+    """The Produce requests that brokers have read."""
+    return list(world.control.requests("Produce"))
+
+
+def failure(delivery: Delivery) -> BaseException:
+    """Why a record has failed, which it must have."""
+    assert delivery.done(), f"{delivery!r}"
+    error = delivery.exception(0)
+    assert error is not None, f"{delivery!r}"
+    return error

@@ -1,0 +1,452 @@
+"""Retries, order and sequence numbers: P32 to P45."""
+
+import logging
+from functools import partial
+
+import pytest
+
+from prokurist import KafkaProducer, TopicPartition, errors
+from prokurist.network_thread.produce.producer_ids import LAST_EPOCH, ProducerId
+from tests.simulation.producing import TP, batches_of, failure, log_of, produced, values_of
+from tests.simulation.world import Sender, World
+
+
+def made(world: World, **keys: object) -> tuple[KafkaProducer, Sender]:
+    """A producer whose topic is known and whose connection stands."""
+    sender = world.sender(linger_ms=0, **keys)
+    producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
+    producer.send("orders", b"warm", partition=0)
+    producer.flush(5.0)
+    world.control.forget_requests()
+    return producer, sender
+
+
+def sequences(world: World) -> list[tuple[int, int]]:
+    """Epoch and first sequence number of each batch in the log."""
+    return [(each.producer_epoch, each.base_sequence) for each in batches_of(world)]
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_an_answer_lost_after_the_append(silent: bool) -> None:  # noqa: FBT001 - a parameter
+    """P32: the batch is sent again, is in the log once, and has its offset."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=1000)
+    with producer:
+        fault = world.control.drop if silent else world.control.cut
+        fault("Produce", applied=True, times=1)
+        delivery = producer.send("orders", b"v", partition=0)
+        assert delivery.result(10.0).offset == 1
+        assert len(produced(world)) == 2
+    assert values_of(world) == [b"warm", b"v"]
+
+
+def test_five_in_flight_and_the_first_is_refused() -> None:
+    """P33: all of them are in the log, in order and once."""
+    world = World()
+    producer, _ = made(world, batch_size=1)
+    with producer:
+        with world.control.delay("Produce", 0.05):
+            world.control.fail("Produce", 19, times=1)
+            for number in range(5):
+                producer.send("orders", b"%d" % number, partition=0)
+                world.clock.sleep(0.002)
+            producer.flush(10.0)
+        assert len(produced(world)) > 5
+    assert values_of(world)[1:] == [b"%d" % number for number in range(5)]
+
+
+def test_a_new_leader_is_believed_at_once() -> None:
+    """P34: NOT_LEADER with its name: no pause, and no Metadata answer."""
+    world = World(nodes=3)
+    producer, _ = made(world)
+    with producer:
+        leader, _epoch = world.control.leader(TP)
+        world.control.move_leader(TP, leader % 3 + 1)
+        world.control.hold("Metadata")
+        began = world.clock.time
+        assert producer.send("orders", b"v", partition=0).result(1.0).offset == 1
+        assert world.clock.time - began < 0.05
+        assert [each.node for each in produced(world)] == [leader, leader % 3 + 1]
+
+
+def test_each_attempt_has_its_own_time() -> None:
+    """P35: a request that times out costs its connection and one attempt, not the batch."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=1000, delivery_timeout_ms=30_000)
+    with producer:
+        world.control.drop("Produce", times=3)
+        began = world.clock.time
+        delivery = producer.send("orders", b"v", partition=0)
+        assert delivery.result().offset == 1
+        assert 3.0 < world.clock.time - began < 6.0
+        times = [each.at for each in produced(world)]
+        assert all(
+            later - earlier >= 1.0 for earlier, later in zip(times, times[1:], strict=False)
+        )
+
+
+def test_a_batch_that_expires_on_the_wire() -> None:
+    """P36: it fails on time, may have happened, and a late success changes nothing."""
+    world = World()
+    producer, sender = made(world, request_timeout_ms=2000, delivery_timeout_ms=2500)
+    with producer:
+        world.control.hold("Produce")
+        world.clock.sleep(0.1)
+        began = world.clock.time
+        delivery = producer.send("orders", b"v", partition=0)
+        with pytest.raises(errors.TimeoutException) as raised:
+            delivery.result()
+        assert world.clock.time - began == pytest.approx(2.5, abs=0.01)
+        assert raised.value.may_have_happened
+        world.control.heal()
+        world.clock.sleep(5.0)
+        assert isinstance(failure(delivery), errors.TimeoutException)
+        assert (
+            sender.machinery.accumulator.memory.free
+            == sender.machinery.accumulator.memory.total
+        )
+
+
+def test_a_batch_that_expires_unsent() -> None:
+    """P37: nothing has happened, and there is no gap and no new epoch."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=900, delivery_timeout_ms=1000)
+    with producer, world.control.kill(1):
+        world.clock.sleep(0.1)
+        delivery = producer.send("orders", b"lost", partition=0)
+        world.clock.sleep(2.0)
+        error = failure(delivery)
+        assert isinstance(error, errors.TimeoutException)
+        assert not error.may_have_happened
+        assert not error.attempts
+        assert error.last_error is not None
+    with producer:
+        pass
+    assert sequences(world) == [(0, 0)]
+
+
+def test_after_one_that_expired_unsent_the_numbers_go_on() -> None:
+    """P37: the next batch has the next number."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=900, delivery_timeout_ms=1000)
+    with producer:
+        with world.control.kill(1):
+            world.clock.sleep(0.1)
+            lost = producer.send("orders", b"lost", partition=0)
+            world.clock.sleep(2.0)
+            failure(lost)
+        assert producer.send("orders", b"kept", partition=0).result().offset == 1
+    assert sequences(world) == [(0, 0), (0, 1)]
+
+
+def test_expired_with_unknown_fate() -> None:
+    """P38: no new numbers until its flight has ended, then a new epoch from 0."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=2000, delivery_timeout_ms=2500)
+    with producer:
+        world.control.drop("Produce", times=2)
+        lost = producer.send("orders", b"lost", partition=0)
+        world.clock.sleep(2.2)
+        late = producer.send("orders", b"late", partition=0)
+        world.clock.sleep(1.0)
+        assert failure(lost).may_have_happened  # type: ignore[attr-defined]
+        assert late.result().offset == 1
+    assert values_of(world) == [b"warm", b"late"]
+    assert sequences(world)[-1] == (1, 0)
+
+
+def test_expired_and_resolved_by_a_later_batch() -> None:
+    """P39: it, or one behind it, was acknowledged in the end: no new epoch."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=2450, delivery_timeout_ms=2500)
+    with producer:
+        world.control.fail("Produce", 19, times=1)
+        lost = producer.send("orders", b"there", partition=0)
+        world.clock.sleep(0.05)
+        world.control.answer_late("Produce", 2.43, times=1)
+        behind = producer.send("orders", b"behind", partition=0)
+        world.clock.sleep(3.0)
+        assert failure(lost).may_have_happened  # type: ignore[attr-defined]
+        assert behind.done()
+        kept = producer.send("orders", b"kept", partition=0)
+        kept.result()
+    assert values_of(world) == [b"warm", b"there", b"behind", b"kept"]
+    assert {epoch for epoch, _ in sequences(world)} == {0}
+
+
+def test_a_leader_that_lost_records_gets_a_new_epoch(caplog: pytest.LogCaptureFixture) -> None:
+    """What was acknowledged is gone by an unclean election: what follows begins anew, once."""
+    world = World(nodes=3)
+    producer, _ = made(world, batch_size=1)
+    with producer, caplog.at_level(logging.WARNING):
+        for number in range(5):
+            producer.send("orders", b"%d" % number, partition=0)
+            producer.flush(5.0)
+        world.control.truncate(TP, 3)
+        deliveries = [
+            producer.send("orders", b"new%d" % each, partition=0) for each in range(3)
+        ]
+        producer.flush(5.0)
+        assert [each.result().offset for each in deliveries] == [3, 4, 5]
+    assert values_of(world) == [b"warm", b"0", b"1", b"new0", b"new1", b"new2"]
+    assert [each for each in sequences(world) if each[0]] == [(1, 0)]
+    events = [each.event for each in caplog.records]  # type: ignore[attr-defined]
+    assert events.count("producer_epoch_bumped") == 1
+
+
+def test_a_forgotten_producer_goes_on() -> None:
+    """P40: a broker that has forgotten takes any number; nothing is lost or twice."""
+    world = World()
+    producer, _ = made(world)
+    with producer:
+        producer.send("orders", b"a", partition=0).result(1.0)
+        world.control.forget_producers()
+        assert producer.send("orders", b"b", partition=0).result(1.0).offset == 2
+    assert values_of(world) == [b"warm", b"a", b"b"]
+
+
+@pytest.mark.parametrize("code", [59, 47])
+def test_codes_that_begin_the_numbers_again(code: int) -> None:
+    """P40: UNKNOWN_PRODUCER_ID with a deleted log, and INVALID_PRODUCER_EPOCH."""
+    world = World()
+    producer, _ = made(world)
+    with producer:
+        producer.send("orders", b"a", partition=0).result(1.0)
+        world.control.fail("Produce", code, times=1)
+        assert producer.send("orders", b"b", partition=0).result(5.0).offset == 2
+    assert values_of(world) == [b"warm", b"a", b"b"]
+
+
+def test_the_last_epoch_is_followed_by_another_id() -> None:
+    """P41: other partitions are unharmed."""
+    world = World()
+    producer, sender = made(world, request_timeout_ms=2000, delivery_timeout_ms=2500)
+    with producer:
+        ids = sender.machinery.produce._ids
+        assert ids is not None
+        assert ids.current is not None
+        first = ids.current.id
+        ids.current = ProducerId(first, LAST_EPOCH)
+        producer.send("orders", b"other", partition=1).result(5.0)
+        producer.send("orders", b"a", partition=0).result(5.0)
+        world.control.drop("Produce", times=2)
+        producer.send("orders", b"lost", partition=0)
+        world.clock.sleep(5.0)
+        producer.send("orders", b"b", partition=0).result(5.0)
+        producer.send("orders", b"other", partition=1).result(5.0)
+        assert ids.current.id != first
+        assert ids.current.epoch == 0
+    assert values_of(world) == [b"warm", b"a", b"b"]
+    assert values_of(world, TopicPartition("orders", 1)) == [b"other", b"other"]
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_a_batch_that_is_too_large_is_split(codec: str) -> None:
+    """P42: order and numbers are kept, callbacks run once; later batches stay below."""
+    world = World()
+    world.control.configure_topic("orders", max_message_bytes=4000)
+    producer, _ = made(world, compression_type=codec, batch_size=16_384)
+    heard: list[int] = []
+    import random
+
+    lot = random.Random(1)  # noqa: S311 - bytes that do not compress
+    values = [lot.randbytes(100) for _ in range(100)]
+    with producer:
+        deliveries = [
+            producer.send(
+                "orders",
+                value,
+                partition=0,
+                on_delivery=lambda where, error: heard.append(where.offset),
+            )
+            for value in values
+        ]
+        future = deliveries[70].future()
+        producer.flush(10.0)
+        assert [each.result().offset for each in deliveries] == list(range(1, 101))
+        assert heard == list(range(1, 101))
+        assert future.result(0).offset == 71
+        world.control.forget_requests()
+        for value in values:
+            producer.send("orders", value, partition=0)
+        producer.flush(10.0)
+        refused = len(produced(world)) - len(batches_of(world)) + 1
+        assert refused <= len(batches_of(world))
+    assert values_of(world)[1:] == values * 2
+    firsts = [first for _, first in sequences(world)]
+    assert firsts == sorted(firsts)
+    assert {epoch for epoch, _ in sequences(world)} == {0}
+
+
+def test_one_record_that_is_too_large_for_the_broker() -> None:
+    """P42: it alone fails; what was sent with it is delivered."""
+    world = World()
+    world.control.configure_topic("orders", max_message_bytes=4000)
+    producer, _ = made(world)
+    with producer:
+        small = [producer.send("orders", b"s", partition=0) for _ in range(3)]
+        large = producer.send("orders", b"x" * 5000, partition=0)
+        after = producer.send("orders", b"a", partition=0)
+        producer.flush(10.0)
+        error = failure(large)
+        assert isinstance(error, errors.RecordTooLargeException)
+        assert "max.message.bytes" in str(error)
+        assert all(each.offset is not None for each in (*small, after))
+    assert values_of(world) == [b"warm", b"s", b"s", b"s", b"a"]
+
+
+def test_records_that_are_refused_by_name() -> None:
+    """P43: that handle has the broker's words, the others hear of a neighbour."""
+    world = World()
+    producer, _ = made(world)
+    with producer:
+        world.control.fail("Produce", 87, topic="orders", records={3: "bad"}, times=1)
+        deliveries = [producer.send("orders", b"%d" % each, partition=0) for each in range(10)]
+        producer.flush(5.0)
+        told = [str(failure(each)) for each in deliveries]
+        assert told[3] == "orders-0: bad"
+        assert all("another record of the same batch" in each for each in told[:3] + told[4:])
+        assert not any(failure(each).may_have_happened for each in deliveries)  # type: ignore[attr-defined]
+        assert producer.send("orders", b"next", partition=0).result(5.0).offset == 1
+
+
+def test_a_topic_made_anew() -> None:
+    """P44: UNKNOWN_TOPIC_ID, fresh metadata, and delivered to the new one."""
+    world = World()
+    producer, _ = made(world)
+    with producer:
+        world.control.recreate_topic("orders")
+        assert producer.send("orders", b"v", partition=0).result(10.0).offset == 0
+    assert values_of(world) == [b"v"]
+
+
+def test_acks_zero() -> None:
+    """P45: done once it is written, without an offset."""
+    world = World()
+    producer, _ = made(world, acks="0", enable_idempotence=False)
+    with producer:
+        delivery = producer.send("orders", b"v", partition=0)
+        assert delivery.result(1.0) == ("orders", 0, -1, delivery.timestamp)
+        world.clock.sleep(0.1)
+    assert values_of(world) == [b"warm", b"v"]
+
+
+def test_acks_zero_of_what_the_kernel_has_not_taken() -> None:
+    """P45: the connection dies first: it is sent again, and may be there twice."""
+    world = World()
+    producer, sender = made(world, acks="0", enable_idempotence=False)
+    with producer:
+        sender.network.jam()
+        delivery = producer.send("orders", b"v", partition=0)
+        world.clock.sleep(0.1)
+        assert not delivery.done()
+        sender.network.unjam()
+        world.clock.sleep(0.1)
+        assert delivery.done()
+
+
+@pytest.mark.parametrize("acks", ["1", "all"])
+def test_without_idempotence(acks: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Batches bear no numbers; one in flight keeps the order."""
+    world = World()
+    producer, _ = made(
+        world, acks=acks, enable_idempotence=False, max_in_flight=1, batch_size=1
+    )
+    with producer:
+        world.control.fail("Produce", 5, times=1)
+        for number in range(5):
+            producer.send("orders", b"%d" % number, partition=0)
+        producer.flush(5.0)
+    assert values_of(world)[1:] == [b"%d" % number for number in range(5)]
+    assert {each.producer_id for each in batches_of(world)} == {-1}
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("code", [3, 5, 6, 7, 2, 19, 20, 56, 74, 100, 32000])
+def test_codes_that_are_retried(code: int) -> None:
+    """Each is followed by another attempt; one that is unknown to us fails."""
+    world = World()
+    producer, _ = made(world)
+    with producer:
+        world.control.fail("Produce", code, times=1)
+        delivery = producer.send("orders", b"v", partition=0)
+        if code == 32000:
+            with pytest.raises(errors.UnknownServerException, match="32000"):
+                delivery.result(10.0)
+        else:
+            assert delivery.result(10.0).offset == 1
+
+
+def test_retries_can_be_exhausted() -> None:
+    """`retries=2`: the third refusal is the end, with that error."""
+    world = World()
+    producer, _ = made(world, retries=2)
+    with producer:
+        world.control.fail("Produce", 19, times=None)
+        error = failure_of(producer)
+        assert isinstance(error, errors.NotEnoughReplicasException)
+        assert not error.may_have_happened
+        assert len(produced(world)) == 3
+
+
+def failure_of(producer: KafkaProducer) -> BaseException:
+    """What a record for the usual partition fails with."""
+    delivery = producer.send("orders", b"v", partition=0)
+    error = delivery.exception(30.0)
+    assert error is not None
+    return error
+
+
+def test_replicas_that_fail_after_the_append_may_have_it() -> None:
+    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the leader has it."""
+    world = World()
+    producer, _ = made(world, retries=1)
+    with producer:
+        world.control.fail("Produce", 20, applied=True, times=None)
+        error = failure_of(producer)
+        assert error.may_have_happened  # type: ignore[attr-defined]
+
+
+def test_without_rights_to_write_idempotently() -> None:
+    """Every record fails with what to do; the next one asks again."""
+    world = World()
+    sender = world.sender(linger_ms=0)
+    producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
+    with producer:
+        fault = world.control.fail("InitProducerId", 31)
+        error = failure_of(producer)
+        assert isinstance(error, errors.ClusterAuthorizationException)
+        assert "enable.idempotence=False" in str(error)
+        fault.undo()
+        assert producer.send("orders", b"v", partition=0).result(5.0).offset == 0
+
+
+def test_a_throttled_producer_waits() -> None:
+    """KIP-219: nothing is sent while the broker wants to be left alone."""
+    world = World()
+    producer, _ = made(world)
+    with producer:
+        world.control.throttle("Produce", 0.5, times=1)
+        producer.send("orders", b"a", partition=0).result(1.0)
+        began = world.clock.time
+        producer.send("orders", b"b", partition=0).result(5.0)
+        assert 0.45 < world.clock.time - began < 0.6
+
+
+def test_leader_moves_under_load_lose_nothing() -> None:
+    """By three brokers in turn, with several requests in flight."""
+    world = World(nodes=3)
+    producer, _ = made(world, batch_size=100)
+    with producer:
+        for number in range(1, 7):
+            world.at(
+                world.clock.time + number * 0.05,
+                partial(world.control.move_leader, TP, number % 3 + 1),
+            )
+        for number in range(400):
+            producer.send("orders", b"%d" % number, partition=0)
+            if number % 4 == 0:
+                world.clock.sleep(0.004)
+        producer.flush(20.0)
+    assert values_of(world)[1:] == [b"%d" % number for number in range(400)]
+    assert [each.offset for each in log_of(world)] == list(range(401))

@@ -1,0 +1,279 @@
+"""A record's way into a batch, and what `send` waits for: P1 to P9."""
+
+from functools import partial
+
+import pytest
+
+from prokurist import TopicPartition, errors
+from tests.simulation.producing import TP, failure, log_of, produced, values_of
+from tests.simulation.world import World
+
+
+def test_a_record_is_delivered() -> None:
+    """Value, key, headers, timestamp and partition are in the log; the handle tells where."""
+    world = World()
+    with world.producer() as producer:
+        delivery = producer.send(
+            "orders",
+            b"v",
+            key=b"k",
+            headers=[("h", b"x"), ("n", None)],
+            partition=0,
+            timestamp=7,
+        )
+        assert not delivery.done()
+        assert repr(delivery) == "Delivery(orders-0, on its way)"
+        assert delivery.result(1.0) == ("orders", 0, 0, 7)
+        assert (delivery.topic, delivery.partition, delivery.offset) == ("orders", 0, 0)
+        assert repr(delivery) == "Delivery(orders-0, offset 0)"
+    (record,) = log_of(world)
+    assert (record.key, record.value, record.timestamp) == (b"k", b"v", 7)
+    assert record.headers == [("h", b"x"), ("n", None)]
+
+
+def test_what_is_passed_is_copied() -> None:
+    """P2: a bytearray that changes afterwards changes nothing that is sent."""
+    world = World()
+    with world.producer() as producer:
+        value = bytearray(b"before")
+        producer.send("orders", value, key=memoryview(value), partition=0)
+        value[:] = b"after!"
+        producer.flush(1.0)
+    (record,) = log_of(world)
+    assert (record.key, record.value) == (b"before", b"before")
+
+
+def test_an_unknown_topic_fails_the_handle_at_max_block() -> None:
+    """P3: no exception from `send`, and nothing is sent later."""
+    world = World()
+    with world.producer(max_block_ms=1000) as producer:
+        began = world.clock.time
+        delivery = producer.send("nowhere", b"v")
+        assert world.clock.time - began == pytest.approx(1.0)
+        error = failure(delivery)
+        assert isinstance(error, errors.TimeoutException)
+        assert not error.may_have_happened
+        assert error.config_key == "max.block.ms"
+        assert "nowhere does not exist" in str(error)
+        assert delivery.partition == -1
+
+
+def test_a_topic_that_appears_in_time_gets_the_record() -> None:
+    """P3: half a second later."""
+    world = World()
+    with world.producer(max_block_ms=1000) as producer:
+        world.at(
+            world.clock.time + 0.5, partial(world.control.create_topic, "late", partitions=1)
+        )
+        assert producer.send("late", b"v").result(1.0).offset == 0
+
+
+def test_a_partition_that_is_not_there_is_waited_for() -> None:
+    """P31: beyond the count as an unknown topic; a negative one is refused at once."""
+    world = World()
+    with world.producer(max_block_ms=1000) as producer:
+        began = world.clock.time
+        error = failure(producer.send("orders", b"v", partition=3))
+        assert world.clock.time - began == pytest.approx(1.0)
+        assert isinstance(error, errors.TimeoutException)
+        assert "has 3 partitions, and the record is for partition 3" in str(error)
+        with pytest.raises(ValueError, match="not negative"):
+            producer.send("orders", b"v", partition=-1)
+        world.at(world.clock.time + 0.4, partial(world.control.add_partitions, "orders", 5))
+        assert producer.send("orders", b"v", partition=4).result(1.0).partition == 4
+
+
+def test_users_code_does_not_count_against_max_block() -> None:
+    """P4: neither the serializers nor the partitioner."""
+    world = World()
+
+    def slow(value: str) -> bytes:
+        world.clock.sleep(5.0)
+        return value.encode()
+
+    def partitioner(*_: object) -> int:
+        world.clock.sleep(5.0)
+        return 1
+
+    with world.producer(
+        max_block_ms=1000, value_serializer=slow, partitioner_class=partitioner
+    ) as producer:
+        assert producer.send("orders", "v").result(1.0).partition == 1
+
+
+def test_an_interrupt_in_a_blocked_send_appends_nothing() -> None:
+    """P5: Ctrl-C while it waits for metadata; the producer is usable afterwards."""
+    world = World()
+    with world.producer() as producer:
+        world.control.freeze()
+
+        def interrupt() -> None:
+            raise KeyboardInterrupt
+
+        world.at(world.clock.time + 0.5, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            producer.send("orders", b"lost", partition=0)
+        world.control.thaw()
+        producer.send("orders", b"kept", partition=0)
+        producer.flush(5.0)
+    assert values_of(world) == [b"kept"]
+
+
+def test_send_after_a_rebootstrap_appends_at_once() -> None:
+    """P6: partition counts stay good though no broker is left."""
+    world = World(nodes=1)
+    with world.producer(
+        metadata_recovery_rebootstrap_trigger_ms=2000, delivery_timeout_ms=31_000
+    ) as producer:
+        producer.send("orders", b"v", partition=0).result(1.0)
+        with world.control.kill(1):
+            world.clock.sleep(20.0)
+            before = world.clock.time
+            delivery = producer.send("orders", b"w", partition=0)
+            assert world.clock.time == before
+        assert delivery.result(20.0).offset == 1
+
+
+@pytest.mark.parametrize("log_append", [False, True])
+def test_timestamps(log_append: bool) -> None:  # noqa: FBT001 - a parameter of a test
+    """P7: the given one, or the time of day; with LogAppendTime the broker's."""
+    world = World()
+    if log_append:
+        world.control.configure_topic("orders", message_timestamp_type="LogAppendTime")
+    with world.producer(linger_ms=0) as producer:
+        producer.send("orders", b"v", partition=0).result(1.0)
+        sent_at = round(world.clock.time * 1000)
+        given = producer.send("orders", b"v", partition=0, timestamp=5)
+        now = producer.send("orders", b"v", partition=0)
+        assert given.timestamp == 5
+        assert now.timestamp == sent_at
+        producer.flush(1.0)
+        if log_append:
+            assert given.timestamp >= sent_at
+            assert given.result().timestamp == now.timestamp
+        else:
+            assert (given.result().timestamp, now.result().timestamp) == (5, sent_at)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"topic": 7}, TypeError, "a topic is a str"),
+        ({"value": "text"}, TypeError, "set value_serializer"),
+        ({"key": 7}, TypeError, "set key_serializer"),
+        ({"headers": [("h", "x")]}, TypeError, "a header is bytes or None"),
+        ({"headers": [(1, b"x")]}, TypeError, "a header's name is a str"),
+        ({"headers": ["ab", b"x"]}, TypeError, "a header is a pair"),
+        ({"timestamp": -1}, ValueError, "timestamp is not negative"),
+        ({"timestamp": 1 << 63}, ValueError, "timestamp has 63 bits"),
+        ({"timestamp": 1.5}, TypeError, "timestamp is an int"),
+        ({"partition": True}, TypeError, "partition is an int"),
+    ],
+)
+def test_bad_arguments_are_refused_at_once(
+    arguments: dict[str, object], error: type[Exception], text: str
+) -> None:
+    """Each names the value and the rule; nothing is sent."""
+    world = World()
+    with world.producer() as producer:
+        given: dict[str, object] = {"topic": "orders", "value": b"v", **arguments}
+        with pytest.raises(error, match=text):
+            producer.send(**given)  # type: ignore[arg-type]
+    assert not produced(world)
+
+
+def test_a_record_that_is_too_large_fails_alone() -> None:
+    """Its handle says how large it may be; nothing is sent of it."""
+    world = World()
+    with world.producer(max_request_size=10_000) as producer:
+        delivery = producer.send("orders", b"x" * 10_000, partition=0)
+        other = producer.send("orders", b"y", partition=0)
+        error = failure(delivery)
+        assert isinstance(error, errors.RecordTooLargeException)
+        assert "max.request.size" in str(error)
+        assert not error.may_have_happened
+        assert other.result(1.0).offset == 0
+
+
+def test_a_serializer_that_raises_raises_from_send() -> None:
+    """The text names the topic; the error is the cause; null is not shown to it."""
+    world = World()
+
+    def picky(value: str) -> bytes:
+        if value == "bad":
+            raise ZeroDivisionError("no")
+        return value.encode()
+
+    with world.producer(value_serializer=picky, key_serializer=str.encode) as producer:
+        with pytest.raises(errors.SerializationException, match="for orders") as raised:
+            producer.send("orders", "bad")
+        assert isinstance(raised.value.__cause__, ZeroDivisionError)
+        producer.send("orders", "good", key="k", partition=0)
+        producer.send("orders", None, partition=0)
+        producer.flush(1.0)
+    assert [(each.key, each.value) for each in log_of(world)] == [(b"k", b"good"), (None, None)]
+
+
+def test_a_topic_that_may_not_be_written_fails_its_records() -> None:
+    """The metadata's refusal comes at once, and is told to the one record."""
+    world = World()
+    with world.producer() as producer:
+        other = producer.send("orders", b"v")
+        with world.control.deny(topic="secret"):
+            began = world.clock.time
+            error = failure(producer.send("secret", b"v"))
+            assert isinstance(error, errors.TopicAuthorizationException)
+            assert world.clock.time - began < 0.1
+        assert other.result(1.0).offset == 0
+
+
+def test_a_closed_producer_refuses() -> None:
+    """Every call names what to do."""
+    world = World()
+    producer = world.producer()
+    assert producer.close() == 0
+    assert producer.close() == 0
+    with pytest.raises(errors.IllegalStateException, match="closed: build another"):
+        producer.send("orders", b"v")
+    for call in (producer.flush, producer.purge, partial(producer.partitions_for, "orders")):
+        with pytest.raises(errors.IllegalStateException, match="closed"):
+            call()
+
+
+def test_partitions_for() -> None:
+    """Known ones at once; an unknown topic ends in a TimeoutException that says so."""
+    world = World()
+    with world.producer() as producer:
+        assert [each.partition for each in producer.partitions_for("orders", 1.0)] == [0, 1, 2]
+        began = world.clock.time
+        with pytest.raises(errors.TimeoutException) as raised:
+            producer.partitions_for("nowhere", 1.0)
+        assert world.clock.time - began == pytest.approx(1.0)
+        assert isinstance(raised.value.last_error, errors.UnknownTopicOrPartitionException)
+        with pytest.raises(errors.InvalidTopicException):
+            producer.partitions_for("no such name", 1.0)
+
+
+def test_interceptors_see_records_and_deliveries() -> None:
+    """`on_send` returns the record that is sent; `on_acknowledgement` hears of its end."""
+    world = World()
+    heard: list[object] = []
+
+    class Tag:
+        def on_send(self, record: object) -> object:
+            import dataclasses
+
+            return dataclasses.replace(record, headers=[("tag", b"1")])  # type: ignore[type-var]
+
+        def on_acknowledgement(self, metadata: object, error: object) -> None:
+            heard.append((metadata, error))
+
+        def close(self) -> None:
+            heard.append("closed")
+
+    with world.producer(interceptor_classes=[Tag()]) as producer:
+        producer.send("orders", b"v", partition=0, timestamp=1)
+        producer.flush(1.0)
+    assert heard == [(("orders", 0, 0, 1), None), "closed"]
+    assert log_of(world)[0].headers == [("tag", b"1")]
+    assert TP == TopicPartition("orders", 0)
