@@ -55,12 +55,12 @@ class Style:
     @property
     def delivery_timeout(self) -> float:
         """Seconds by which each record has ended."""
-        return float((COMMON | self.keys)["delivery_timeout_ms"]) / 1000
+        return float({**COMMON, **self.keys}["delivery_timeout_ms"]) / 1000
 
     @property
     def max_block(self) -> float:
         """Seconds by which each `send` returns."""
-        return float((COMMON | self.keys)["max_block_ms"]) / 1000
+        return float({**COMMON, **self.keys}["max_block_ms"]) / 1000
 
 
 COMMON: Final[Mapping[str, Any]] = {
@@ -154,15 +154,14 @@ class Record:
         took = round(time.monotonic() - self.began, 5)
         if error is None:
             self.offset = metadata.offset
-            words = [stream.number, self.sequence, metadata.partition, metadata.offset, took]
-            stream.journal.write("acked", words)
+            at = [metadata.partition, metadata.offset]
+            stream.journal.write("acked", [stream.number, self.sequence, *at, took])
         else:
             owed = 0.0
             if took > stream.style.delivery_timeout:
                 owed = round(max(0.0, starved() - self._owed), 5)
-            name, maybe = type(error).__name__, error.may_have_happened
-            words = [stream.number, self.sequence, name, maybe, took, owed]
-            stream.journal.write("failed", words)
+            why = [type(error).__name__, error.may_have_happened]
+            stream.journal.write("failed", [stream.number, self.sequence, *why, took, owed])
         stream.pending.discard(self.sequence)
 
 
@@ -231,6 +230,7 @@ class Stream:
         value = value_of(self._writer.duty.name, self.number, sequence)
         key = key_of(self.number, sequence)
         self.pending.add(sequence)
+        words: list[object]
         try:
             delivery = self._producer.send(
                 self._writer.duty.topic, value, key, on_delivery=record
@@ -256,8 +256,8 @@ class Stream:
             ending = self.timed("result", timeout, lambda: delivery.result(timeout))
             # The end of a batch is visible before its callbacks run.
             if ending == "done" and record.offset not in (None, delivery.offset):
-                words = f"told {record.offset}, and then {delivery.offset}"
-                self.journal.write("wrong", words)
+                told = f"told {record.offset}, and then {delivery.offset}"
+                self.journal.write("wrong", told)
         return delivery.partition
 
     def timed(self, kind: str, timeout: float, call: Callable[[], object]) -> str:
