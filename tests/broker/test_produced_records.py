@@ -3,7 +3,6 @@
 import random
 import shutil
 import subprocess
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +10,7 @@ from typing import Any, Final
 import confluent_kafka
 import pytest
 
-from prokurist import KafkaProducer, TopicPartition
+from prokurist import KafkaProducer
 from prokurist.records.compression import Compression
 from prokurist.records.headers import headers
 from prokurist.testing.kafka import DEFAULT_VERSION, RealKafka
@@ -68,7 +67,7 @@ def written(kafka: RealKafka, topic: str, codec: str) -> list[tuple[bytes, bytes
 def test_others_read_what_is_compressed(
     prokurist_kafka: RealKafka, prokurist_topic: str, consumer_of: Consuming, codec: str
 ) -> None:
-    """P27: batches of all codecs, full and part-filled, are read by Java and confluent-kafka."""
+    """P27: Java and confluent-kafka read batches of all codecs, full and part-filled."""
     records = written(prokurist_kafka, prokurist_topic, codec)
     data, _ = fetched(prokurist_kafka, prokurist_topic)
     found = {Compression(each.codec).name.lower() for each in headers(data)}

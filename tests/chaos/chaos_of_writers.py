@@ -4,6 +4,7 @@ Thread: the one that calls `run` troubles the cluster and its topic; another one
 writers.
 """
 
+import logging
 import random
 import shutil
 import tempfile
@@ -15,15 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewPartitions,
-    ResourceType,
-)
+from confluent_kafka import KafkaException, admin
 
 from prokurist.testing.kafka import RealKafka
 from tests.chaos.chaos import counted, measure, ranked, strike
@@ -224,13 +217,15 @@ class Troubles:
 
     def _limit(self, size: int) -> None:
         """Set `max.message.bytes`; a cluster that is still settling may not take it."""
-        entry = ConfigEntry(
-            "max.message.bytes", str(size), incremental_operation=AlterConfigOpType.SET
+        entry = admin.ConfigEntry(
+            "max.message.bytes", str(size), incremental_operation=admin.AlterConfigOpType.SET
         )
-        resource = ConfigResource(ResourceType.TOPIC, self._topic, incremental_configs=[entry])
+        resource = admin.ConfigResource(
+            admin.ResourceType.TOPIC, self._topic, incremental_configs=[entry]
+        )
         with suppress(KafkaException):
-            admin = AdminClient({"bootstrap.servers": self._kafka.direct_bootstrap})
-            (future,) = admin.incremental_alter_configs([resource]).values()
+            client = self._admin()
+            (future,) = client.incremental_alter_configs([resource]).values()
             future.result(ANSWERS_WITHIN)
 
     def _grow(self) -> None:
@@ -238,11 +233,19 @@ class Troubles:
         if self._partitions == MOST_PARTITIONS:
             return
         with suppress(KafkaException):
-            admin = AdminClient({"bootstrap.servers": self._kafka.direct_bootstrap})
-            wanted = NewPartitions(self._topic, self._partitions + 1)
-            (future,) = admin.create_partitions([wanted]).values()
+            client = self._admin()
+            wanted = admin.NewPartitions(self._topic, self._partitions + 1)
+            (future,) = client.create_partitions([wanted]).values()
             future.result(ANSWERS_WITHIN)
             self._partitions += 1
+
+    def _admin(self) -> admin.AdminClient:
+        """A client for one change; it says nothing on standard error."""
+        quiet = logging.getLogger("prokurist.chaos.admin")
+        quiet.propagate = False
+        quiet.addHandler(logging.NullHandler())
+        servers = {"bootstrap.servers": self._kafka.direct_bootstrap}
+        return admin.AdminClient(servers, logger=quiet)
 
 
 def wait(until: float, _doing: str) -> bool:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from tests.chaos.judge_of_logs import Entry
 from tests.chaos.writing import key_of, value_of
@@ -58,25 +58,27 @@ def read_logs(bootstrap: str, topic: str, within: float = WITHIN) -> Mapping[int
             for message in consumer.consume(5000, 1.0):
                 if message.error() is not None:
                     continue
-                logs[message.partition()].append(entry_of(message))
-                if message.offset() + 1 >= left.get(message.partition(), 0):
-                    left.pop(message.partition(), None)
+                partition, offset = message.partition(), message.offset()
+                assert partition is not None
+                assert offset is not None
+                logs[partition].append(entry_of(offset, message.key(), message.value()))
+                if offset + 1 >= left.get(partition, 0):
+                    left.pop(partition, None)
     finally:
         consumer.close()
     return logs
 
 
-def entry_of(message: Message) -> Entry:
+def entry_of(offset: int, key: object, value: object) -> Entry:
     """Which record it is, and whether it is as it was sent."""
-    value = message.value() or b""
-    head = value.split(b":", 3)
+    head = value.split(b":", 3) if isinstance(value, bytes) else []
     try:
         record = (head[0].decode(), int(head[1]), int(head[2]))
     except (ValueError, IndexError):
-        return Entry(message.offset(), None)
+        return Entry(offset, None)
     differs = ""
     if value != value_of(*record):
         differs = "has another value"
-    elif message.key() != key_of(*record[1:]):
-        differs = f"has the key {message.key()!r}"
-    return Entry(message.offset(), record, differs)
+    elif key != key_of(*record[1:]):
+        differs = f"has the key {key!r}"
+    return Entry(offset, record, differs)

@@ -8,8 +8,9 @@ import pytest
 from tests.chaos.chaos_of_writers import WritersResult
 from tests.chaos.journal import Event
 from tests.chaos.judge_of_logs import Entry, JudgeOfLogs
+from tests.chaos.logs import entry_of
 from tests.chaos.verdict import Life, Span, Verdict
-from tests.chaos.writing import STYLES, WRITER_KINDS
+from tests.chaos.writing import STYLES, WRITER_KINDS, key_of, value_of
 
 DELIVERY = STYLES["flushing"].delivery_timeout
 
@@ -276,6 +277,16 @@ def test_a_lie_is_found(lie: Callable[[Run], None], words: str) -> None:
     run = Run()
     lie(run)
     assert words in run.judged().wrongs
+
+
+def test_a_record_is_known_by_its_bytes() -> None:
+    """Another value or key is told; what names no record is none of any writer's."""
+    key, value = key_of(2, 4), value_of("safe", 2, 4)
+    record = ("safe", 2, 4)
+    assert entry_of(7, key, value) == Entry(7, record)
+    assert entry_of(7, key, value[:-1]) == Entry(7, record, "has another value")
+    assert entry_of(7, b"k", value) == Entry(7, record, "has the key b'k'")
+    assert entry_of(7, key, b"other") == entry_of(7, key, None) == Entry(7, None)
 
 
 def test_what_the_machine_takes_away_is_no_lateness() -> None:
