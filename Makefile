@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups conformance kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups chaos-writers conformance kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -86,6 +86,10 @@ PROTOCOL ?= both
 chaos-groups: MINUTES = 20
 chaos-groups: .venv/ready #: groups in trouble, by seed: make chaos-groups MINUTES=20 SEED=1 PROTOCOL=both
 	@$(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED) --protocol $(PROTOCOL)
+
+chaos-writers: MINUTES = 20
+chaos-writers: .venv/ready #: producers in trouble, by seed: make chaos-writers MINUTES=20 SEED=1
+	@$(PY) -m tests.chaos --writers --minutes $(MINUTES) --seed $(SEED)
 
 COUNT ?= 200
 conformance: .venv/ready #: the model beside real brokers, by seed: make conformance SEED=1 COUNT=200

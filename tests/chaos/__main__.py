@@ -1,9 +1,13 @@
-"""Groups in trouble: `make chaos-groups`, or `python -m tests.chaos --minutes 20 --seed 1`."""
+"""Groups in trouble: `make chaos-groups`, or `python -m tests.chaos --minutes 20 --seed 1`.
+
+Writers in trouble: `make chaos-writers`, or the same with `--writers`.
+"""
 
 import argparse
 import sys
 
 from prokurist.testing.kafka import RealKafka
+from tests.chaos import chaos_of_writers
 from tests.chaos.chaos import PROPERTIES, PROTOCOLS, run
 
 
@@ -13,12 +17,18 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--protocol", choices=list(PROTOCOLS), default="both")
+    parser.add_argument("--writers", action="store_true", help="producers, not groups")
     given = parser.parse_args()
 
     def say(words: str) -> None:
         sys.stdout.write(words + "\n")
         sys.stdout.flush()
 
+    if given.writers:
+        with RealKafka(nodes=3, controls=True) as kafka:
+            written = chaos_of_writers.run(kafka, given.seed, given.minutes * 60, say)
+        say(written.summary())
+        return bool(written.wrongs)
     with RealKafka(nodes=3, controls=True, properties=PROPERTIES) as kafka:
         flavours = PROTOCOLS[given.protocol]
         outcome = run(kafka, given.seed, given.minutes * 60, flavours, say)

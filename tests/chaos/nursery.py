@@ -1,4 +1,4 @@
-"""Members as forks of one process that has imported all they need.
+"""Members and writers as forks of one process that has imported all they need.
 
     python -m tests.chaos.nursery
 
@@ -20,8 +20,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-import prokurist.assembly.consumer_machinery  # noqa: F401 - what a consumer would import when it is made
-from tests.chaos.member import Duty, main
+import prokurist.assembly.consumer_machinery
+import prokurist.assembly.producer_machinery  # noqa: F401 - and a producer
+from tests.chaos import member, writing
+from tests.chaos.member import Duty
+from tests.chaos.writing import WriterDuty
+
+AnyDuty = Duty | WriterDuty
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -44,9 +49,9 @@ class Nursery:
         )
         self.codes: dict[int, int] = {}
 
-    def start(self, duty: Duty) -> int:
-        """Have a member begin: its process id."""
-        pid: int = self._ask(asdict(duty))
+    def start(self, duty: AnyDuty) -> int:
+        """Have a process begin: its id."""
+        pid: int = self._ask([type(duty).__name__, asdict(duty)])
         return pid
 
     def look(self) -> None:
@@ -66,8 +71,8 @@ class Nursery:
         return json.loads(process.stdout.readline())
 
 
-def fork(duty: Duty) -> int:
-    """A member that begins: its process id."""
+def fork(duty: AnyDuty) -> int:
+    """A process that begins: its id."""
     pid = os.fork()
     if pid:
         return pid
@@ -79,7 +84,10 @@ def fork(duty: Duty) -> int:
             os.dup2(said.fileno(), 2)
         with Path(os.devnull).open("rb") as nothing:
             os.dup2(nothing.fileno(), 0)
-        main(duty)
+        if isinstance(duty, Duty):
+            member.main(duty)
+        else:
+            writing.main(duty)
         code = 0
     except BaseException:  # noqa: BLE001 - it must not go on as a second nursery
         traceback.print_exc()
@@ -111,7 +119,8 @@ def serve() -> None:
             if words == "ended":
                 answer = ended(living)
             else:
-                answer = fork(Duty(**words))
+                role, fields = words
+                answer = fork(Duty(**fields) if role == "Duty" else WriterDuty(**fields))
                 living.add(answer)
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()

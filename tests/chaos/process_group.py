@@ -15,7 +15,7 @@ from typing import Final
 
 from tests.chaos.journal import Event, Reading
 from tests.chaos.member import STYLES, Duty
-from tests.chaos.nursery import Nursery
+from tests.chaos.nursery import AnyDuty, Nursery
 from tests.chaos.schedule import SLOTS, Blow, blows
 from tests.chaos.verdict import Life
 
@@ -170,6 +170,9 @@ class ProcessGroup:
         nursery: Where members come from.
         group: The group's id.
         folder: Where journals go.
+        bootstrap: Where the cluster is.
+        topic: What it reads or writes.
+        seed: What draws the lots.
     """
 
     def __init__(
@@ -188,9 +191,9 @@ class ProcessGroup:
         self.nursery = nursery
         self.group = flavour
         self.folder = folder
-        self._bootstrap = bootstrap
-        self._topic = topic
-        self._seed = seed
+        self.bootstrap = bootstrap
+        self.topic = topic
+        self.seed = seed
         self._blows: Iterator[Blow] = blows(seed, flavour)
         self._slots = [Slot(self, number) for number in range(SLOTS)]
         self._reached: Counter[int] = Counter()
@@ -198,17 +201,17 @@ class ProcessGroup:
         self._blow = next(self._blows)
         self._strikes_at = 0.0
 
-    def duty(self, slot: int, name: str) -> Duty:
+    def duty(self, slot: int, name: str) -> AnyDuty:
         """What a member is told. The first place is a static one, for whoever has it."""
         return Duty(
-            bootstrap=self._bootstrap,
+            bootstrap=self.bootstrap,
             group=self.group,
-            topic=self._topic,
+            topic=self.topic,
             flavour=self.group,
             style=STYLES[slot],
             instance="first" if slot == 0 else None,
             journal=str(self.folder / f"{name}.journal"),
-            seed=f"{self._seed} {name}",
+            seed=f"{self.seed} {name}",
         )
 
     def start(self) -> None:

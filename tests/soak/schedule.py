@@ -6,7 +6,7 @@ acknowledged stays; the one trouble that takes all nodes freezes them, and loses
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,11 +46,16 @@ class Trouble:
         return f"{self.kind} {self.node} for {self.length:.1f} s"
 
 
-def troubles(seed: int) -> Iterator[Trouble]:
-    """One trouble after another, without an end."""
+def troubles(seed: int, weights: Mapping[str, int] = WEIGHTS) -> Iterator[Trouble]:
+    """One trouble after another, without an end.
+
+    Args:
+        seed: What draws the lots.
+        weights: How often each comes, beside the others.
+    """
     lot = random.Random(f"{seed} troubles")  # noqa: S311 - a lot that can be drawn again
     while True:
-        (kind,) = lot.choices(list(WEIGHTS), list(WEIGHTS.values()))
+        (kind,) = lot.choices(list(weights), list(weights.values()))
         # Short ones that nobody notices, and long ones in which a node loses its session.
         longest = 4.0 if kind == "freeze all" else lot.choice([0.5, 2.0, 12.0])
         yield Trouble(

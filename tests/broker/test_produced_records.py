@@ -1,0 +1,114 @@
+"""What our producer writes, seen by other clients: Java's, and confluent-kafka's."""
+
+import random
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import confluent_kafka
+import pytest
+
+from prokurist import KafkaProducer
+from prokurist.records.compression import Compression
+from prokurist.records.headers import headers
+from prokurist.testing.kafka import DEFAULT_VERSION, RealKafka
+from prokurist.testing.kafka.jars import cached_jars
+from prokurist.testing.kafka.java import find_java
+from tests.broker.raw import fetched
+
+pytestmark = pytest.mark.kafka
+
+Consuming = Callable[..., confluent_kafka.Consumer]
+
+CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+WITHIN: Final = 120.0
+PLACING: Final = Path(__file__).parent / "java" / "Placing.java"
+
+
+def java(*arguments: str, given: bytes = b"") -> list[str]:
+    """Run Kafka's Java: the lines that it prints.
+
+    Args:
+        arguments: What follows the class path.
+        given: Its standard input.
+    """
+    jars = cached_jars(DEFAULT_VERSION)
+    if jars is None:
+        pytest.skip("Kafka's jars are not here")
+    program = str(find_java(DEFAULT_VERSION).path)
+    done = subprocess.run(
+        [program, "-Xmx128m", "-cp", f"{jars}/*", *arguments],
+        input=given,
+        capture_output=True,
+        timeout=WITHIN,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode().splitlines()
+
+
+def written(kafka: RealKafka, topic: str, codec: str) -> list[tuple[bytes, bytes]]:
+    """Write full batches, and some of a few records: the keys and values."""
+    records = [(b"k%d" % each, b"value %d of many" % each * 9) for each in range(2000)]
+    with KafkaProducer(
+        bootstrap_servers=kafka.bootstrap, compression_type=codec, linger_ms=50
+    ) as producer:
+        for sizes in (1, 3, 1000, 7, 989):
+            for key, value in records[:sizes]:
+                producer.send(topic, value, key, headers=[("codec", codec.encode())])
+            producer.flush(30.0)
+            records = records[sizes:] + records[:sizes]
+    return records
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_others_read_what_is_compressed(
+    prokurist_kafka: RealKafka, prokurist_topic: str, consumer_of: Consuming, codec: str
+) -> None:
+    """P27: Java and confluent-kafka read batches of all codecs, full and part-filled."""
+    records = written(prokurist_kafka, prokurist_topic, codec)
+    data, _ = fetched(prokurist_kafka, prokurist_topic)
+    found = {Compression(each.codec).name.lower() for each in headers(data)}
+    assert found == {codec}
+    assert len(list(headers(data))) >= 5
+
+    lines = java(
+        *("org.apache.kafka.tools.consumer.ConsoleConsumer", "--topic", prokurist_topic),
+        *("--bootstrap-server", prokurist_kafka.bootstrap, "--from-beginning"),
+        *("--max-messages", str(len(records)), "--timeout-ms", "30000"),
+        *("--formatter-property", "print.key=true"),
+        *("--formatter-property", "print.headers=true"),
+    )
+    assert lines == [
+        f"codec:{codec}\t{key.decode()}\t{value.decode()}" for key, value in records
+    ]
+
+    theirs = consumer_of(prokurist_kafka.bootstrap, "reads-ours")
+    theirs.assign([confluent_kafka.TopicPartition(prokurist_topic, 0, 0)])
+    read: list[Any] = []
+    while len(read) < len(records):
+        messages = theirs.consume(len(records) - len(read), 30.0)
+        assert messages
+        read += messages
+    assert [(each.key(), each.value()) for each in read] == records
+    assert {tuple(each.headers()) for each in read} == {(("codec", codec.encode()),)}
+
+
+def test_java_places_keys_alike(prokurist_kafka: RealKafka) -> None:
+    """P28: ten thousand random keys land where Java's producer puts them."""
+    if shutil.which("javac") is None:
+        pytest.skip("there is no JDK on the path")
+    lot = random.Random(28)  # noqa: S311 - a lot to be drawn again
+    keys = [lot.randbytes(lot.randrange(40)) for _ in range(10_000)]
+    topic = prokurist_kafka.unique_topic("placed", partitions=23)
+    lines = "\n".join(each.hex() for each in keys)
+    servers = prokurist_kafka.bootstrap
+    placed = java(str(PLACING), servers, topic, given=lines.encode())
+    with KafkaProducer(bootstrap_servers=servers) as producer:
+        deliveries = [producer.send(topic, b"", key) for key in keys]
+        producer.flush(30.0)
+        ours = [each.result(1.0) for each in deliveries]
+    assert [each.partition for each in ours] == [int(each) for each in placed]
+    assert {each.partition for each in ours} == set(range(23))
