@@ -18,7 +18,7 @@ from prokurist.assembly.shared import (
     tls_of,
 )
 from prokurist.config.clients import ProducerConfig
-from prokurist.errors import KafkaException
+from prokurist.errors import DeliveryAbortedException, KafkaException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.buffer_memory import BufferMemory
 from prokurist.events.accumulator.implementation import Appender
@@ -292,12 +292,12 @@ def dispatch(
 
 def purged() -> KafkaException:
     """What a record fails with that `purge` has taken back."""
-    return KafkaException("purged: the record was not sent")
+    return DeliveryAbortedException("purged: the record was not sent")
 
 
 def closed() -> KafkaException:
     """What a record fails with that `close` has given up."""
-    return KafkaException("the producer was closed before the record was delivered")
+    return DeliveryAbortedException("the producer was closed before the record was delivered")
 
 
 def terms_of(config: ProducerConfig) -> ProduceTerms:

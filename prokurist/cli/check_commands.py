@@ -120,7 +120,7 @@ def completion(
     # As in `entry.py`.
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    from prokurist.cli.entry import COMPLETION
+    from prokurist.cli.completion import COMPLETION
 
     script = get_completion_script(
         prog_name="prokurist", complete_var=COMPLETION, shell=shell.value

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Final
 
+from prokurist.cli.completion import COMPLETION
 from prokurist.cli.errors import Failed, Misused
 from prokurist.errors import (
     ConfigException,
@@ -27,8 +28,6 @@ DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 UNREAD: Final = 128 + 13
 """The reader of a pipe has gone: what a shell tells of a program that SIGPIPE has ended."""
 TERMINATED: Final = 128 + 15
-COMPLETION: Final = "_PROKURIST_COMPLETE"
-"""The variable by which a shell asks for completions."""
 
 
 class Terminated(KeyboardInterrupt):

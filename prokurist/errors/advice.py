@@ -61,6 +61,7 @@ from prokurist.errors.tree import (
     CommitFailedException,
     ConcurrentModificationException,
     ConfigException,
+    DeliveryAbortedException,
     DisconnectException,
     ForkedClientError,
     IllegalStateException,
@@ -118,6 +119,8 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         TimeoutException: "Read the text: it says where the time went. Call again; give more "
         "time if it was too little. `may_have_happened` says whether a commit may stand all "
         "the same.",
+        DeliveryAbortedException: "Give `close` more time, or send the record again: "
+        "`may_have_happened` says whether it may be in the log all the same.",
         BufferExhaustedException: "The cluster takes less than is sent: send less, give more "
         "brokers or partitions, or raise `buffer.memory`. Nothing of the record was sent.",
         # What brokers answer.

@@ -7,6 +7,7 @@
     │   └── ForkedClientError                       a copy in a child process
     ├── WakeupException                         you: `wakeup()` asked for it
     ├── SerializationException                  a value that does not (de)serialize
+    ├── DeliveryAbortedException                a record that `close` or `purge` gave up
     ├── NetworkThreadDiedException              us: a bug ended the network thread
     ├── CommitFailedException, RetriableCommitFailedException
     ├── InvalidOffsetException                  no position, or none that exists
@@ -111,6 +112,13 @@ class WakeupException(KafkaException):
 
 class SerializationException(KafkaException):
     """A serializer or deserializer refused a value."""
+
+
+class DeliveryAbortedException(KafkaException):
+    """A record was given up by `close` or `purge` of its producer, before its time was over.
+
+    `may_have_happened` says whether a request with it was on the wire.
+    """
 
 
 class RecordDeserializationException(SerializationException):

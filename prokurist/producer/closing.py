@@ -21,8 +21,9 @@ from prokurist.events.log_events import CLIENT_CLOSED
 from prokurist.events.producer_log_events import RECORDS_GIVEN_UP
 from prokurist.producer.flushing import flush
 
-MOST_RESERVED: Final = 1.0
+MOST_RESERVED: Final = 0.1
 SHARE_RESERVED: Final = 0.25
+"""Of the time of a close, what is kept to fail what is left and to call its callbacks."""
 
 
 class Thread(Protocol):

@@ -80,7 +80,7 @@ def test_a_join_that_is_parked_delays_neither_calls_nor_fetches() -> None:
 
 
 def test_each_lane_is_one_connection_of_its_own() -> None:
-    """B217: to one broker four of them, however many requests there are."""
+    """B217: to one broker five of them, however many requests there are."""
     world = World()
     with living(world) as (_, member):
         connects = member.network.connects
@@ -95,7 +95,7 @@ def test_each_lane_is_one_connection_of_its_own() -> None:
         ]
         assert len({each.number for each in own}) == len(own) == len(Lane)
         assert all(ready(each) for each in own)
-        assert member.network.connects - connects == 2
+        assert member.network.connects - connects == 3
 
 
 def test_a_lane_costs_nothing_until_it_is_used() -> None:

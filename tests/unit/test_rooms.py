@@ -35,7 +35,10 @@ CIRCLES = {
         }
     ),
     frozenset(
-        {"network_thread.connections." + each for each in ("connection", "connection_owner")}
+        {
+            "network_thread.connections." + each
+            for each in ("connection", "connection_owner", "refusals")
+        }
     ),
     frozenset({"records." + each for each in ("implementation", "record", "restoring", "run")}),
     frozenset(

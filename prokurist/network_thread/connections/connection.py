@@ -23,7 +23,6 @@ from prokurist.errors import AuthenticationException, DisconnectException, Kafka
 from prokurist.events.log_events import (
     BROKER_PROTOCOL_ERROR,
     BROKER_REACHABLE,
-    BROKER_THROTTLED,
     BROKER_UNREACHABLE,
     CONNECTION_CLOSED,
     CONNECTION_FAILED,
@@ -43,6 +42,7 @@ from prokurist.network_thread.connections.greeting import Greeting, as_disconnec
 from prokurist.network_thread.connections.idleness import Idleness
 from prokurist.network_thread.connections.pipeline import Pipeline
 from prokurist.network_thread.connections.requests import Expected, Lane, Limits, Unsent
+from prokurist.network_thread.connections.throttle_wait import ThrottleWait
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.io.network import Network, SocketAddress
 from prokurist.network_thread.operations.timer import Due, Timer
@@ -95,11 +95,12 @@ class Connection:
             cap=cap,
             counters=counters,
             suspect=self.failed,
-            state=self._doing,
+            state=lambda: "throttled" if self.throttled else self.state.value,
         )
         self._idleness = Idleness(self.pipeline, timer, limits.idle, self._close_unused)
         self._owner = owner
         self._trace = owner.trace
+        self._throttle_wait = ThrottleWait(self.pipeline, timer, owner.trace, self.flush)
         self._network = network
         self._timer = timer
         self._limits = limits
@@ -130,7 +131,6 @@ class Connection:
         self._retry_at = -1.0
         self._setup: Due | None = None
         self._retry: Due | None = None
-        self._throttle: Due | None = None
 
     def submit(self, unsent: Unsent) -> None:
         """Queue a request, and connect if the connection is down."""
@@ -340,17 +340,7 @@ class Connection:
         if arrival is not None:
             self.pipeline.settle(*arrival)
         if self.state is ConnectionState.READY and self.throttled:
-            self._wait_for_throttle()
-
-    def _wait_for_throttle(self) -> None:
-        until = self.pipeline.throttled_until
-        if self._throttle is not None:
-            if self._throttle.live and self._throttle.at == until:
-                return
-            self._timer.cancel(self._throttle)
-        pause = until - self._timer.now
-        self._trace.emit(BROKER_THROTTLED, node=self.node, pause=pause)
-        self._throttle = self._timer.at(until, f"{self.node} throttles us", self.flush)
+            self._throttle_wait.begin()
 
     def lost(self, error: KafkaException, *, told: bool = False) -> None:
         """Handle the loss of the socket: try the host's next address, or fail.
@@ -424,9 +414,7 @@ class Connection:
         if self._authentication is not None:
             self._authentication.stop()
         self._idleness.end()
-        if self._throttle is not None:
-            self._timer.cancel(self._throttle)
-            self._throttle = None
+        self._throttle_wait.end()
         self._offered = self._greeted_with = None
 
     def _move(self, state: ConnectionState) -> None:
@@ -436,9 +424,6 @@ class Connection:
         self._trace.emit(kind, node=self.node, lane=self.lane.value, **values)
 
     # --- what others ask -----------------------------------------------------------
-
-    def _doing(self) -> str:
-        return "throttled" if self.throttled else self.state.value
 
     @property
     def backing_off(self) -> bool:

@@ -16,6 +16,8 @@ LARGE: Final = 64 << 20
 UNBOUNDED: Final = 0x7FFF_FFFF
 """An answer that is as long as the records in it: the limit of a frame is its own."""
 FEW: Final = 4096
+SEVERAL: Final = 1 << 16
+"""Elements of an answer about the batches of one request."""
 MANY: Final = 1 << 18
 """Elements of an answer about what one consumer reads or one group has."""
 MOST: Final = 1 << 20
@@ -47,7 +49,7 @@ class Api:
         return self.name
 
 
-PRODUCE: Final = Api("Produce", 0, 3, 13, LARGE, MANY)
+PRODUCE: Final = Api("Produce", 0, 3, 13, LARGE, SEVERAL)
 FETCH: Final = Api("Fetch", 1, 4, 18, UNBOUNDED, MOST)
 LIST_OFFSETS: Final = Api("ListOffsets", 2, 1, 11, LARGE, MANY)
 METADATA: Final = Api("Metadata", 3, 0, 13, LARGE, MOST)

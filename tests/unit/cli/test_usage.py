@@ -9,6 +9,7 @@ from shutil import which
 import pytest
 
 from prokurist.cli import entry
+from prokurist.cli.completion import COMPLETION
 from prokurist.cli.doctor import Step, StepResult
 from prokurist.cli.output import Column, Row, plain, table
 from prokurist.cli.reports import in_plain_text, row
@@ -209,7 +210,7 @@ ASKED = [
 @pytest.mark.parametrize(("shell", "asked"), ASKED)
 def test_a_shell_is_told_what_completes_a_word(shell: str, asked: dict[str, str]) -> None:
     """As the script asks that `prokurist completion` writes for it."""
-    variable = {entry.COMPLETION: f"complete_{shell}"}
+    variable = {COMPLETION: f"complete_{shell}"}
     done = subprocess.run(
         [sys.executable, "-m", "prokurist"],
         capture_output=True,
@@ -226,7 +227,7 @@ def test_a_shell_is_told_what_completes_a_word(shell: str, asked: dict[str, str]
 def test_a_shell_gets_its_script(capsys: pytest.CaptureFixture[str], shell: str) -> None:
     """Which asks by the variable that is listened to."""
     assert entry.main(["completion", shell]) == entry.DONE
-    assert f"{entry.COMPLETION}=complete_{shell}" in capsys.readouterr().out
+    assert f"{COMPLETION}=complete_{shell}" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(which("bash") is None, reason="there is no bash")

@@ -1,0 +1,9 @@
+"""How a shell asks for completions.
+
+Thread: the main one; a constant.
+"""
+
+from typing import Final
+
+COMPLETION: Final = "_PROKURIST_COMPLETE"
+"""The variable that is set when a shell asks."""

@@ -1,0 +1,183 @@
+"""What the calls of a producer stand on, and those that wait for the network thread.
+
+Thread: any application thread; each call has a wait of its own.
+"""
+
+import threading
+from datetime import timedelta
+
+from prokurist.application.call_runner import TURN, CallRunner
+from prokurist.application.caller_counters import CallerCounters
+from prokurist.application.single_thread_guard import PROCESS
+from prokurist.assembly.producer_machinery import ProducerMachinery, purged
+from prokurist.errors import (
+    ForkedClientError,
+    IllegalStateException,
+    KafkaException,
+    NetworkThreadDiedException,
+)
+from prokurist.events.accumulator.accumulator import RecordAccumulator
+from prokurist.events.accumulator.implementation import Appender
+from prokurist.events.application_events import AwaitTopic, Purge
+from prokurist.events.call import Call
+from prokurist.events.clock import CallersClock, Deadline
+from prokurist.producer.flushing import flush, out_of_time
+from prokurist.types import PartitionInfo
+
+KEY = "max.block.ms"
+
+
+class WaitingCalls:
+    """The part of `KafkaProducer` that waits: `flush`, `purge`, and look-ups of topics."""
+
+    _machinery: ProducerMachinery | None
+    _clock: CallersClock
+    _accumulator: RecordAccumulator
+    _appender: Appender
+    _counters: CallerCounters
+    _closing: threading.Lock
+    _closed: bool
+    _process: int
+    _max_block: float
+    _delivery_timeout: float
+
+    def flush(self, timeout: float | timedelta | None = None) -> None:
+        """Wait until all that was sent before is delivered or has failed, callbacks included.
+
+        Nothing lingers meanwhile. A record that has failed does not make this raise: its
+        handle and callback tell it.
+
+        Args:
+            timeout: Seconds; None for `delivery.timeout.ms`.
+
+        Raises:
+            IllegalStateException: The producer is closed, or this is a delivery callback.
+            TimeoutException: Something is still on its way, and stays so: it can be flushed
+                again. The text and the fields say what, and what was tried.
+        """
+        self._check_usable("flush")
+        self._refuse_in_callback("flush")
+        began = self._clock.now()
+        deadline = Deadline.after(began, self._delivery_timeout if timeout is None else timeout)
+        left = flush(self._accumulator, deadline)
+        now = self._clock.now()
+        self._counters.calls.of("flush").seconds.observe(now - began)
+        if left:
+            self._counters.calls.of("flush").timed_out += 1
+            raise out_of_time(left, began, deadline, now)
+
+    def purge(self) -> int:
+        """Fail all records that are not on the wire, at once.
+
+        Returns:
+            How many records have failed.
+
+        Raises:
+            IllegalStateException: The producer is closed.
+        """
+        self._check_usable("purge")
+        if not self._may_wait():
+            return self._built().produce.purge(purged(), everything=False)
+        now = self._clock.now()
+        call = Call("purge", now, Deadline(now + TURN))
+        records: int = self._runner().ask(call, Purge(call))
+        return records
+
+    def partitions_for(
+        self, topic: str, timeout: float | timedelta | None = None
+    ) -> list[PartitionInfo]:
+        """Look up the partitions of a topic.
+
+        Args:
+            topic: Its name.
+            timeout: Seconds; None for `max.block.ms`.
+
+        Raises:
+            IllegalStateException: The producer is closed, or this is a delivery callback.
+            InvalidTopicException: No topic can have this name.
+            TimeoutException: The time is over; its cause says so if the topic does not exist.
+            TopicAuthorizationException: Not allowed on the topic.
+        """
+        self._check_usable("partitions_for")
+        self._refuse_in_callback("partitions_for")
+        if not isinstance(topic, str):
+            raise TypeError(f"a topic is a str, not {topic!r}")
+        now = self._clock.now()
+        deadline = Deadline.after(now, self._max_block if timeout is None else timeout)
+        call = Call("partitions_for", now, deadline, topic=topic, config_key=KEY)
+        self._runner().ask(call, AwaitTopic(call, topic))
+        return self._built().metadata.cluster.partitions_of(topic)
+
+    def _know_topic(self, topic: str) -> KafkaException | None:
+        """Wait until a topic is known, for a partitioner; why it is not."""
+        if topic in self._appender.topics:
+            return None
+        began = self._clock.now()
+        call = Call(
+            "send",
+            began,
+            Deadline(began + (self._max_block if self._may_wait() else 0.0)),
+            topic=topic,
+            config_key=KEY,
+        )
+        try:
+            self._runner().ask(call, AwaitTopic(call, topic))
+        except IllegalStateException:
+            raise
+        except KafkaException as error:
+            return error
+        return None
+
+    # --- within ----------------------------------------------------------------------------
+
+    def _built(self) -> ProducerMachinery:
+        if self._machinery is None:
+            raise AssertionError("a producer that was never built")
+        return self._machinery
+
+    def _runner(self) -> CallRunner:
+        """For one call: many threads may be inside, each with a wait of its own."""
+        machinery = self._built()
+        runner = CallRunner(
+            self._clock, machinery.thread.mailbox, self._max_block, machinery.trace
+        )
+        runner.counters = self._counters
+        return runner
+
+    def _may_wait(self) -> bool:
+        """Whether this is not the thread that delivers."""
+        return not self._built().thread.is_current
+
+    def _refuse_in_callback(self, what: str) -> None:
+        """Refuse to wait where nothing can come: in the thread that delivers, and in a fork."""
+        if PROCESS.id != self._process:
+            self._check_usable(what)
+        if not self._may_wait():
+            raise IllegalStateException(
+                f"{what} inside a delivery callback would wait for its own thread: leave it to "
+                f"the thread that sends"
+            )
+
+    def _check_usable(self, operation: str) -> None:
+        """Refuse a call of a producer that is closed, was copied by a fork, or has died."""
+        if PROCESS.id != self._process:
+            raise ForkedClientError(
+                f"{operation} of a producer that process {self._process} built, in process "
+                f"{PROCESS.id}: its thread and connections stayed there; build a producer "
+                f"after the fork"
+            )
+        if self._closed:
+            raise IllegalStateException(
+                f"{operation} of a producer that is closed: build another"
+            )
+
+    def _refuse(self) -> None:
+        """Raise why nothing can be sent any more."""
+        self._check_usable("send")
+        died = self._built().thread.died_of
+        if died is None:
+            raise IllegalStateException("send of a producer that is closed: build another")
+        raise NetworkThreadDiedException(
+            f"the network thread died of a bug in prokurist ({died!r}): close this producer "
+            f"and build another, and please report the cause"
+        )
