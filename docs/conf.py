@@ -23,15 +23,15 @@ napoleon_use_ivar = True
 nitpick_ignore_regex = [
     (
         r"py:.*",
-        r"(collections|contextlib|datetime|enum|os|pathlib|re|types|typing|uuid|pytest|_pytest|prometheus_client)\..*",
+        r"(collections|concurrent|contextlib|datetime|enum|os|pathlib|re|types|typing|uuid|pytest|_pytest|prometheus_client)\..*",
     ),
     # Neither are our own that are not meant to be imported.
     (
         r"py:class",
-        r"prokurist\.(events|consumer\.health|testing\.proxy_\w+|testing\.kafka\.security|testing\.cluster|spark\.(rate_limits|doctor\.checks))\..*|prokurist\.records\.consumer_records\.Run",
+        r"prokurist\.(application|events|consumer\.health|producer\.health|producer\.user_code|testing\.proxy_\w+|testing\.kafka\.security|testing\.cluster|spark\.(rate_limits|doctor\.checks))\..*|prokurist\.(records\.consumer_records\.Run|consumer\.offset_tracker\.Place)",
     ),
     (
         r"py:class",
-        r"(optional|None|Controls|Final|Path|Self|SparkSession|StreamingQuery|timedelta|UUID|CollectorRegistry|\w+Keywords|.*Error|.*Warning)",
+        r"(optional|None|Batch|Controls|Final|Headers|Path|Self|SparkSession|StreamingQuery|timedelta|UUID|CollectorRegistry|\w+Keywords|.*Error|.*Warning)",
     ),
 ]

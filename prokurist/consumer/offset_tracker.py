@@ -92,7 +92,7 @@ class OffsetTracker:
 
     @property
     def held_back(self) -> int:
-        """How many records are done and cannot be committed yet: one before them is not."""
+        """How many records are done and cannot be committed yet, as one before them is not."""
         return self._subscription.outstanding().held_back
 
     def wait(

@@ -118,7 +118,7 @@ class StoredOffsets(TopicIds):
                     "track_offsets while partitions are assigned: records may have been "
                     "returned that it would not know of; call it before subscribe and assign"
                 )
-            self.tracking = tracking
+            self.tracking: Tracking | None = tracking
 
     # --- any thread ------------------------------------------------------------------
 

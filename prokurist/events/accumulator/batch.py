@@ -15,7 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from prokurist.errors import KafkaException
-from prokurist.events.accumulator.record_metadata import NOT_ENDED, Outcome, RecordMetadata
+from prokurist.events.accumulator.record_metadata import (
+    NOT_ENDED,
+    OnDelivery,
+    Outcome,
+    RecordMetadata,
+)
 from prokurist.events.call import Try
 from prokurist.events.waiter import Waiter
 from prokurist.records.headers import BATCH_HEADER
@@ -249,7 +254,7 @@ class Batch(BatchBuffer):
                 if begin <= end and last >= first
             ]
             first += part.count
-        self.callbacks = []
+        self.callbacks: list[tuple[OnDelivery, int, int]] = []
         self.parts = placed
         self.owner = None
         listeners, self._listeners = self._listeners, []
