@@ -1,7 +1,7 @@
 """What decoding and encoding cost by themselves, beside peers' codecs in the same run.
 
 One thread, no broker: the bytes of one fetched megabyte, from the batches to what a
-loop over the records can touch. Checksums are compared by everybody. Printed are
+loop over the records can touch. Every client compares checksums. Printed are
 million records for a second of this process's CPU time, so that other processes take
 nothing off it: the median of several rounds, in which all take turns. Beside a peer
 stands how many times as many our native twin reads with every value touched. A peer
@@ -144,7 +144,7 @@ def candidates(data: bytes) -> Iterator[tuple[str, str, Work]]:
         try:
             work = peer(package, data)
             work()
-        except Exception as error:  # noqa: BLE001 - whatever it lacks, it is left out
+        except Exception as error:  # noqa: BLE001 - a client that fails is left out
             print(f"    {package} left out: {type(error).__name__}: {str(error)[:80]}")
         else:
             yield {"kafka": "kafka-python"}.get(package, package), "values", work

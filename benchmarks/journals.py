@@ -146,7 +146,7 @@ class Readings:
             since: When it went; what it read before is what it had.
 
         Returns:
-            None where something of it has not been read by anybody else.
+            None where something of it has not been read by another reader.
         """
         firsts = []
         for reads in self.of.values():

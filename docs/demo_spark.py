@@ -156,7 +156,7 @@ class Pipeline:
 
 
 def tell(shop: Shop, pipeline: Pipeline) -> None:
-    """One line: how far everybody is."""
+    """Print one line: how far the pipeline is."""
     windows, orders, _ = pipeline.counted()
     lag, age = (
         pipeline.one("prokurist_spark_lag_records_sum"),

@@ -201,7 +201,7 @@ class GroupMembershipOperation(Enum):
 
 
 class MembershipState(Enum):
-    """Where a member of a group stands, whatever the protocol; see `KafkaConsumer.health`."""
+    """Where a member of a group stands, for either protocol; see `KafkaConsumer.health`."""
 
     OUT = "out"
     """In no group: nothing is subscribed to, or no poll has come since."""

@@ -67,7 +67,7 @@ def outcome(call: Callable[[], object]) -> tuple[float, str]:
     began = time.monotonic()
     try:
         said = repr(call())
-    except Exception as error:  # noqa: BLE001 - whatever a client raises is its answer
+    except Exception as error:  # noqa: BLE001 - any exception of a client is its answer
         said = type(error).__name__
     return time.monotonic() - began, said[:40]
 

@@ -71,7 +71,7 @@ class AioKafka:
         return self._do(self.consumer.topics())
 
     def partitions_for(self, _seconds: float) -> object:
-        """Of a topic that there is not: what is known of it, without asking anybody."""
+        """Of a missing topic: what is known of it, without a request."""
         return self.consumer.partitions_for_topic(UNHEARD_OF)
 
     def poll(self, seconds: float) -> object:

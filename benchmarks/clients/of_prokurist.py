@@ -65,7 +65,7 @@ class Prokurist:
         self.consumer.close(seconds)
 
     def figures(self) -> dict[str, Any]:
-        """Turns of the loop, and whatever is pending anywhere."""
+        """Turns of the loop, and all that is pending anywhere."""
         machinery = self.consumer._built()  # noqa: SLF001 - what no user needs to see
         return {
             "turns": machinery.thread.turns,

@@ -138,7 +138,7 @@ class GuardedCall:
         self._operation = operation
 
     def enter(self) -> None:
-        """Enter the client; `leave` has to follow, whatever happens in between."""
+        """Enter the client; `leave` has to follow, also after an exception."""
         guard = self._guard
         guard.steady.off()
         if guard.closed or PROCESS.id != guard.process:
@@ -241,7 +241,7 @@ class SingleThreadGuard:
 
 
 def is_over(frame: FrameType) -> bool:
-    """Whether a frame no longer runs, on whatever thread."""
+    """Whether a frame no longer runs, on any thread."""
     try:
         frame.clear()
     except RuntimeError:

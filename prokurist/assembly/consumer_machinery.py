@@ -1,7 +1,7 @@
 """Wires the network side of a consumer.
 
 Thread: the application's, while a client is being built. What is made here for
-the network thread is not touched by anybody else once that thread runs.
+the network thread is not touched by other threads once that thread runs.
 """
 
 from collections.abc import Callable, Collection

@@ -131,7 +131,7 @@ class Flow:
                 del mine[kind]
 
     def level(self) -> frozenset[Place]:
-        """Bring everybody to the average, or next to it.
+        """Bring every member to the average, or next to it.
 
         Returns:
             Nothing when that is done. Otherwise, where a surplus can go and stays too high,

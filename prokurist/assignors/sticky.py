@@ -2,7 +2,7 @@
 
 Thread: either. A consumer has one of its own: it remembers the consumer's part.
 
-Under `sticky` everybody gives up everything before a rebalance, so each member sends
+Under `sticky` every member gives up all its partitions before a rebalance, so each member sends
 along what it had (KIP-54). Under `cooperative-sticky` members keep reading (KIP-429),
 and what changes hands is left out of the first round: who has to give it up joins
 again when that is done, and the second round gives it out.

@@ -68,7 +68,7 @@ def on_greeting(error: Exception) -> str:
         return "This is a web server's port: name the broker's listener, often 9092."
     if isinstance(error, UnsupportedVersionException):
         return "Broker and client have no common version: upgrade whichever is older."
-    return "Whatever listens there is no Kafka broker, or something between changes its words."
+    return "That server is no Kafka broker, or something in between changes its answers."
 
 
 def on_tls(error: Exception) -> str:

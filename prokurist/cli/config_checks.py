@@ -1,8 +1,8 @@
 """`prokurist config check`: what the keys of a client's configuration mean here.
 
 Thread: the main one.
-Invariants: no broker is asked, and the value of a secret is not written, whatever is wrong
-with it.
+Invariants: no broker is asked, and the value of a secret is not written, no matter what is
+wrong with it.
 """
 
 import json

@@ -77,7 +77,7 @@ def run(asked: CommandOptions, group: str | None, topics: Sequence[str]) -> Iter
     Args:
         asked: What every command is told.
         group: Whose coordinator and offsets are looked at; None for no group's.
-        topics: Which topics have to be there; none for whatever there are.
+        topics: Which topics have to be there; none for those that exist.
 
     Raises:
         ConfigException: The configuration cannot be used.

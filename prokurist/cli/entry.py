@@ -122,5 +122,5 @@ def ended(arguments: list[str]) -> int:
 
 
 def complain(text: str) -> None:
-    """One line on standard error, whatever the text was."""
+    """One line on standard error, even for a text of several lines."""
     sys.stderr.write(f"prokurist: {' '.join(text.split())}\n")

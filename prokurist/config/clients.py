@@ -39,7 +39,7 @@ class ConsumerConfig(ConsumerKeys):
     """A consumer's configuration, checked.
 
     Attributes:
-        given: The dotted names of the keys that were given, whatever their spelling.
+        given: The dotted names of the keys that were given, regardless of their spelling.
     """
 
     given: frozenset[str]
@@ -87,7 +87,7 @@ class ProducerConfig(ProducerKeys):
     """A producer's configuration, checked.
 
     Attributes:
-        given: The dotted names of the keys that were given, whatever their spelling.
+        given: The dotted names of the keys that were given, regardless of their spelling.
     """
 
     given: frozenset[str]

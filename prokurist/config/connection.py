@@ -19,7 +19,7 @@ from prokurist.config.objects import Interceptors
 from prokurist.config.sasl import SaslKeys
 
 METRICS = without_effect(
-    "the client keeps plain counters and leaves sampling to whatever reads its metrics()"
+    "the client keeps plain counters and leaves sampling to the reader of its metrics()"
 )
 
 

@@ -114,7 +114,7 @@ def _check_token_source(values: dict[str, Any]) -> None:
         return
     if values["sasl_oauthbearer_config"]:
         raise ConfigException(
-            "sasl.oauthbearer.config alone makes tokens that everybody can forge: give "
+            "sasl.oauthbearer.config alone makes tokens that anyone can forge: give "
             "enable.sasl.oauthbearer.unsecure.jwt=true where the brokers are for development, "
             "or a source of real ones"
         )

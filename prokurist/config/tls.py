@@ -131,7 +131,7 @@ class TlsKeys:
         bool,
         Key(
             Boolean(),
-            "Whether a broker's certificate is verified at all; false lets anybody who can "
+            "Whether a broker's certificate is verified at all; false lets any party that can "
             "redirect packets read and answer in the broker's place.",
             LOW,
             ours=True,

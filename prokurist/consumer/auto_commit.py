@@ -12,7 +12,7 @@ With `enable.auto.offset.store=false` they are what was stored, or what is done 
 tracked. A listener that is told of a revocation may have more stored, of work that it waited
 for: that is committed as well, when it has returned.
 
-Nobody is woken for the interval: a poll looks whether it is over, and waits no longer
+No thread is woken for the interval: a poll looks whether it is over, and waits no longer
 than until it is. While a commit is under way there is no second one; the next interval
 picks up. How it ended is looked at, and told to the interceptors, by the next call
 that runs callbacks.
@@ -151,7 +151,7 @@ class AutoCommitter:
     def close(self, deadline: Deadline, *, last: bool) -> None:
         """Commit for the last time, and end commits under way, by the deadline.
 
-        Whatever becomes of that is logged, and never raised: the user has asked for no commit.
+        A failure of that is logged, and never raised: the user has asked for no commit.
 
         Args:
             deadline: How long that may take; one that has come leaves it one turn.

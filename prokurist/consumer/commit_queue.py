@@ -2,7 +2,7 @@
 
 Thread: the application's. The network thread ends each commit's Call whenever that
 is; here they stand in a line, and a callback runs only when its commit and all
-before it have ended. So the order is that of the calls, whatever the answers' was.
+before it have ended. So the order is that of the calls, regardless of the order of the answers.
 
 A commit is tried once. What failed for a passing reason reaches its callback as a
 RetriableCommitFailedException: by the time one could try again, a newer commit may
@@ -83,7 +83,7 @@ class CommitQueue:
                 in_time = self._wait(call.deadline)
             except WakeupException:
                 raise
-            except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
+            except Exception as error:  # noqa: BLE001 - a user's callback may raise anything
                 in_time, raised = True, error
             if not offsets and in_time:
                 call.finish()
@@ -189,7 +189,7 @@ class CommitQueue:
     def _run_in_close(self, raised: list[Exception]) -> None:
         try:
             self.run_callbacks()
-        except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
+        except Exception as error:  # noqa: BLE001 - a user's callback may raise anything
             raised.append(error)
 
     def __len__(self) -> int:

@@ -337,7 +337,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             return
         try:
             self._close(CLOSE, last_commit=False)
-        except Exception as own:  # noqa: BLE001 - whatever it is, the first error goes on
+        except Exception as own:  # noqa: BLE001 - any error of the close; the first one goes on
             error.add_note(f"and closing the consumer failed: {own}")
 
     def __del__(self) -> None:

@@ -88,7 +88,7 @@ class Lent:
 
     @property
     def handed_out(self) -> int:
-        """How many of its records that were: counted when somebody asks, and not one by one."""
+        """Count its records that were handed out: on demand, and not one by one."""
         last = self.hand.last
         if last is None:
             return 0
@@ -157,7 +157,7 @@ class FetchCollector:
         return self._collected(self._most)
 
     def collect_piece(self, enough: int, deadline: Deadline) -> ConsumerRecords | None:
-        """Collect about so many bytes of one chunk, whatever `max.poll.records` says.
+        """Collect about so many bytes of one chunk, regardless of `max.poll.records`.
 
         Args:
             enough: How many.

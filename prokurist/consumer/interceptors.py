@@ -32,7 +32,7 @@ class Interceptors:
         for method in self._having("on_consume"):
             try:
                 records = method(records)
-            except Exception as error:  # noqa: BLE001 - whatever a user's object raises
+            except Exception as error:  # noqa: BLE001 - a user's object may raise anything
                 self._complain(method, error)
         return records
 

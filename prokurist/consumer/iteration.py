@@ -8,8 +8,8 @@ another or by a poll. So a commit in the loop's body does not cover the record t
 is being worked on.
 
 Each step shows life, as a poll does (`PollGuard` looks which record is in hand), and one
-that somebody waits for is a poll: a group that shares out anew, or a callback, does not
-wait until all that was lent is worked on.
+that is waited for is a poll: a rebalance, or a callback, does not wait until all that was
+lent is worked on.
 
 Most steps are quick: the next of the records that were lent is handed out without coming in, as
 nothing has happened since the last slow step (`events/hand.py`).

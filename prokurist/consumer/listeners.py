@@ -3,7 +3,7 @@
 Thread: the application's, inside a call.
 
 The network thread posts steps; `poll` makes them, in their order, before it raises or
-returns anything. Whatever a step's code raises, those that are queued are made all the
+returns anything. Even if a step's code raises, those that are queued are made all the
 same: the first error is raised when they are, the others are logged.
 """
 
@@ -134,7 +134,7 @@ class Listeners:
         """Call the listener without a step; returns what it raised."""
         try:
             self._call(kind, partitions)
-        except Exception as error:  # noqa: BLE001 - whatever a user's code raises
+        except Exception as error:  # noqa: BLE001 - a user's code may raise anything
             return wrapped(error, kind)
         return None
 

@@ -40,12 +40,12 @@ class Place(Protocol):
 
 
 class OffsetTracker:
-    """Knows which returned records are done, in whatever order that happens.
+    """Knows which returned records are done, in any order.
 
     `KafkaConsumer.track_offsets` makes one. From then on each record that the consumer
     returns is outstanding until `done` is told of it. Commits without offsets, automatic ones
-    included, end before the lowest outstanding record of each partition: whatever comes after
-    a crash, a record that was not done comes again.
+    included, end before the lowest outstanding record of each partition: after a
+    crash, a record that was not done comes again.
 
     Args:
         caller: The way to the network thread.

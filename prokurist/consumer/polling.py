@@ -115,7 +115,7 @@ class Polling:
     def at_end(self, partitions: TopicPartition | Iterable[TopicPartition] = ()) -> bool:
         """Whether all records that there are have been returned: reading has caught up.
 
-        It asks nothing of anybody, and goes by what the leaders said with their last answers;
+        It sends no request, and goes by what the leaders said with their last answers;
         with `isolation.level=read_committed` a log ends at its last stable offset. It is
         False while a position, or the end of a log, is not known, and while nothing is
         assigned.
@@ -272,7 +272,7 @@ class Polling:
         """
         # Before this poll returns anything: what earlier polls returned was processed.
         self._auto.when_due()
-        # Watched first: whatever comes after the look at it ends the wait.
+        # Watched first: any change after the look at it ends the wait.
         self._background.watch(call)
         self._background.check_open()
         if self._poll_activity.enter():

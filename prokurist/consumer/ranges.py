@@ -3,11 +3,11 @@
 Thread: the application's. A part of `KafkaConsumer`. Each step is a call of its own, as
 in an iteration of records: what has been fetched of the range, or a wait for more of it.
 
-- It is over when the position has come to the end of the range, whatever lies there:
+- It is over when the position has come to the end of the range, regardless of what lies there:
   markers of transactions, records that were aborted, and offsets that compaction has
   emptied are passed over. Nothing is fetched once the end of the range is in hand.
-- Nothing but the range is read. An offset that is not in the log is an error, whatever
-  `auto.offset.reset` says, and nothing of it is ever committed unasked.
+- Nothing but the range is read. An offset that is not in the log is an error, regardless of
+  `auto.offset.reset`, and nothing of it is ever committed unasked.
 - While a step is handed out and worked on, the network thread fetches what follows.
 """
 
@@ -41,7 +41,7 @@ PIECE: Final = 4 << 20
 
 QUIETLY: Final = 0.1
 """Seconds that a step waits before its ledger is kept: who reads at full speed waits often,
-and never long enough for anybody to ask why."""
+and too short to need an explanation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Ranges(Polling, Lookups):
                 if records:
                     yield records
         finally:
-            # Also when the iteration is dropped, on whatever thread: so no call is entered.
+            # Also when the iteration is dropped, on any thread: so no call is entered.
             self._subscription.end_range(tp, born)
             self._buffer.purge(
                 lambda each, ticket: self._subscription.use_of(each, ticket) is Use.DROP

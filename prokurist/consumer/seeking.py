@@ -1,7 +1,7 @@
 """Where reading goes on, and of what records are wanted for now.
 
 Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
-None of this waits for anybody.
+None of these calls waits for a broker or another thread.
 """
 
 from collections.abc import Collection, Iterable

@@ -64,7 +64,7 @@ class Subscribing(Seeking):
     ) -> None:
         """Subscribe to topics or a pattern, as a member of the group.
 
-        It takes the place of what was subscribed to before. Nothing is asked of anybody
+        It takes the place of what was subscribed to before. Nothing is asked of a broker
         here: the next `poll` joins.
 
         Args:
@@ -205,7 +205,7 @@ class Subscribing(Seeking):
             self._auto.let_go()
             failed = self._part()
             self._auto.let_go_newer()
-            # Before it is left: what is about the subscription is nobody's after that.
+            # Before it is left: events about the subscription have no owner after that.
             self._tell_unraised()
             self._leave(call)
         self._tell_unraised()

@@ -29,7 +29,7 @@ from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicP
 
 with KafkaConsumer(bootstrap_servers="localhost:9092", group_id="billing") as consumer:
     try:
-        consumer.commit_sync({TopicPartition("nobody-has-it", 0): OffsetAndMetadata(1)}, 0.5)
+        consumer.commit_sync({TopicPartition("no-such-topic", 0): OffsetAndMetadata(1)}, 0.5)
     except TimeoutException as error:
         print(f"{error.last_error!r}, {len(error.attempts)} times")
 ```

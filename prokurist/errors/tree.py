@@ -70,7 +70,7 @@ def portable(error: BaseException) -> BaseException:
     try:
         # There and back: some exceptions pickle and then cannot be rebuilt.
         pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
-    except Exception:  # noqa: BLE001 - whatever its __reduce__ does, it is not portable
+    except Exception:  # noqa: BLE001 - its __reduce__ may raise anything; it is not portable
         return KafkaException(f"{type(error).__qualname__}: {error}")
     return error
 

@@ -1,6 +1,6 @@
 """What both threads touch, and the only code that both touch.
 
-Thread: both. Whatever is shared here says which lock guards it or which thread
+Thread: both. Each shared object here says which lock guards it or which thread
 owns it.
 Holds: the clock and deadlines, calls, mailboxes, the events themselves,
 subscription and partition state.

@@ -50,7 +50,7 @@ class CommitOnce:
 class AutoCommit:
     """Commit this snapshot of positions, without what newer commits have replaced.
 
-    A partition is overtaken by each later commit of it, of whatever kind: it is not
+    A partition is overtaken by each later commit of it, of any kind: it is not
     tried again then. The answer is `{partition: OffsetAndMetadata}`: what was committed.
     """
 

@@ -66,7 +66,7 @@ class Assignment:
         policy: `auto.offset.reset`.
 
     Attributes:
-        steady: Whether an iteration may go on without a look here. Whatever ends that, for the
+        steady: Whether an iteration may go on without a look here. What ends that, for the
             partition that it reads, puts it off first.
         tracking: Bounds and counts of what is outstanding; None where that is not tracked.
     """

@@ -4,7 +4,7 @@ Thread: the network thread posts, the application thread takes; `_lock` guards
 everything, and nothing is called while it is held.
 
 A poll shows its call before it looks at what is here, and then waits for that
-call. Whatever comes later ends it, so nothing that is posted in between is missed. It
+call. Any later event ends it, so nothing that is posted in between is missed. It
 says when it has nothing to do but to wait, and the network thread may wait for its end.
 
 A step is something that the membership needs the application thread for: a listener

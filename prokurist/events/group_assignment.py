@@ -4,7 +4,7 @@ Thread: both, under the subscription's lock, like all of it.
 
 What is subscribed to is the application's word; what comes of it, partition by
 partition, the network thread's. Each of its steps here is bound to the term in which
-it was decided: `unsubscribe` ends the term, and whatever is decided in an older one
+it was decided: `unsubscribe` ends the term, and all that is decided in an older one
 changes nothing.
 
 - A partition that is given up is marked in the same step in which that is decided: no

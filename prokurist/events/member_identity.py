@@ -2,7 +2,7 @@
 
 Thread: both. Each object has one lock, held for a few assignments.
 
-- The network thread says who we are (`MemberIdentity`). Whatever is asked of the group in
+- The network thread says who we are (`MemberIdentity`). All that is asked of the group in
   the name of a membership carries the `Identity` of the moment in which it was asked:
   a commit that was made before the member was fenced is never sent with a later
   identity.
@@ -98,7 +98,7 @@ class MemberIdentity:
         """Set the identity under which the group counts this member.
 
         Args:
-            identity: Whatever the incarnation it has, it gets the present one.
+            identity: Its incarnation is replaced by the present one.
             reassigned: Whether what was owned before may be another member's.
         """
         with self._lock:

@@ -1,6 +1,6 @@
 """The one thing the application thread waits at.
 
-A waiter is opened once and stays open. Opening it takes no lock that anybody can
+A waiter is opened once and stays open. Opening it takes no lock that another thread can
 hold, so a signal handler may do it while its own thread waits here: that is what
 lets `wakeup()` be called from one.
 

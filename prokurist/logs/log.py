@@ -104,7 +104,7 @@ def _to_structlog(
 
 
 def sentence(kind: EventKind, values: Mapping[str, object]) -> str:
-    """The line for people: one line, whatever a broker has put into its message."""
+    """The line for people: one line, even if a broker's message has several."""
     text = kind.text.format_map({key: _shown(value) for key, value in values.items()})
     if text.isprintable():
         return text

@@ -40,7 +40,8 @@ that logs. `logging.getLogger("prokurist").addHandler(logging.NullHandler())` si
 Each line bears `client_id`, and `group` where there is one. Lines about a call have its
 number, `call`, unique in its client; an `error` has its class beside it, as `error_type`.
 A configuration is never logged, nor any other secret; a value from outside is put on one
-line, whatever it holds. Lists are cut after ten items, and `count` says how many there are.
+line, even if it holds line breaks. Lists are cut after ten items, and `count` says how many
+there are.
 
 A problem that lasts is logged once in {every:.0f} s. Where a row gives a time, it has to have
 lasted that long first. Its end is logged if the problem itself was.

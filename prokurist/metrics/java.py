@@ -243,4 +243,4 @@ JAVA: Final[Mapping[str, Answer]] = {
     "response-rate": ours("node_request_seconds", note="its `_count`"),
     "response-total": ours("node_request_seconds", note="its `_count`"),
 }
-"""By the metric's name alone: Java uses each with one meaning, whatever its group and tags."""
+"""By the metric's name alone: Java uses each with one meaning in every group, with any tags."""

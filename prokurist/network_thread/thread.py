@@ -171,7 +171,7 @@ class NetworkThread:
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
-        except Exception as error:  # noqa: BLE001 - whatever it is, no call may hang
+        except Exception as error:  # noqa: BLE001 - no call may hang, for any error
             self._die(error)
         except BaseException as error:
             # This very thread is to end: raised after the calls have failed.

@@ -7,7 +7,7 @@ error and not as memory. The libraries release the GIL while they work.
 
 Every call has a `Budget`: the bytes that may come out, and the pieces that the data
 may be cut into, in proportion to its size. A piece is what costs a step of the
-interpreter whatever it holds: a member, a frame or a block. So the work is bounded
+interpreter, no matter what it is: a member, a frame or a block. So the work is bounded
 for data of which nothing comes out, too.
 
 Thread: either; nothing here keeps state.
@@ -51,7 +51,7 @@ PIECE: Final = 64
 Blocks that hold something are far larger: the smallest full one is of LZ4, and has 260.
 """
 PIECES: Final = 4096
-"""So many pieces are allowed whatever their size: full blocks of data that compresses to
+"""So many pieces are allowed regardless of their size: full blocks of data that compresses to
 next to nothing. 256 MiB of zeros have 2048 of them in Zstandard."""
 TOO_SMALL: Final = "failed to write whole buffer"
 """What the library says where data does not fit into the buffer that it was given."""

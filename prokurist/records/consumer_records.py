@@ -145,7 +145,7 @@ class ConsumerRecords:
         Offsets and timestamps are memoryviews of 64-bit integers. Keys, values and
         headers are spans: shared bytes, and where each begins and how long it is,
         as memoryviews of 32-bit integers; the length −1 is null. All of them can be
-        handed to numpy or Arrow as they are. Values are as fetched, whatever a
+        handed to numpy or Arrow as they are. Values are as fetched, no matter what a
         deserializer made of them.
         """
         return [run.as_columns() for run in self._all_runs()]

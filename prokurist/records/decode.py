@@ -7,7 +7,7 @@ what is wrong, so that both say the same.
 
 Thread: either; nothing here keeps state.
 Invariants: see `prokurist.records.columns`; a batch of n bytes takes memory in
-proportion to n, whatever it says of itself.
+proportion to n, regardless of what its fields claim.
 """
 
 from collections.abc import Iterator

@@ -197,7 +197,7 @@ def mended(data: bytes) -> bytes:
     """An LZ4 frame with the right checksum over its header.
 
     Producers of magic 0 took the checksum over the frame's magic number too, and
-    everybody who reads their messages has to put up with it.
+    every reader of their messages has to accept it.
     """
     if len(data) < LEAD.size or struct.unpack_from("<I", data)[0] != LZ4_MAGIC:
         return data

@@ -56,7 +56,8 @@ class PartitionReader:
         check_crcs: Whether checksums are compared.
         cap: How many bytes one batch may take, decompressed and decoded:
             `fetch.decoded.batch.max.bytes`.
-        stop: The offset before which reading ends, whatever follows; None for the end.
+        stop: The offset before which reading ends, regardless of what follows; None for the
+        end.
         codec: The twin that decodes.
     """
 
@@ -216,7 +217,7 @@ class PartitionReader:
 
     def _leave(self, next_offset: int) -> None:
         self._open = None
-        # Not back: batches out of order must not make anybody read records twice.
+        # Not back: batches out of order must not cause records to be read twice.
         self._position = max(self._position, next_offset)
         if self.exhausted:
             self._data, self._at = memoryview(b""), 0

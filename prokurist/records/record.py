@@ -182,7 +182,7 @@ class ConsumerRecord:
         return twin
 
     def raw(self) -> tuple[bytes | None, bytes | None]:
-        """Key and value as they came, whatever was made of them."""
+        """Key and value as they came, before deserialization."""
         plain = ConsumerRecord.of(self._columns, self._index)
         return plain.key, plain.value
 

@@ -6,7 +6,7 @@ offsets for batch jobs and `foreachBatch`, and the listener that tells groups ho
 streaming queries have come.
 May import: the public parts of the clients, the clock, pauses, counters and metrics.
 
-Invariants: this package and whatever it exports by itself load neither pyspark nor
+Invariants: this package and its direct exports load neither pyspark nor
 pyarrow; a module that needs one of them imports it at its top, and is loaded when it is
 asked for.
 """

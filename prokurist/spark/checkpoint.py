@@ -40,7 +40,7 @@ class Checkpoint:
 
 
 class Files(Protocol):
-    """The files of a checkpoint, on whatever file system."""
+    """The files of a checkpoint, on any file system that Spark reads."""
 
     def numbers(self, folder: str) -> list[int]:
         """The names in a folder that are numbers; empty if the folder does not exist."""

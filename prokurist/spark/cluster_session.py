@@ -1,8 +1,8 @@
 """One visit to the cluster: clients for as long as one call, under one deadline.
 
 Thread: the one that makes the call.
-Invariants: every look-up is given what is left until the deadline, and not more; whatever
-ends the visit, its clients are closed by then. A visit that ends late says so in one
+Invariants: every look-up is given what is left until the deadline, and not more; at the
+end of a visit, also by an error, its clients are closed. A visit that ends late says so in one
 TimeoutException, about the whole of it.
 
 A client that lasts no longer than a call can be used by no second thread, is lost in no

@@ -1,6 +1,6 @@
 """From a place to offsets: what is asked of the brokers, and what becomes of no answer.
 
-Thread: whichever uses the consumer. Whatever is asked here, one deadline bounds it all.
+Thread: the one that uses the consumer. One deadline bounds all look-ups made here.
 """
 
 from collections.abc import Collection, Iterable, Mapping

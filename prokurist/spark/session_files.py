@@ -39,6 +39,6 @@ class SessionFiles:
 
 
 def _unread(name: str, error: Exception) -> CheckpointException:
-    """The error for whatever a file system raised, through Spark, py4j or Connect."""
+    """The error for an exception of a file system, through Spark, py4j or Connect."""
     said = str(error).strip().partition("\n")[0]
     return CheckpointException(f"{name} cannot be read: {type(error).__name__}: {said}")

@@ -263,7 +263,7 @@ class Server:
         return ServerTls(self._tls)
 
     def _serve(self, connection: ClientConnection) -> None:
-        """Whatever the selector says about a connection: write, then read."""
+        """Serve a connection that the selector reports: write, then read."""
         connection.write()
         if connection.open:
             for frame in connection.read():

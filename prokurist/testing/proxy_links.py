@@ -292,7 +292,7 @@ class Link:
         """One of the sockets broke: the other side sees a reset, as without a proxy.
 
         Also where the broker could not be reached at all: the client was accepted
-        before anybody knew.
+        before that was known.
         """
         answers = self._pipes[Direction.TO_CLIENT]
         if one is self._client or not answers.effect.swallow:
@@ -335,7 +335,7 @@ class Link:
 
 
 def close_in_order(one: socket.socket) -> None:
-    """Close a socket so that the other side reads an end, whatever is unread here."""
+    """Close a socket so that the other side reads an end, even with unread bytes here."""
     # A close alone would be a reset if there were unread input: the end goes first.
     with contextlib.suppress(OSError):
         one.shutdown(socket.SHUT_WR)

@@ -201,7 +201,7 @@ class CoordinatorManager:
             asked = await self._metadata.any_broker()
             try:
                 answer = await self._client.send(
-                    asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP), anybody=True
+                    asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP), any_broker=True
                 )
             except (Withdrawn, AuthenticationException):
                 raise

@@ -204,7 +204,7 @@ class MetadataManager:
             fit = [node for node in group if node.id not in self._suspects]
             if fit:
                 return fit
-        # Each of them has failed once: it is everybody's turn again.
+        # Each of them has failed once: each may be tried again.
         self._suspects.clear()
         return groups[0]
 
@@ -264,7 +264,7 @@ class MetadataManager:
                 (),
                 self._create and self._interest.may_create,
             )
-            attempt = Interruptible(self._client.send(node, request, anybody=True))
+            attempt = Interruptible(self._client.send(node, request, any_broker=True))
             self._attempt = node, attempt
             try:
                 answer = (await attempt.outcome).response

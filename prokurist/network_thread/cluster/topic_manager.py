@@ -35,7 +35,7 @@ One is not enough: a broker that lags behind the controller does not know a topi
 that was made a moment ago, and one that makes a topic because it was asked for
 says so only when it is asked again. The pauses between three (0.1 and 0.2 s) are
 longer than word of a new topic takes in a cluster that is well; more of them
-would keep everybody waiting who wants to know whether a topic is there.
+would delay every call that waits to know whether a topic is there.
 """
 
 NOT_LISTED: Final = frozenset({UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED})
@@ -148,7 +148,7 @@ class TopicManager:
             node = await self._metadata.any_broker()
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
-                answer = await self._client.send(node, request, call=call, anybody=True)
+                answer = await self._client.send(node, request, call=call, any_broker=True)
             except KafkaException as error:
                 if not error.retriable:
                     raise

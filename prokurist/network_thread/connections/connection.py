@@ -6,7 +6,7 @@ its Pipeline.
 
 Thread: the network thread alone.
 
-- Each try has a socket of its own number. Whatever happens to an older one finds
+- Each try has a socket of its own number. An event of an older one finds
   no connection any more.
 - Going down against our wish fails what is in flight and what waits: each
   operation decides for itself whether and where to try again.

@@ -121,7 +121,7 @@ class NetworkClient:
         lane: Lane = Lane.GENERAL,
         effect: bool = False,
         patience: float | None = None,
-        anybody: bool = False,
+        any_broker: bool = False,
         answered: bool = True,
     ) -> Promise[Answer[Response]]:
         """Send a request, and await its answer.
@@ -134,7 +134,7 @@ class NetworkClient:
             effect: Whether it changes something on the broker.
             patience: Seconds that its answer may take, for what a broker parks
                 longer than `request.timeout.ms`; None for just that.
-            anybody: Another broker would do as well: it fails if it cannot be
+            any_broker: Another broker would do as well: it fails if it cannot be
                 written soon.
             answered: Whether the broker answers; else the answer is None, once it is written.
 
@@ -147,7 +147,7 @@ class NetworkClient:
             call,
             effect=effect,
             patience=patience,
-            anybody=anybody,
+            any_broker=any_broker,
             lane=lane,
             answered=answered,
         )
@@ -244,7 +244,7 @@ class NetworkClient:
         """Pass the network's events on to their connections."""
         for happening in happenings:
             connection = self._by_number.get(happening.connection)
-            # A number whose try is over says nothing to anybody any more; that
+            # A number whose try is over has no receiver any more; that
             # includes happenings of the same batch after their connection went down.
             if connection is None:
                 continue

@@ -99,11 +99,11 @@ class Pipeline:
         """Queue a request, to be written when its turn comes."""
         unsent.promise.on_forsaken = lambda: self._take_back(unsent)
         unsent.since = self._timer.now
-        if unsent.anybody or unsent.call is None:
+        if unsent.any_broker or unsent.call is None:
             # A call's own deadline bounds its requests; those without a call
             # must not wait in the queue for ever either.
             longest = self._limits.request
-            if unsent.anybody:
+            if unsent.any_broker:
                 longest = min(ANOTHER_AFTER, longest)
             unsent.due = self._timer.after(
                 longest,

@@ -2,8 +2,8 @@
 
 Thread: the network thread alone.
 Invariants: an address is remembered from a refusal until a connection to it is ready; meanwhile
-at most one try begins in each pause, whatever the lane, so that an account is not locked; what
-waits on other lanes is told of the refusal, too.
+at most one try begins in each pause, regardless of the lane, so that an account is not locked;
+what waits on other lanes is told of the refusal, too.
 """
 
 from collections.abc import Mapping

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Response = TypeVar("Response")
 
 ANOTHER_AFTER: Final = 1.0
-"""How long a request that anybody can answer waits for one broker's connection.
+"""How long a request that any broker can answer waits for one broker's connection.
 
 Well above what a connection takes to any broker that can be reached, and well below
 the ten seconds of its setup, which one that swallows everything would cost.
@@ -131,14 +131,14 @@ class Unsent:
         answered: Whether the broker answers it; else it is over once it is written.
         effect: Whether it changes something on the broker.
         patience: How long its answer may take; None for `request.timeout.ms`.
-        anybody: Another broker would do as well.
+        any_broker: Another broker would do as well.
         lane: Which kind of traffic it is, whichever connection carries it.
         due: When it has waited long enough, where no call's deadline says so.
     """
 
     __slots__ = (
         "answered",
-        "anybody",
+        "any_broker",
         "call",
         "due",
         "effect",
@@ -156,7 +156,7 @@ class Unsent:
         *,
         effect: bool,
         patience: float | None = None,
-        anybody: bool = False,
+        any_broker: bool = False,
         lane: Lane = Lane.GENERAL,
         answered: bool = True,
     ) -> None:
@@ -166,7 +166,7 @@ class Unsent:
         self.call: Claimant | None = call
         self.effect: bool = effect
         self.patience: float | None = patience
-        self.anybody: bool = anybody
+        self.any_broker: bool = any_broker
         self.promise: Promise[Answer[Any]] = Promise()
         self.due: Due | None = None
         self.since: float = 0.0

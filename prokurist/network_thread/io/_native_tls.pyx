@@ -2,7 +2,7 @@
 """Receives and decrypts without the GIL, by the very library that `ssl` uses.
 
 `ssl` gives the GIL up and takes it back for each record of 16 KiB; beside a busy application
-thread each of these costs up to 5 ms. Here one call takes whatever is there.
+thread each of these costs up to 5 ms. Here one call takes all that is there.
 
 Nothing is linked: the functions are looked up in the library that Python's `_ssl` has loaded, and
 the connection's `SSL*` is read out of its object, where the layout of that object is known for

@@ -171,7 +171,7 @@ class Network(Protocol):
         """End the present `poll`, or else the next one, at once.
 
         From any thread, and from a signal handler: it takes no lock and does
-        not block. Whatever the caller published under a lock before it is seen
+        not block. Everything that the caller published under a lock before it is seen
         by the thread that takes that lock after the wait that this ends.
         """
         ...

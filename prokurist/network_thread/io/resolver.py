@@ -46,7 +46,7 @@ class NameService(Protocol):
 
 
 class SystemNames:
-    """The system's resolver: hosts file, DNS, and whatever else it is set up for.
+    """The system's resolver: hosts file, DNS, and its other configured sources.
 
     Args:
         family: `broker.address.family`: any, v4 or v6.

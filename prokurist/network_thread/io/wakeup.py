@@ -26,7 +26,7 @@ class Wakeup:
         os.set_blocking(self._writing, False)
         # Closed when no thread can call `ask` any more, not at shutdown: a waker
         # that had the descriptor's number in hand would otherwise write its
-        # byte into whatever file was opened under that number since.
+        # byte into another file, opened under that number since.
         closing = weakref.finalize(self, _close, self._reading, self._writing)
         # Not at the interpreter's exit: a daemon thread may still be waiting.
         closing.atexit = False

@@ -3,7 +3,7 @@
 Thread: the network thread alone.
 
 A step waits until a poll makes it, for as long as that takes: the application may be
-computing. Whatever ends the wait, a fence for one, calls it off; if a poll has taken it
+computing. Anything that ends the wait, such as a fence, calls it off; if a poll has taken it
 by then, its end is ignored.
 """
 

@@ -1,4 +1,4 @@
-"""Heartbeats of a member of a classic group: one in flight, whatever the application does.
+"""Heartbeats of a member of a classic group: one in flight, independent of the application.
 
 Thread: the network thread alone. They go on from the answer to JoinGroup until the next
 one is asked for: while that is parked the coordinator does not count the time.

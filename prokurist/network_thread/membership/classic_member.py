@@ -3,8 +3,8 @@
 Thread: the network thread alone.
 
 A round begins when a poll asks for it, for in it the application may have to give up what
-it works on; then it goes on in the background, whatever the application does, and so do
-heartbeats. Reasons for the next one are kept until then:
+it works on; then it goes on in the background, regardless of what the application does, and so
+do heartbeats. Reasons for the next one are kept until then:
 
 - the group has begun one, or the user wants one;
 - what is subscribed to has changed, or what a pattern matches, or, for the leader, how

@@ -272,7 +272,7 @@ class ClassicRound:
             await self._give_back(term, gone)
         new = mine - owned
         if not await self._transitions.take(term, new, commit=not gone):
-            # As above: what the group has given us is ours, whatever the listener says.
+            # As above: what the group has given us is ours, even if the listener raises.
             self._subscription.begin(term, new)
         if not gone:
             return None

@@ -3,8 +3,8 @@
 Thread: the network thread alone.
 
 Beside what a pattern matches, that is what the leader's assignment rests on: it shared out
-partitions as they were at that moment. It looks at everybody's topics for as long as that
-holds, and asks for another round when their number of partitions has changed: no other
+partitions as they were at that moment. It looks at the topics of all members for as long as
+that holds, and asks for another round when their number of partitions has changed: no other
 member does (topics that appear or go included). That replicas move between racks is no
 reason: a broker that is away for a moment would be one.
 """

@@ -4,7 +4,7 @@ Thread: the network thread alone.
 
 One operation sends heartbeats, one at a time: when the coordinator's interval is over,
 counted from the last sending, and at once when there is something to say. Another has
-partitions change hands. Heartbeats go on whatever the application does, and stop when
+partitions change hands. Heartbeats go on regardless of what the application does, and stop when
 it has not polled for `max.poll.interval.ms`.
 
 - Joining begins with a poll that was asked for. After that the application is needed only
@@ -240,7 +240,7 @@ class ConsumerMember:
         self._losing = None if losing.ended else losing
 
     async def _say_farewell(self, call: Call, *, is_told: bool, for_good: bool) -> None:
-        """Send the leaving heartbeat, once, whatever its answer."""
+        """Send the leaving heartbeat, once, without regard to its answer."""
         if not is_told:
             return
         context = self._context
@@ -339,7 +339,7 @@ class ConsumerMember:
         self._told = subscribed
         if self._version != subscribed.version:
             self._version = subscribed.version
-            # What is wrong with a topic the next poll hears, whatever is assigned.
+            # The next poll raises a topic's error, regardless of what is assigned.
             context.metadata.request_update()
         request = self._terms.request(self._epoch, subscribed, self._reconciler.owned())
         self._is_known = True

@@ -1,4 +1,4 @@
-"""The leader's part of a classic group: everybody's subscription in, everybody's part out.
+"""The leader's part of a classic group: subscriptions of all members in, assignments out.
 
 What the others say of themselves comes from clients of any kind and age, and what an
 assignor answers may be a user's own code. Neither may hurt: a subscription that cannot

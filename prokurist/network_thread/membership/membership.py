@@ -1,4 +1,4 @@
-"""What the rest of the network thread asks of a membership, whatever its protocol.
+"""What the rest of the network thread asks of a membership, independent of its protocol.
 
 Thread: the network thread alone, but for what `health` reads.
 """
@@ -44,7 +44,7 @@ class Membership(Protocol):
     def leave(self, call: Call, how: GroupMembershipOperation) -> Coroutine[Any, Any, None]:
         """Leave the group, if we are in it: an operation that ends when the group knows.
 
-        Whatever else was under way ends at once, and the membership is over from now on, even
+        Everything else under way ends at once, and the membership is over from now on, even
         if no step of the operation is ever made.
         """
         ...

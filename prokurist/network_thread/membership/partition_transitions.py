@@ -1,7 +1,7 @@
 """Revokes, takes and loses partitions: the steps for each, and their order.
 
 Thread: the network thread alone. Each of these is an operation; what it waits for is the
-application, which may be computing, or the coordinator. Whatever ends it (a fence, a
+application, which may be computing, or the coordinator. Any event that ends it (a fence, a
 departure) leaves the partitions where they are, and no record of them is returned.
 
 Given back: nothing of them is returned any more; with auto-commit, how far the next
@@ -113,7 +113,7 @@ class PartitionTransitions:
         return True
 
     async def lose(self, term: int) -> None:
-        """Lose all partitions; whatever the listener raises, they are gone."""
+        """Lose all partitions; they are gone even if the listener raises."""
         self._tell(PARTITIONS_LOST, self._subscription.owned())
         heard = self._subscription.lose(term)
         self._changed()

@@ -13,7 +13,7 @@ have something meanwhile, and gives that to no other until it hears that we have
 holds as well where the listener refuses what comes: others do not wait for that.
 
 A partition is held by the id of its topic: a topic that was deleted and made again is
-another one, whatever its name.
+another one, even under the same name.
 """
 
 from collections.abc import Callable, Mapping

@@ -76,7 +76,7 @@ class TopicNames:
             node = await self._metadata.any_broker()
             request = Metadata(topic_ids=tuple(sorted(self._wanted)))
             try:
-                answer = (await self._client.send(node, request, anybody=True)).response
+                answer = (await self._client.send(node, request, any_broker=True)).response
             except Withdrawn:
                 raise
             except KafkaException as error:

@@ -5,7 +5,7 @@ decides, at the start of a poll; here a snapshot is never made newer.
 
 It may become too old instead. Between two of its attempts the user may commit by
 hand, or the positions of a newer moment may go out: to try the old ones once more
-would set the group back. So whatever is committed later takes its partitions out of
+would set the group back. So each later commit takes its partitions out of
 every snapshot that is under way, and a snapshot of which nothing is left has ended.
 An attempt that is on the wire already does no harm: the later commit is behind it, on
 the same connection, and a broker takes one after the other.

@@ -212,7 +212,7 @@ class CommitManager:
         identity: Identity = NO_MEMBER,
         topics: Mapping[str, UUID] = BY_NAME,
     ) -> None:
-        """Commit offsets in one attempt; whatever comes of it ends the call."""
+        """Commit offsets in one attempt; its outcome, of any kind, ends the call."""
         with self.counters.counted("async", lambda: self._timer.now):
             await self._commit_once(call, offsets, identity, topics)
 

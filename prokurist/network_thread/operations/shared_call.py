@@ -6,7 +6,7 @@ through their own locks.
 A look-up in the background has a Call like any other work: that bounds it, and its
 ledger tells what it does. A caller that waits for it has a call with a
 deadline of its own, whose report is to say what the look-up was doing
-meanwhile. So that call follows this one, and its ledger is told whatever this one does.
+meanwhile. So that call follows this one, and its ledger is told everything that this one does.
 
 Nothing is written for it when all calls that followed it have ended, even if that was
 not noticed yet. A detached call goes on without followers.
@@ -55,7 +55,7 @@ class SharedCall(Call):
 
     @property
     def was_written(self) -> bool:
-        """Whether an attempt of it was written, whatever came of that."""
+        """Whether an attempt of it was written, regardless of the outcome."""
         return bool(self._tries)
 
     def claim(self, request: str, node: str, now: float, *, effect: bool) -> Try | None:

@@ -7,7 +7,7 @@ say why the loop woke.
 Thread: the network thread alone.
 
 - The Timer also carries the time of the turn: the loop reads the clock when it
-  wakes and sets `now`; whatever runs in that turn reads it here.
+  wakes and sets `now`; all code that runs in that turn reads it here.
 - An entry is cancelled by marking it; the heap drops it when it comes up (lazy
   deletion) or when the dead outnumber the living by far.
 - An entry never fires in the turn that set it, even if its time has come. So an

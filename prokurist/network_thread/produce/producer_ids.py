@@ -69,7 +69,7 @@ class ProducerIds:
         while True:
             node = await self._metadata.any_broker()
             try:
-                sent = self._client.send(node, InitProducerId(), anybody=True)
+                sent = self._client.send(node, InitProducerId(), any_broker=True)
                 answer = (await sent).response
             except KafkaException as error:
                 if not error.retriable:

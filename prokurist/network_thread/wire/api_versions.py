@@ -60,7 +60,7 @@ class ApiVersions:
     """Asks a broker for the API versions that it offers.
 
     The two names are left out below version 3: they only appear in the broker's
-    metrics. From 3 on the broker refuses with INVALID_REQUEST whatever is not made
+    metrics. From 3 on the broker refuses with INVALID_REQUEST any name that is not made
     of letters, digits, dots and hyphens, or begins or ends with one of the latter two.
     """
 

@@ -1,7 +1,7 @@
 """Frames: a request to bytes, bytes to its answer.
 
-Thread: any; pure functions. An answer's bytes are a stranger's: whatever they
-are, `decode` returns or raises `MalformedAnswer`, soon, and with no more memory
+Thread: any; pure functions. An answer's bytes are not trusted: for any
+bytes, `decode` returns or raises `MalformedAnswer`, soon, and with no more memory
 than the frame's size accounts for.
 """
 
@@ -110,7 +110,7 @@ def decode(request: Request[AnswerT], version: int, frame: Frame) -> AnswerT:
     data = memoryview(frame).toreadonly()
     if request.api is API_VERSIONS and version > 0 and refuses_version(data):
         # A broker that does not know the version cannot answer in it: it falls
-        # back to the oldest form, whatever was asked (KIP-511).
+        # back to the oldest form, regardless of the version asked for (KIP-511).
         try:
             return read_answer(request, 0, data)
         except MalformedAnswer:

@@ -48,7 +48,7 @@ class TopicMetadata:
         topic_id: Its id; None below version 10, and for a name that the cluster
             does not know.
         internal: Whether it is one of Kafka's own.
-        partitions: Its partitions, in whatever order the broker named them.
+        partitions: Its partitions, in the order in which the broker named them.
     """
 
     error: int

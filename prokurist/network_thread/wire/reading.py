@@ -1,10 +1,10 @@
 """Answers from bytes to bodies.
 
-The bytes are a stranger's. A length is checked against the bytes that are left before
-anything is made; an error code is an integer like any other, whether or not anybody
-knows it, and so is a duration, in milliseconds.
+The bytes are not trusted. A length is checked against the bytes that are left before
+anything is made; an error code is an integer like any other, whether or not it is
+known, and so is a duration, in milliseconds.
 
-Whatever the bytes are, a reader returns or raises `Malformed`, `struct.error` or
+For any bytes, a reader returns or raises `Malformed`, `struct.error` or
 `IndexError`; `codec` makes one exception of these. Each element costs at least
 one byte of the frame, so work and memory are bounded by the frame's size; and since
 an element costs a hundred times as much, by a number of elements, which is the API's.

@@ -31,7 +31,7 @@ def told(bootstrap: str | None = None, timeout: float = 5.0) -> str:
 
             with KafkaConsumer(bootstrap_servers=bootstrap) as consumer:
                 consumer.list_topics(timeout)
-        except Exception as why:  # noqa: BLE001 - whatever it is, the driver is told
+        except Exception as why:  # noqa: BLE001 - any error is reported to the driver
             error = str(why)
     return json.dumps(
         {

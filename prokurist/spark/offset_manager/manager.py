@@ -286,7 +286,7 @@ class OffsetManager:
                 a batch before the one that is noted there changes nothing: so a batch that
                 is repeated does no harm. A checkpoint brings its own.
             batch: The number of its batch.
-            force: Commit whatever was committed before, backwards as well.
+            force: Commit without regard to what was committed before, backwards as well.
             timeout: Seconds; None for the manager's own.
 
         Returns:

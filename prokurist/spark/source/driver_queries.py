@@ -3,7 +3,7 @@
 Thread: whichever uses it, one at a time. The client is built when it is first needed, so
 what holds this can be pickled until then, and built again where it was not.
 
-Invariants: whatever is asked in one step, `within` bounds it all by one deadline; an error
+Invariants: `within` bounds all look-ups of one step by one deadline; an error
 of that deadline says what the last question waited for.
 """
 

@@ -6,7 +6,7 @@ here all the same, since documentation and the hints for misspelt names come fro
 
 Invariants: names are compared without regard to case, as Spark hands them on; a name that
 is not known is an error, with the nearest that is. What begins with `kafka.` goes to the
-client. Whatever Spark's own source for Kafka knows, is known here, and does the same, or
+client. Each option of Spark's own source for Kafka is known here, and does the same, or
 is refused with the way out.
 """
 
@@ -155,7 +155,7 @@ OPTIONS: Final = (
         "fetchOffset.numRetries",
         BOTH,
         "",
-        "Read and not needed: whatever is asked is asked again until `driverDeadlineMs`.",
+        "Read and not needed: every look-up is tried again until `driverDeadlineMs`.",
     ),
     Option("fetchOffset.retryIntervalMs", BOTH, "", "The same."),
     _ours(
@@ -282,7 +282,7 @@ class Settings:
         """Read the options of a reader.
 
         Args:
-            options: Names, in whatever case, and values.
+            options: Names, in any case, and values.
 
         Raises:
             ConfigException: One is not known, cannot be given, or has no value of its kind.

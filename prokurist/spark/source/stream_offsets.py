@@ -3,7 +3,7 @@
 Thread: the one of the process that Spark runs beside the driver for each source.
 
 Spark writes down how far a trigger goes before anything of it is read, and reads just that
-again after a failure. So whatever may be wrong with it is noticed here, before: what Spark
+again after a failure. So its errors have to be noticed here, before: what Spark
 has written down once and cannot read would stop the query for ever.
 
 Invariants: each step has one deadline. Where reading began stands in the first end, as

@@ -84,7 +84,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     ) -> dict[str, Any]:
         """The end of the next trigger."""
         self._heed_signals()
-        # Who is to read all there is, whatever the options say, is told so by Spark.
+        # Spark says so when all there is has to be read, regardless of the options.
         return self._stream.latest(start, limited=not isinstance(limit, ReadAllAvailable))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name

@@ -150,7 +150,7 @@ class CommitThread:
             self.queue.await_end(errand.running, deadline)
 
     def close(self, deadline: Deadline) -> None:
-        """End the thread, whatever is left; a second time has no effect."""
+        """End the thread, even with work left; a second time has no effect."""
         with self._lock:
             self._closing, thread = True, self._thread
         self.queue.nudge()

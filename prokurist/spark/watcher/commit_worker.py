@@ -2,7 +2,7 @@
 
 Thread: the committer's; handed its clock and what makes its clients, so that it is played
 in virtual time.
-Invariants: whatever fails, fails for one query and for now: it is counted, told in the log
+Invariants: a failure concerns one query and one attempt: it is counted, told in the log
 as a trouble, and tried again. What is due first is done first, so that a group that is out
 of reach delays the others by one attempt and no more. A run that is over is tried for
 `GRACE` seconds more, and then left as it is.
@@ -133,7 +133,7 @@ class CommitWorker:
         """Take the events, and do what is due first.
 
         Returns:
-            When to come again, whatever comes before; None when nothing is left.
+            When to come again at the latest; None when nothing is left.
         """
         for event in self._queue.take():
             self._read(event)
@@ -153,7 +153,7 @@ class CommitWorker:
         return now
 
     def close(self) -> None:
-        """Close the clients, whatever is left to do."""
+        """Close the clients, even with work left to do."""
         for kept in list(self._kept.values()):
             self._part(kept)
 
@@ -248,7 +248,7 @@ class CommitWorker:
             told = self._told(
                 commitment, client, Deadline.after(began, self._rules.commit_deadline)
             )
-        except Exception as error:  # noqa: BLE001 - whatever it is, the query goes on
+        except Exception as error:  # noqa: BLE001 - the query goes on after any error
             told, why = True, error
             result = "failed" if is_passing(error) else "refused"
         now = self._clock.now()

@@ -227,7 +227,7 @@ class EventQueue:
             batch: Its number.
             deadline: The end of the wait.
             asked_at: Since when a refusal counts: from before the batch was asked for, as
-                the committer may be done with it before anybody waits.
+                the committer may be done with it before the wait begins.
 
         Returns:
             None when it knows; else the run, with what went wrong.

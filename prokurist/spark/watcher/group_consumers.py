@@ -37,7 +37,7 @@ class GroupConsumers:
     ) -> None:
         self._common = common
         self._queries = queries
-        # Whatever is wrong with them is told now, and not when a query runs.
+        # Their errors are raised now, and not when a query runs.
         for more in ({},) if queries is None else queries.values():
             self._keys("checked", "checked", more)
 

@@ -1,4 +1,4 @@
-"""`watch`: whatever Kafka a streaming query reads, its group hears of it and its lag is seen.
+"""`watch`: commits the progress of streaming queries to their groups and measures their lag.
 
 Thread: Spark's callbacks come on a thread of PySpark's, one after the other; `flush` and
 `close` are called by the application. The work is the committer's thread's.
@@ -71,7 +71,7 @@ def watch(
 ) -> "CommitListener":
     """Commit the progress of this session's streaming queries, and measure their lag.
 
-    For each query that reads Kafka, through whatever source, the end of each batch that is
+    For each query that reads Kafka, through any source, the end of each batch that is
     done is committed to a group of its own, and the ends of its logs are looked up again and
     again, so that its lag is seen also while a batch takes long or none comes. Nothing of
     this slows a query or fails it.

@@ -1,7 +1,7 @@
 """The offsets of a query that are still to be committed to its group, and when.
 
 Thread: the committer's; pure, and handed each moment.
-Invariants: only the newest end of each partition waits, so whatever comes in the time of an
+Invariants: only the newest end of each partition waits, so all that comes in the time of an
 outage is one commit after it. Before a partition's first commit the group is asked what it
 has, and whenever it was not told anything for an hour: a group without members forgets
 offsets some days after they were committed, and another program may have moved them.
@@ -107,7 +107,7 @@ class PendingCommit:
         self._renew_at, self._not_before = math.inf, now
 
     def hurry(self, now: float) -> None:
-        """Try at once, since a call waits, whatever pause or refusal there was."""
+        """Try at once, since a call waits, in spite of a pause or refusal."""
         self.is_refused = False
         self._not_before = min(self._not_before, now)
 

@@ -3,9 +3,9 @@
 Phases, and what ends them:
 
 - EMPTY: a member joins;
-- PREPARING: everybody has joined again, or the rebalance timeout;
+- PREPARING: all members have joined again, or the rebalance timeout;
 - COMPLETING: the leader's SyncGroup, or the rebalance timeout, by which in a STABLE
-  group too everybody has to have asked for its part;
+  group too every member has to have asked for its part;
 - STABLE: a member joins, leaves, or changes its subscription.
 
 Only what is STABLE or EMPTY stands in the coordinator's log, so that is what is left
@@ -291,7 +291,7 @@ class ClassicGroup:
         }
 
     def told_to_leader(self) -> list[Values]:
-        """Everybody, and what they say to the protocol, in the order of a hash as in Kafka."""
+        """Members and their metadata for the protocol, in the order of a hash as in Kafka."""
         members = sorted(self.members.values(), key=lambda m: crc32(m.member_id.encode()))
         return [
             {
@@ -344,7 +344,7 @@ class ClassicGroup:
         self.rebalance(now)
 
     def _complete(self, now: float) -> None:
-        """Everybody who is going to join has: the next generation."""
+        """Begin the next generation: no further member is expected to join."""
         for each in list(self.members.values()):
             if each.joining is None and each.instance_id is None:
                 self.forget(each)

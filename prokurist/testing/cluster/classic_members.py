@@ -23,7 +23,7 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """What a JoinGroup asks for, of whatever version.
+    """What a JoinGroup asks for, of any version.
 
     Attributes:
         member_id: Who asks; empty for the first time.

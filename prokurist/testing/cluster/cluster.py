@@ -1,4 +1,4 @@
-"""The cluster model: brokers to connect to, in whatever time the driver says it is.
+"""The cluster model: brokers to connect to, in the time that the driver sets.
 
 Pure and deterministic: no threads, no sockets, no clock; the same calls give the
 same results. The driver hands in frames and the time, asks `next_due`, and

@@ -63,7 +63,7 @@ class GroupControls(Steering):
         return Fault(f"{group} loading", undo)
 
     def deny(self, *, topic: str | None = None, group: str | None = None) -> Fault:
-        """Take away everybody's authorization for a topic, a group, or both."""
+        """Take away every client's authorization for a topic, a group, or both."""
 
         def undo() -> None:
             with self._change() as (cluster, now):

@@ -132,7 +132,7 @@ class ProducerControls(Steering):
     ) -> None:
         """Have brokers forget producers, as after `producer.id.expiration.ms`.
 
-        The next batch of such a producer is taken whatever its sequence number is, and a
+        The next batch of such a producer is taken with any sequence number, and a
         repetition is appended a second time: so do brokers since KIP-360.
 
         Args:

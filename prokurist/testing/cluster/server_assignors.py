@@ -65,7 +65,7 @@ def move_one(wanted: Wanted, given: dict[str, list[Part]]) -> bool:
 
 
 def ranges(wanted: Wanted, sizes: Mapping[uuid.UUID, int], had: Owned) -> Owned:
-    """Topic by topic, neighbouring partitions to one member, whatever it had."""
+    """Topic by topic, neighbouring partitions to one member, without stickiness."""
     del had
     given: dict[str, set[Part]] = {each: set() for each in wanted}
     for topic_id, size in sizes.items():

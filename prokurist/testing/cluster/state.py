@@ -260,7 +260,7 @@ class State:
         self.agenda.plan(max(at, partition.followed_from), fetch)
 
     def follow_at_once(self, partition: Partition) -> None:
-        """Have the copies in sync catch up wholly, whatever time that takes elsewhere."""
+        """Have the copies in sync catch up wholly, in no time."""
         partition.fetch(partition.log.end)
         partition.hear()
 

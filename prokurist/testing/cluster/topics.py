@@ -79,7 +79,7 @@ class Partition:
         self.followed = False
 
     def elect_unclean(self, leader: int, now: float) -> None:
-        """Have a broker lead whatever it lacks: the log is cut back to its copy."""
+        """Have a broker lead though it lacks records: the log is cut back to its copy."""
         self.truncate(self.copy_of(leader).end, now)
         self.isr = [leader]
         self.elect(leader)

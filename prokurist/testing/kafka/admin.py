@@ -72,7 +72,7 @@ class Admin:
         return BrokerConnection(address, deadline, self._clock)
 
     def reach(self, address: Address, deadline: Deadline) -> None:
-        """See whether an address accepts connections, whatever it speaks.
+        """See whether an address accepts connections, with any protocol.
 
         Raises:
             AdminFailed: It does not.

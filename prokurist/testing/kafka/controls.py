@@ -49,7 +49,7 @@ class Controls:
         return [node for node in range(len(self.proxies)) if node not in down]
 
     def freeze(self, node: int) -> None:
-        """Stop a node in the middle of whatever it does."""
+        """Stop a node with SIGSTOP, at any point of its work."""
         self.nodes.freeze(node)
         self._frozen.add(node)
 

@@ -85,7 +85,7 @@ class Guard:
 
     def _signal(self, number: int) -> dict[str, Any]:
         child = self._child
-        # poll() reaps: a process id that is still ours cannot have gone to anybody else.
+        # poll() reaps: a process id that is still ours cannot belong to another process.
         if child is None or child.poll() is not None:
             return {"running": False}
         os.killpg(child.pid, number)

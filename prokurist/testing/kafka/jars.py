@@ -115,7 +115,7 @@ def _run_maven(maven: Path, version: str, part: Path, jars: Path, seconds: float
                 way_out="try again with more time, or fetch once on a faster network",
             ) from error
         finally:
-            # Whatever ends this wait (the deadline, Ctrl-C) ends Maven as well.
+            # The end of this wait (the deadline, Ctrl-C) ends Maven as well.
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
     if process.returncode != 0 or not any(jars.glob(f"kafka_2.13-{version}.jar")):

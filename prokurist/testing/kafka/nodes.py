@@ -64,7 +64,7 @@ class Nodes(Protocol):
         ...
 
     def freeze(self, node: int) -> None:
-        """Stop a node in the middle of whatever it does; its sockets stay."""
+        """Stop a node with SIGSTOP, at any point of its work; its sockets stay."""
         ...
 
     def thaw(self, node: int) -> None:

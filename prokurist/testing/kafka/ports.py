@@ -14,7 +14,7 @@ from prokurist.testing.kafka.errors import PortTaken
 LOOPBACK: Final = "127.0.0.1"
 
 # Below the range from which systems take the ports of outgoing connections: a node
-# that was killed comes back to its ports, and no client of anybody may sit there.
+# that was killed comes back to its ports, and no other process's client may use them.
 _LOWEST: Final = 20_000
 _HIGHEST: Final = 32_000
 

@@ -114,7 +114,7 @@ def quick_properties(nodes: int, version: str) -> Properties:
         "log.cleaner.dedupe.buffer.size": "4194304",
         # Each partition has two indexes of this size from the first, all holes. At the first
         # touch the system makes zeros of as much as it reads ahead, which may be all: of the
-        # usual 10 MiB up to 20 ms in which that processor does nothing else for anybody.
+        # usual 10 MiB up to 20 ms in which that processor does nothing else.
         "log.index.size.max.bytes": "65536",
         "num.network.threads": "2",
         "num.io.threads": "4",

@@ -211,7 +211,7 @@ class RealKafka:
     # ------------------------------------------------------------------- controls
 
     def freeze(self, node: int = 0) -> None:
-        """Stop a node in the middle of whatever it does; its sockets stay open.
+        """Stop a node with SIGSTOP, at any point of its work; its sockets stay open.
 
         Raises:
             ControlRefused: This Kafka was given.

@@ -65,7 +65,7 @@ def start_nodes(
 
 
 def stop_nodes(nodes: Nodes | None, proxies: Sequence[FaultProxy], deadline: Deadline) -> None:
-    """End nodes and proxies, each of them whatever becomes of the others."""
+    """End nodes and proxies, each of them even if another fails to end."""
     with contextlib.ExitStack() as ending:
         # From the last to the first: the proxies end while the nodes still answer.
         if nodes is not None:

@@ -72,7 +72,7 @@ class VirtualClock:
         return self._world.clock.now()
 
     def advance(self, seconds: float) -> None:
-        """Let time pass; whatever is due until then happens, in order.
+        """Let time pass; everything due until then happens, in order.
 
         Raises:
             ValueError: It would go back, or on for ever.

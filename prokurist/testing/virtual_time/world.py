@@ -114,7 +114,7 @@ class World(Generic[Wire]):
     Attributes:
         nodes: How many brokers.
         topics: How many partitions each topic has.
-        seed: For the jitter of pauses, and whatever else is drawn by lot.
+        seed: For the jitter of pauses, and all else that is random.
         hosts: The addresses behind each broker's name, in the brokers' order; without
             any, brokers advertise numbers, and nothing is looked up.
     """
@@ -243,7 +243,7 @@ class World(Generic[Wire]):
         return [*self.members, *self.senders]
 
     def at(self, moment: float, action: Callable[[], object]) -> None:
-        """Have something happen at a moment, whatever waits then: a signal, another thread."""
+        """Have something happen at a moment, in any wait: a signal, another thread."""
         self._plans.append((moment, action))
 
     def run(self, until: float, waiter: Waiter | None = None) -> bool:
@@ -255,7 +255,7 @@ class World(Generic[Wire]):
                 continue
             due = self._next_due()
             if min(due, until) == math.inf:
-                raise AssertionError("everybody waits, and nothing will ever happen")
+                raise AssertionError("every thread waits, and no event is due")
             if due >= until:
                 self._go_to(until)
                 return waiter is not None and waiter.is_open

@@ -1,6 +1,6 @@
 """One handler for each API: small functions from a request to an answer.
 
-A handler is `handle(state, request, context)`. It reads kio's request of whatever
+A handler is `handle(state, request, context)`. It reads kio's request of any
 version (`field` below reads what some versions lack) and gives back the fields of
 all versions; `wire.build` takes those that the version has. It may also park the
 request (`Wait`) or refuse to answer (`Silence`).

@@ -1,6 +1,6 @@
 """ConsumerGroupHeartbeat: all that a member of the consumer protocol says (KIP-848).
 
-What is asked for wrongly is refused before anybody looks at the group. A classic
+An invalid request is refused before the group is looked up. A classic
 group that has members is not turned into one of this protocol, as on a broker whose
 `group.consumer.migration.policy` is `disabled`.
 """
@@ -135,7 +135,7 @@ def consumer_group(state: State, request: Any, now: float) -> ConsumerGroup:
 
 
 def read(request: Any, context: Context, state: State) -> Beat:
-    """What the request says, whatever its version lacks."""
+    """What the request says, with defaults for what its version lacks."""
     timeout = request.rebalance_timeout.total_seconds()
     names = request.subscribed_topic_names
     owned = request.topic_partitions

@@ -66,7 +66,7 @@ def classic_for(state: State, request: Any, now: float) -> ClassicGroup | ErrorC
 
 
 def asked_for(request: Any, context: Context) -> Joining:
-    """What the request says, whatever its version lacks."""
+    """What the request says, with defaults for what its version lacks."""
     session = request.session_timeout
     return Joining(
         member_id=request.member_id,

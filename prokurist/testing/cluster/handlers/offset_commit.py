@@ -1,6 +1,6 @@
 """OffsetCommit: stores offsets of a group, from its members or from a client that is none.
 
-With generation −1 any client may commit for a group that has no members, whatever its
+With generation −1 any client may commit for a group that has no members, regardless of its
 member id. Topics are looked at before the group: what is not there is refused as
 such, even where the group would refuse everything.
 """

@@ -215,7 +215,8 @@ def write(state: State, context: Context, where: Place, row: Row, batch: RecordB
     if check.duplicate is not None:
         row.required = check.duplicate.last_offset + 1
         row.values["base_offset"] = check.duplicate.base_offset
-        # Whatever stamps records: a broker gives a duplicate's timestamp as the append's.
+        # For either message.timestamp.type: a broker gives a duplicate's timestamp as the
+        # append's.
         row.values["log_append_time"] = check.duplicate.timestamp
         return
     kept = state.append(partition, kept)
