@@ -250,7 +250,7 @@ def test_a_parked_join_delays_neither_calls_nor_the_end(kafka: RealKafka, group:
             late.consumer.close()
 
 
-def test_close_commits_and_leaves_whatever_the_listener_does(
+def test_close_commits_and_leaves_also_when_the_listener_raises(
     kafka: RealKafka, group: str, producer_of: Producing
 ) -> None:
     """B178, B185: what was read is committed, the listener's error raised, the place free."""
@@ -274,7 +274,7 @@ def test_close_commits_and_leaves_whatever_the_listener_does(
         assert not second.read
 
 
-def test_a_silent_coordinator_keeps_nobody_from_leaving(
+def test_a_silent_coordinator_does_not_delay_leaving(
     prokurist_own_kafka: RealKafka, group: str
 ) -> None:
     """B180: close is in time, and raises nothing; thawed, the broker finds the leave."""

@@ -232,7 +232,7 @@ def test_an_answer_that_asks_for_patience(
     assert consumer.committed(TP, timeout=20) == at(2)
 
 
-def test_a_success_begins_the_pauses_anew(ours: Ours, orders: RealKafka) -> None:
+def test_a_success_resets_the_backoff(ours: Ours, orders: RealKafka) -> None:
     """B30: the first pause after it is the shortest again, and not the longest so far."""
     consumer = ours()
     consumer.commit_sync(at(1), timeout=20)
@@ -274,7 +274,7 @@ def test_what_no_patience_mends_is_raised_at_once(ours: Ours) -> None:
         consumer.commit_sync({TP: TOO_LONG}, timeout=60)
 
 
-def test_the_group_belongs_to_somebody_else(
+def test_the_group_belongs_to_other_members(
     orders: RealKafka, consumer_of: Consuming, eventually: Asking
 ) -> None:
     """B46: a group with live members takes no commit of a stranger: CommitFailed, at once."""
@@ -300,7 +300,7 @@ def test_without_a_group_there_is_nothing_to_commit_to(orders: RealKafka) -> Non
                 call()
 
 
-def test_what_cannot_be_is_said_before_anybody_is_asked(orders: RealKafka) -> None:
+def test_invalid_calls_raise_before_a_request_is_sent(orders: RealKafka) -> None:
     """B57, B63: automatic commits without a group, and an offset below zero."""
     orders.freeze()
     with pytest.raises(errors.ConfigException, match=r"group\.id"):

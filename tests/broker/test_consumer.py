@@ -99,7 +99,7 @@ def test_a_late_answer_is_dropped_and_the_connection_kept(
     assert prokurist_kafka.proxy().connections() == before
 
 
-def test_a_connection_that_is_cut_is_made_anew(
+def test_a_connection_that_is_cut_is_reopened(
     consumer: KafkaConsumer, tp: TopicPartition, prokurist_kafka: RealKafka
 ) -> None:
     """B72: the coordinator is found again, and the call succeeds within its time."""
@@ -196,7 +196,7 @@ def test_an_interrupt_from_the_keyboard(
         consumer.close(0)
 
 
-def test_a_copy_in_a_child_process_is_refused_and_harms_nobody(
+def test_a_copy_in_a_child_process_is_refused_without_side_effects(
     prokurist_kafka: RealKafka, tp: TopicPartition
 ) -> None:
     """CONTRACT, rule 1: ForkedClientError in the child; the parent's connections live on."""

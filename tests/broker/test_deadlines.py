@@ -70,7 +70,7 @@ def test_no_time_at_all(ours: Ours, orders: RealKafka, eventually: Asking) -> No
     eventually(lambda: may_have_happened(consumer, 0))
 
 
-def test_what_is_known_needs_nobody(ours: Ours, orders: RealKafka) -> None:
+def test_what_is_known_needs_no_broker(ours: Ours, orders: RealKafka) -> None:
     """B14, B15, B16: nothing asked is nothing sent; a bad timeout is refused first."""
     consumer = ours()
     orders.freeze()

@@ -94,7 +94,7 @@ def test_a_commit_that_is_cut_off_is_made_again(
 
 
 @pytest.mark.parametrize("timeout", [0.0, 1.0])
-def test_a_frozen_broker_keeps_nobody_from_closing(
+def test_a_frozen_broker_does_not_delay_close(
     prokurist_kafka: RealKafka,
     tp: TopicPartition,
     timeout: float,

@@ -134,7 +134,7 @@ def test_calls_beside_a_parked_fetch(
         consumer.close()
 
 
-def test_polls_on_what_is_buffered_wake_nobody(
+def test_polls_on_what_is_buffered_wake_no_thread(
     prokurist_kafka: RealKafka, tp: TopicPartition, producer_of: Producing
 ) -> None:
     """B266: they post nothing, and the network thread does not turn for them."""
@@ -142,14 +142,14 @@ def test_polls_on_what_is_buffered_wake_nobody(
     with reader(prokurist_kafka, tp, max_poll_records=1, fetch_max_wait_ms=20_000) as consumer:
         records = taken(consumer, 1)
 
-        def woke_nobody() -> bool:
+        def woke_no_thread() -> bool:
             before = consumer.health().turns
             records.extend(each for _ in range(30) for each in consumer.poll(1.0))
             time.sleep(0.2)  # For whoever was woken to come.
             return consumer.health().turns == before
 
         # When all is fetched, and the next fetch is parked.
-        assert any(woke_nobody() for _ in range(6))
+        assert any(woke_no_thread() for _ in range(6))
         assert [each.offset for each in records] == list(range(len(records)))
 
 

@@ -107,20 +107,20 @@ def test_a_group_upgraded_member_by_member_and_back(
     """ADR 8: in every mixture of protocols each record is read once, and polls are on time."""
     kafka, group = prokurist_own_kafka, f"g-{secrets.token_hex(6)}"
     topic = kafka.unique_topic(partitions=PARTITIONS)
-    everybody: list[Member] = []
+    all_members: list[Member] = []
 
     def member(protocol: str) -> Member:
         keys = dict(KEYS[protocol])
         if protocol == "classic":
             keys["partition_assignment_strategy"] = strategy
-        everybody.append(Member(kafka, group, topic, **keys))
-        return everybody[-1]
+        all_members.append(Member(kafka, group, topic, **keys))
+        return all_members[-1]
 
     def settled(*members: Member) -> None:
         live(*members, until=shared(PARTITIONS, *members), within=120)
 
     with ExitStack() as stack:
-        stack.callback(lambda: [each.consumer.close() for each in everybody])
+        stack.callback(lambda: [each.consumer.close() for each in all_members])
         writer = stack.enter_context(written(kafka, topic))
         members = [member("classic"), member("classic")]
         settled(*members)
@@ -133,7 +133,7 @@ def test_a_group_upgraded_member_by_member_and_back(
         writer.stop(60.0)
         assert not writer.failures
         wanted = everything(writer)
-        live(*members, until=lambda: read_by(everybody).keys() >= wanted, within=120)
-    assert read_by(everybody) == dict.fromkeys(wanted, 1)
-    assert not any("lost" in each.said for each in everybody)
-    assert max(each.slowest for each in everybody) < LATE
+        live(*members, until=lambda: read_by(all_members).keys() >= wanted, within=120)
+    assert read_by(all_members) == dict.fromkeys(wanted, 1)
+    assert not any("lost" in each.said for each in all_members)
+    assert max(each.slowest for each in all_members) < LATE

@@ -185,7 +185,7 @@ def test_a_frozen_broker_is_told_of_at_the_deadline(
         assert not offsets.plan(topic)
 
 
-def test_a_topic_that_was_made_anew_ends_a_plan(
+def test_a_recreated_topic_ends_a_plan(
     prokurist_kafka: RealKafka, offsets: OffsetManager, topic: str, producer_of: Producing
 ) -> None:
     """By its id, although it has the same records again."""

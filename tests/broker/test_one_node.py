@@ -84,7 +84,7 @@ def test_a_group_that_does_not_exist_is_dead(prokurist_kafka: RealKafka) -> None
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_group_is_described_whatever_its_protocol(
+def test_a_group_of_either_protocol_is_described(
     prokurist_kafka: RealKafka,
     consumer_of: Making,
     eventually: Eventually,

@@ -99,7 +99,7 @@ def test_a_deadline_that_is_too_short_says_what_did_not_answer(
 
 
 @pytest.mark.usefixtures("startable")
-def test_a_port_that_somebody_took_first_is_exchanged(
+def test_a_port_taken_by_another_process_is_exchanged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Between our look at a free port and the broker's bind another may come first."""

@@ -24,7 +24,7 @@ KEYS: Final[dict[str, dict[str, Any]]] = {
 OLD, NEW = 10, 15
 
 
-def make_anew(kafka: RealKafka, topic: str, pause: float) -> None:
+def recreate(kafka: RealKafka, topic: str, pause: float) -> None:
     """Delete it, and make it again as soon as that is possible, or after a while."""
     kafka.delete_topic(topic)
     time.sleep(pause)
@@ -59,7 +59,7 @@ def test_the_new_one_is_read_from_its_beginning(
     with Member(kafka, group, topic, **keys) as one:
         live(one, until=lambda: len(one.read) == OLD)
         one.poll()
-        make_anew(kafka, topic, pause)
+        recreate(kafka, topic, pause)
         write(producer_of(kafka.bootstrap), topic, NEW, 1)
         one.read.clear()
         live(one, until=lambda: len(one.read) >= NEW, within=120)

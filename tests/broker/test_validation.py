@@ -91,11 +91,11 @@ def test_a_new_leader_confirms_a_position(
         (dead,) = prokurist_cluster.leaders(topic)
         prokurist_cluster.kill(dead)
 
-        def confirmed_anew() -> bool:
+        def confirmed_again() -> bool:
             assert not consumer.poll(0.2)
             return state.confirmed_in not in {0, None} and not state.missing
 
-        eventually(confirmed_anew)
+        eventually(confirmed_again)
         assert consumer.position(tp, timeout=0) == 5
         prokurist_cluster.restart(dead)
 

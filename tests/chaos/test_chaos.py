@@ -285,7 +285,7 @@ def test_what_a_frozen_member_may_believe() -> None:
     assert run.judged(frozen=(-1.0, 7.4 - GRACE)).wrongs
 
 
-def test_what_the_machine_takes_away_is_nobodys_lateness() -> None:
+def test_what_the_machine_takes_away_does_not_count_as_lateness() -> None:
     """Neither the time of a stopped process nor that of one that was ready."""
     run = Run()
     run.one.append((9.9, "call", ["poll", 0.2, 3.2, 0.0, "done"]))

@@ -58,7 +58,7 @@ ON_ONE_NODE: Final[Catalogue] = [
     (producing.limits_of_topics, ("Produce",)),
     (producing.stamps_of_brokers, ("Produce",)),
     (producing.unacknowledged_batches, ("Produce",)),
-    (committing.commits_of_nobody, ("OffsetCommit", "OffsetFetch")),
+    (committing.commits_without_membership, ("OffsetCommit", "OffsetFetch")),
     (committing.commits_refused, ("OffsetCommit", "OffsetFetch")),
     (committing.commits_of_topics_that_change, ("OffsetCommit", "OffsetFetch")),
     (committing.several_groups, ("OffsetFetch",)),

@@ -70,7 +70,7 @@ def forgotten(stage: Stage, group: str, topic: Topic) -> None:
             break
 
 
-def commits_of_nobody(stage: Stage) -> None:
+def commits_without_membership(stage: Stage) -> None:
     """What a group without members keeps and what it refuses."""
     topic, other, group = stage.topic(3), stage.topic(), stage.name
     offsets(stage, group, (topic, (0, 1, 7)))

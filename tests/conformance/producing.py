@@ -28,13 +28,13 @@ class Producer(NamedTuple):
     sequence: int = -1
 
 
-NOBODY: Final = Producer()
+NO_PRODUCER: Final = Producer()
 
 
 def batch(
     *values: bytes,
     keys: Sequence[bytes | None] = (),
-    producer: Producer = NOBODY,
+    producer: Producer = NO_PRODUCER,
     stamp: int = BEGAN,
     attributes: int = 0,
     codec: Compression = Compression.NONE,

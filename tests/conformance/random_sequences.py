@@ -12,7 +12,7 @@ from tests.conformance.accepted import ACCEPTED
 from tests.conformance.classic import scene
 from tests.conformance.committing import commit, offsets, position
 from tests.conformance.comparing import Difference
-from tests.conformance.producing import NOBODY, Producer, batch, produce
+from tests.conformance.producing import NO_PRODUCER, Producer, batch, produce
 from tests.conformance.reading import epochs, fetch, list_offsets, wanted
 from tests.conformance.sessions import Session
 from tests.conformance.stage import Pair, Scenario, Stage
@@ -138,7 +138,7 @@ def random_producers(random: Random, stage: Stage) -> None:
         epoch = max(0, epoch + random.choice([0] * 8 + [-1, 1]))
         off = random.choice([0] * 8 + [-1, -2, -5, -6, 1, -sequence])
         sequence, count = max(0, sequence + off), random.randint(1, 3)
-        writer = Producer(number, epoch, sequence) if number >= 0 else NOBODY
+        writer = Producer(number, epoch, sequence) if number >= 0 else NO_PRODUCER
         codec = random.choice([Compression.NONE, Compression.NONE, Compression.LZ4])
         data = batch(*[b"x"] * count, producer=writer, codec=codec)
         if random.random() < 0.1:

@@ -117,7 +117,7 @@ def test_the_doctor_tells_a_closed_port_from_a_black_hole(run: Command) -> None:
                 each.close()
 
 
-def test_the_doctor_knows_a_name_that_nobody_knows(run: Command) -> None:
+def test_the_doctor_reports_an_unknown_host_name(run: Command) -> None:
     """`.invalid` is nobody's, by RFC 2606."""
     done = run("doctor", "-b", "kafka.invalid:9092", "-J", "--timeout", 5)
     assert verdicts(done)["DNS"] == "failed"

@@ -81,7 +81,7 @@ def test_no_second_automatic_commit_while_one_is_in_flight(broker: EmbeddedBroke
         assert second - first >= late
 
 
-def test_a_new_assignment_begins_the_interval_anew(broker: EmbeddedBroker) -> None:
+def test_a_new_assignment_restarts_the_interval(broker: EmbeddedBroker) -> None:
     """B55, B61: what is given up is committed at once; the next one takes a whole interval."""
     with reading(broker) as consumer:
         until_committed(broker, consumer, 1)

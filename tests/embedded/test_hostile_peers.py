@@ -97,7 +97,7 @@ def test_a_broker_that_turns_strange_ends_its_connection_alone(
         assert consumer.end_offsets(TP, timeout=10) == {TP: 0}
 
 
-def test_names_that_nobody_knows_are_told_with_the_resolvers_words() -> None:
+def test_unknown_names_are_reported_in_the_resolvers_words() -> None:
     """B204: by the system's own resolver; `.invalid` never resolves (RFC 2606)."""
     servers = ["kafka-1.invalid:9092", "kafka-2.invalid:9092"]
     with (

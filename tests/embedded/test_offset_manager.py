@@ -242,7 +242,7 @@ def test_a_plan_of_a_log_that_was_cut_back_is_no_plan_any_more(
         offsets.check(plan)
 
 
-def test_a_plan_of_a_topic_that_was_made_anew_is_no_plan_any_more(
+def test_a_plan_of_a_recreated_topic_is_invalid(
     kafka: EmbeddedBroker, offsets: OffsetManager
 ) -> None:
     """Even if it has as many records again: by its id."""

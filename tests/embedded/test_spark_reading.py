@@ -171,7 +171,7 @@ def test_what_went_between_plan_and_read(filled: EmbeddedBroker) -> None:
     assert list(read(piece(filled, 15, 12, **borne))) == []
 
 
-def test_what_was_made_anew_is_read_by_a_worker_that_knew_the_old_one(
+def test_a_recreated_topic_is_read_by_a_worker_that_knew_the_old_one(
     filled: EmbeddedBroker,
 ) -> None:
     """The driver has planned it by what there is; so far as it is there, it is read."""

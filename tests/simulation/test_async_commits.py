@@ -54,7 +54,7 @@ def test_ten_and_then_a_synchronous_one() -> None:
         assert consumer.committed(TP) == {TP: OffsetAndMetadata(99)}
 
 
-def test_callbacks_keep_the_order_of_the_commits_whatever_ends_first() -> None:
+def test_callbacks_keep_the_order_of_the_commits_not_of_the_answers() -> None:
     """§6.1: one that fails at once waits for one that is answered late."""
     world, told = World(), Told()
     with world.consumer() as consumer:

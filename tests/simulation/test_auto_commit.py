@@ -186,7 +186,7 @@ def test_another_assignment_commits_the_old_positions() -> None:
         assert [each for _, each in commits(world)] == [{TP: 10}, {OTHER: 1}]
 
 
-def test_unsubscribing_commits_and_starts_anew() -> None:
+def test_unsubscribing_commits_and_restarts_the_interval() -> None:
     """B55, B61: also where nobody polls any more; of nothing there is nothing to commit."""
     world = World()
     with reading(world) as consumer:

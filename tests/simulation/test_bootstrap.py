@@ -63,7 +63,7 @@ def test_one_bad_name_alone_is_told_as_it_is() -> None:
         consumer.list_topics(timeout=1.0)
 
 
-def test_what_failed_before_somebody_answered_explains_nothing_later() -> None:
+def test_failures_before_an_answer_are_not_given_as_later_causes() -> None:
     """One of two fails, the other answers and goes away: only then both have failed."""
     world = World()
     servers = ["nowhere:9092", world.address(1)]
@@ -189,7 +189,7 @@ def test_a_name_server_that_is_silent_is_not_waited_for_without_end() -> None:
         consumer.commit_sync(OFFSETS, timeout=20.0)
 
 
-def test_canonical_names_are_looked_up_anew_when_nobody_is_left() -> None:
+def test_canonical_names_are_resolved_again_when_no_broker_is_left() -> None:
     """B203: the brokers behind the name are others by now, and are found."""
     world = World(hosts=BROKERS)
     world.hosts = {**BROKERS, "cluster": ("10.0.0.8",), "old": ("10.0.0.8",)}

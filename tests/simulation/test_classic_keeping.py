@@ -40,7 +40,7 @@ def put_out(world: World, consumer: KafkaConsumer) -> None:
     assert group_of(world).expire(place, world.clock.time)
 
 
-def test_heartbeats_go_on_whatever_the_application_does() -> None:
+def test_heartbeats_do_not_depend_on_the_application() -> None:
     """B120: once in heartbeat.interval.ms, counted from sending, without a poll."""
     world = World()
     joined(world, session_timeout_ms=6000, heartbeat_interval_ms=2000)
@@ -140,7 +140,7 @@ def test_who_does_not_poll_leaves_and_joins_again_with_the_next_poll(
     ]
 
 
-def test_nobody_is_late_inside_a_poll() -> None:
+def test_a_poll_never_exceeds_the_interval_itself() -> None:
     """B118: a poll of 30 s with max.poll.interval.ms of 2 s keeps the place."""
     world = World()
     (consumer,) = joined(world, max_poll_interval_ms=2000, fetches=False)
@@ -153,7 +153,7 @@ def test_nobody_is_late_inside_a_poll() -> None:
     assert not asked(world, "LeaveGroup")
 
 
-def test_a_silent_coordinator_is_looked_for_anew() -> None:
+def test_a_silent_coordinator_is_looked_up_again() -> None:
     """B124: after session.timeout.ms without an answer, not before, and the place is kept."""
     world = World(nodes=2)
     joined(world, session_timeout_ms=6000, heartbeat_interval_ms=2000, fetches=False)

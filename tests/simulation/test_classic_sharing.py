@@ -304,7 +304,7 @@ def test_a_users_assignor_that_fails_wedges_no_group(answer: object) -> None:
     bad.unsubscribe()
 
 
-def test_a_part_that_nobody_subscribed_to_is_not_taken(
+def test_a_partition_outside_the_subscription_is_not_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Another client's leader may be wrong: joined again, with pauses, and nothing is read."""

@@ -34,7 +34,7 @@ def test_a_static_member_comes_back_to_what_it_had() -> None:
 
 
 @pytest.mark.parametrize("instance", ["me", None])
-def test_an_id_that_nobody_may_have_written_down_is_no_static_member_s(
+def test_an_id_that_may_be_unsaved_is_no_static_member_s(
     instance: str | None,
 ) -> None:
     """A coordinator that was frozen gives one, and is none; to the next it would be strange.
@@ -72,7 +72,7 @@ def test_nor_is_it_where_the_round_was_broken_off_before() -> None:
     assert joins == ["", given, given, ""]
 
 
-def test_a_static_member_that_shares_out_anew_keeps_its_id() -> None:
+def test_a_static_member_keeps_its_id_over_a_rebalance() -> None:
     """A coordinator that moves in the midst of a later round has written it down long ago."""
     world = World()
     consumer = consumer_in(world, "c", group_instance_id="me")

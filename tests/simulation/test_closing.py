@@ -40,7 +40,7 @@ def test_without_time_the_last_commit_is_written_and_not_waited_for() -> None:
     assert committed(world) == 3
 
 
-def test_without_time_and_with_nobody_known_nothing_is_written(
+def test_without_time_and_known_brokers_nothing_is_written(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """B179: immediate all the same, and the log says what was not committed."""

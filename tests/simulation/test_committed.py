@@ -190,7 +190,7 @@ def test_a_transaction_that_is_open() -> None:
     assert type(caught.value.last_error) is errors.UnstableOffsetCommitException
 
 
-def test_a_member_epoch_of_nobody() -> None:
+def test_a_member_epoch_without_membership() -> None:
     """B71: whoever is no member is refused at once."""
     world = World()
     member = world.client()

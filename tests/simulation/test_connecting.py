@@ -161,7 +161,7 @@ def test_a_stranger_at_the_first_address_is_passed_over() -> None:
     assert member.network.connects == 2
 
 
-def test_a_name_is_looked_up_anew_after_a_live_connection_dropped() -> None:
+def test_a_name_is_resolved_again_after_a_live_connection_dropped() -> None:
     """B206: the broker behind the name may have moved; the new address is taken."""
     world = World(hosts=TWO)
     member = world.client()
@@ -174,7 +174,7 @@ def test_a_name_is_looked_up_anew_after_a_live_connection_dropped() -> None:
     assert attempts.hosts == ["10.0.0.1", "10.0.0.7"]
 
 
-def test_a_name_that_nobody_knows_fails_what_waits_for_it() -> None:
+def test_an_unknown_name_fails_what_waits_for_it() -> None:
     """B214: promptly, with the resolver's words; the next try comes after the backoff."""
     world = World()
     member = world.client()

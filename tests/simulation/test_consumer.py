@@ -288,7 +288,7 @@ def test_health_is_a_snapshot() -> None:
         assert health.died_of is None
 
 
-def test_a_consumer_that_nobody_closed_says_so_and_ends() -> None:
+def test_an_unclosed_consumer_warns_and_ends() -> None:
     """CONTRACT, rule 11: collection gives a ResourceWarning, and its thread ends."""
     world = World()
     consumer = world.consumer()
@@ -301,7 +301,7 @@ def test_a_consumer_that_nobody_closed_says_so_and_ends() -> None:
 
 
 @pytest.mark.filterwarnings("error::ResourceWarning")
-def test_a_consumer_that_nobody_closed_ends_where_warnings_are_errors() -> None:
+def test_an_unclosed_consumer_ends_where_warnings_are_errors() -> None:
     """CONTRACT, rule 11: under `python -W error` its thread ends all the same."""
     world = World()
     consumer = world.consumer()

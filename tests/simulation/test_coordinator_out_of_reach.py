@@ -65,7 +65,7 @@ def test_a_short_absence_is_not_told_of(caplog: pytest.LogCaptureFixture) -> Non
     assert told == ["bootstrap_failed", "bootstrap_succeeded"]
 
 
-def test_a_time_in_which_nobody_tried_is_no_trouble(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_time_without_an_attempt_is_no_trouble(caplog: pytest.LogCaptureFixture) -> None:
     """B219: two single failures with ten idle minutes between them are no outage."""
     world = World()
     with world.consumer() as consumer:

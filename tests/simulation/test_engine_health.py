@@ -130,7 +130,7 @@ def node_in_backoff(engine: Engine) -> None:
     engine.commit()
 
 
-def nobody_answers(engine: Engine) -> None:
+def no_broker_answers(engine: Engine) -> None:
     """Every packet is lost."""
     for number in (1, 2, 3):
         engine.member.network.block(f"10.0.0.{number}", 9092)
@@ -154,7 +154,7 @@ STATES: Final[tuple[tuple[Callable[[Engine], None], int], ...]] = (
     (backing_off, 300),
     (a_long_answer, 60),
     (node_in_backoff, 700),
-    (nobody_answers, 120),
+    (no_broker_answers, 120),
     (all_frozen, 120),
 )
 """Each state, and the turns that its retries take in a minute."""

@@ -48,7 +48,7 @@ def test_a_poll_returns_at_most_so_many_records() -> None:
         assert seen == {tp: list(range(7)) for tp in (A, B, C)}
 
 
-def test_a_poll_on_what_is_buffered_wakes_nobody() -> None:
+def test_a_poll_on_what_is_buffered_wakes_no_thread() -> None:
     """B266: it posts nothing, and the network thread turns for nobody."""
     world = written(20)
     with reader(world, max_poll_records=3) as consumer:
@@ -361,7 +361,7 @@ def test_a_deadline_within_a_long_poll() -> None:
 
 
 @pytest.mark.parametrize("what", ["a failure", "nothing to return"])
-def test_a_poll_that_waits_is_woken_by_whatever_comes(what: str) -> None:
+def test_a_poll_that_waits_is_woken_by_any_event(what: str) -> None:
     """B113: by a fetch that failed, and by one that brought no record, as soon as it ends."""
     world = written(1)
     with reader(world, isolation_level="read_committed") as consumer:

@@ -311,7 +311,7 @@ def test_a_leader_that_moves_before_anything_is_returned(policy: str) -> None:
         assert drained(consumer) == {A: [1, 2, 3, 4, 5]}
 
 
-def test_a_log_cut_back_before_a_position_that_nobody_can_check() -> None:
+def test_a_log_truncated_before_a_position_that_cannot_be_checked() -> None:
     """B91, B101: without a policy the user hears that it is not in the log."""
     world = written(6, nodes=3)
     with reader(world, auto_offset_reset="none") as consumer:

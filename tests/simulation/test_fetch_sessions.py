@@ -57,7 +57,7 @@ def test_what_is_paused_or_given_up_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("code", [70, 71, 106])
-def test_a_session_that_is_refused_is_begun_anew(code: int) -> None:
+def test_a_refused_session_is_replaced(code: int) -> None:
     """B109: with one full fetch, at once; no record is lost."""
     world = written(2)
     with reader(world) as consumer:
@@ -165,7 +165,7 @@ def test_brokers_of_other_releases(release: str) -> None:
         assert drained(consumer, 3.0) == {B: [3]}
 
 
-def test_a_topic_that_is_made_anew() -> None:
+def test_a_recreated_topic() -> None:
     """Its new id begins a new session, and its records come."""
     world = written(3)
     with reader(world) as consumer:

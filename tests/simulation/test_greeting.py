@@ -48,7 +48,7 @@ def test_a_greeting_that_is_refused_otherwise_closes_the_connection(
     warm(world, member)
 
 
-def test_a_client_id_that_nobody_can_send_is_the_requests_end_and_not_the_threads() -> None:
+def test_a_client_id_that_cannot_be_encoded_fails_the_request_only() -> None:
     """B267 does not come of a user's own value: the text says what cannot be written."""
     world = World()
     member = world.client(client_id="x" * 40_000)

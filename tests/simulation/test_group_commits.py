@@ -111,7 +111,7 @@ def test_a_commit_that_outlives_its_membership_fails() -> None:
         assert len({epoch for _, epoch in commits(world)}) == 1
 
 
-def test_nobody_commits_before_he_has_joined() -> None:
+def test_no_member_commits_before_it_has_joined() -> None:
     """B64: who has subscribed and not joined has nothing to commit."""
     world = grouped()
     with member(world) as consumer:

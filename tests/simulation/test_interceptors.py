@@ -68,7 +68,7 @@ def test_an_automatic_commit_is_told_of_by_the_next_call_that_runs_callbacks(
 
 
 @pytest.mark.parametrize("code", [12, 14])
-def test_of_what_has_failed_nobody_is_told(code: int) -> None:
+def test_failed_commits_are_not_reported(code: int) -> None:
     """B62: after success only; and with nothing to commit there is no success."""
     world, recorder = World(), Recorder()
     consumer = reading(world, interceptor_classes=[recorder], enable_auto_commit=False)
@@ -83,7 +83,7 @@ def test_of_what_has_failed_nobody_is_told(code: int) -> None:
     assert recorder.told == ["close"]
 
 
-def test_what_one_raises_is_logged_and_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_one_raises_is_logged_and_harms_no_other(caplog: pytest.LogCaptureFixture) -> None:
     """B62: neither the call, nor the next interceptor, nor close."""
 
     class Bad:

@@ -204,7 +204,7 @@ def test_a_coordinator_that_stays_away_is_no_storm() -> None:
     assert member.network.turns - turns < 3000
 
 
-def test_a_coordinator_connection_that_drops_is_looked_up_anew() -> None:
+def test_a_coordinator_whose_connection_drops_is_looked_up_again() -> None:
     """B219: its own connection going down forgets it; a general one's does not."""
     world = World()
     member = world.client()

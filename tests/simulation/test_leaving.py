@@ -68,7 +68,7 @@ def test_unsubscribe_of_one_that_was_put_out() -> None:
         assert heartbeats(world)[-1].member_epoch != -1
 
 
-def test_unsubscribe_when_nobody_answers() -> None:
+def test_unsubscribe_when_no_broker_answers() -> None:
     """CONTRACT §3: at the deadline it is done here, and no TimeoutException is raised."""
     world = grouped()
     notes = Notes()
@@ -137,7 +137,7 @@ def test_a_listener_that_raises_does_not_keep_us_in(
     assert [what for what, _ in notes.heard].count("revoked") == 1
 
 
-def test_a_background_error_that_nobody_has_raised_is_logged(
+def test_a_background_error_that_was_not_raised_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """B165: unsubscribe raises only what the listener does."""
@@ -206,7 +206,7 @@ def test_close_while_the_coordinator_is_silent_on_commits() -> None:
     assert heartbeats(world)[-1].member_epoch == -1
 
 
-def test_close_while_everybody_is_silent() -> None:
+def test_close_while_all_brokers_are_silent() -> None:
     """B181, B180: by its time, without an exception, and the listener has heard."""
     world = grouped(records=5)
     notes = Notes()
@@ -274,7 +274,7 @@ def test_a_member_whose_first_heartbeat_is_in_flight_leaves() -> None:
     consumer.close()
 
 
-def test_whoever_has_not_polled_has_nobody_to_leave() -> None:
+def test_without_a_poll_there_is_no_group_to_leave() -> None:
     """B123: joining begins with a poll."""
     world = grouped()
     with member(world):

@@ -57,7 +57,7 @@ class Witness(Notes):
 
 
 @PROTOCOLS
-def test_the_listener_is_called_by_whoever_polls(protocol: str) -> None:
+def test_the_listener_is_called_by_the_polling_thread(protocol: str) -> None:
     """B158: on the thread that polls this time, and never in a turn of the network thread."""
     world = grouped()
     heard = Witness()

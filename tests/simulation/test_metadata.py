@@ -208,7 +208,7 @@ def test_a_question_that_no_broker_understands() -> None:
     assert world.clock.time - began < 0.1
 
 
-def test_everybody_who_waits_hears_of_a_fatal_error() -> None:
+def test_every_waiting_call_hears_of_a_fatal_error() -> None:
     """B199, B201: all at once; who asks later has the question asked anew."""
     world = World()
     member = world.client()

@@ -46,7 +46,7 @@ def leads(member: Member, tp: TopicPartition = TP) -> bool:
 
 
 @pytest.mark.parametrize("release", ["2.4", "4.3"])
-def test_a_topic_that_was_made_anew(release: str) -> None:
+def test_a_recreated_topic(release: str) -> None:
     """B196: by its new id; without ids once several answers in a row say so."""
     world = World()
     member = world.client(cap=Versions.of_kafka(release))

@@ -245,7 +245,7 @@ def test_a_commit_whose_answer_cannot_be_read_may_have_happened() -> None:
     assert caught.value.may_have_happened
 
 
-def test_answers_that_nobody_asked_for_close_the_connection() -> None:
+def test_unsolicited_answers_close_the_connection() -> None:
     """B212: an answer where none is due is as wrong as one under another's number."""
     world = World()
     member = world.client()
@@ -369,12 +369,12 @@ def test_operations_that_meddle_while_their_connection_fails_get_their_due() -> 
     warm(world, member)
     world.control.freeze()
     ends: list[Asked] = []
-    anew: list[Asked] = []
+    sent_again: list[Asked] = []
 
     class Meddler(Asked):
         def _ended(self, answer: object, error: KafkaException | None) -> None:
             super()._ended(answer, error)  # type: ignore[arg-type]
-            anew.append(Asked(world, member, node(world), ends=ends))
+            sent_again.append(Asked(world, member, node(world), ends=ends))
             victim.leave()
             member.machinery.client.close(KafkaException("enough"))
 
@@ -385,7 +385,7 @@ def test_operations_that_meddle_while_their_connection_fails_get_their_due() -> 
     world.control.disconnect()
     world.clock.sleep(0.1)
     assert ends[0] is meddler
-    assert set(ends) == {meddler, victim, last, *anew}
-    assert str(anew[0].error) == "enough"
+    assert set(ends) == {meddler, victim, last, *sent_again}
+    assert str(sent_again[0].error) == "enough"
     assert type(last.error) is DisconnectException
     assert member.network.open == 0

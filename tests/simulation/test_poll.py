@@ -76,7 +76,7 @@ def test_repeated_polls_without_time_make_positions_known() -> None:
         assert [consumer.position(tp, 0) for tp in ORDERS] == [1, 1, 1]
 
 
-def test_an_idle_poll_asks_nobody_anything() -> None:
+def test_an_idle_poll_sends_no_request() -> None:
     """B265: with positions known, a poll posts nothing, wakes nobody and turns no loop."""
     world = filled()
     with world.consumer(fetches=False, enable_auto_commit=False) as consumer:

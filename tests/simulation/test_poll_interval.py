@@ -10,7 +10,7 @@ from tests.simulation.joining import Notes, grouped, heartbeats, joined, member,
 A = TopicPartition("orders", 0)
 
 
-def test_inside_a_poll_nobody_is_late() -> None:
+def test_the_interval_does_not_run_inside_a_poll() -> None:
     """B118: however long the poll is."""
     world = grouped()
     with joined(world, max_poll_interval_ms=2000) as consumer:
@@ -20,7 +20,7 @@ def test_inside_a_poll_nobody_is_late() -> None:
         assert len(consumer.assignment()) == 4
 
 
-def test_between_two_polls_nobody_is_late_before_the_interval_is_over() -> None:
+def test_between_two_polls_a_member_stays_for_the_interval() -> None:
     """B120: heartbeats go on in the background."""
     world = grouped()
     with joined(world, max_poll_interval_ms=20_000) as consumer:

@@ -202,7 +202,7 @@ def test_a_silent_leader_holds_up_no_other() -> None:
         assert world.clock.time - began < 0.1
 
 
-def test_without_a_leader_nobody_is_asked() -> None:
+def test_without_a_leader_no_broker_is_asked() -> None:
     """B85: it waits for metadata, and asks the leader when there is one."""
     world = World(nodes=2, topics={})
     world.control.create_topic("orders", 1, replication=1)
@@ -233,8 +233,8 @@ def test_missing_rights_are_raised_at_once() -> None:
             assert world.clock.time - began < 0.5
 
 
-@pytest.mark.parametrize("act", ["assign", "seek", "unsubscribe", "anew"])
-def test_an_answer_that_nobody_wants_any_more(act: str) -> None:
+@pytest.mark.parametrize("act", ["assign", "seek", "unsubscribe", "recreate"])
+def test_an_answer_that_is_no_longer_wanted(act: str) -> None:
     """B80, B90: dropped; and what is not asked for any more is not asked on."""
     world = filled()
     with world.consumer(fetches=False, auto_offset_reset="latest", group_id=None) as consumer:
@@ -248,7 +248,7 @@ def test_an_answer_that_nobody_wants_any_more(act: str) -> None:
             consumer.seek(A, 3)
         else:
             consumer.unsubscribe()
-            if act == "anew":
+            if act == "recreate":
                 consumer.assign(A)
                 consumer.seek_to_beginning()
         world.clock.sleep(0.01)
@@ -256,7 +256,7 @@ def test_an_answer_that_nobody_wants_any_more(act: str) -> None:
         world.clock.sleep(2.0)
         if act == "seek":
             assert consumer.position(A, 0) == 3
-        elif act == "anew":
+        elif act == "recreate":
             assert consumer.position(A) == 1
         else:
             assert len(asked(world)) == 1

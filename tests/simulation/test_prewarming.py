@@ -48,7 +48,7 @@ def test_a_connection_that_was_taken_over_goes_down_as_the_broker_s() -> None:
     assert look_up(world, member) == {TP: 0}
 
 
-def test_who_sends_us_away_is_connected_to_anew() -> None:
+def test_a_broker_that_disconnects_us_is_reconnected() -> None:
     """KIP-1102: what stood is not taken over for a bootstrap address of a new number."""
     world = World()
     member = world.client()

@@ -164,7 +164,7 @@ def test_a_log_that_is_cut_back_meanwhile_is_an_error(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", ["earliest", "none"])
 @pytest.mark.parametrize("pause", [0.0, 30.0], ids=["at once", "later"])
-def test_a_topic_that_is_made_anew_meanwhile_is_an_error(policy: str, pause: float) -> None:
+def test_a_topic_recreated_meanwhile_is_an_error(policy: str, pause: float) -> None:
     """Whatever the policy says: what has the same offsets now was not asked for."""
     world, got = written(20, size=100), list[int]()
     keys = {"auto_offset_reset": policy, "max_partition_fetch_bytes": 1000}
@@ -277,7 +277,7 @@ def test_no_time_is_enough_for_what_is_there() -> None:
         assert read(consumer, 3, 3, timeout=0, stall_timeout=0) == []
 
 
-def test_whoever_stops_in_between_leaves_nothing() -> None:
+def test_stopping_in_between_leaves_nothing() -> None:
     """Nothing of it is fetched or held any more, and the next range begins at once."""
     world = written(40, 5, size=100)
     with ranger(world, max_partition_fetch_bytes=1000) as consumer:
@@ -303,7 +303,7 @@ def test_whoever_stops_in_between_leaves_nothing() -> None:
     ],
     ids=["poll", "seek", "assign", "unsubscribe"],
 )
-def test_whoever_moves_the_position_meanwhile_hears_so(
+def test_moving_the_position_meanwhile_is_an_error(
     meddling: Callable[[KafkaConsumer], object],
 ) -> None:
     """No record is left out in silence."""
@@ -339,7 +339,7 @@ def test_a_consumer_that_reads_reads_no_range() -> None:
         assert consumer.subscription() == {"orders"}
 
 
-def test_a_range_is_nobodys_progress() -> None:
+def test_reading_a_range_commits_nothing() -> None:
     """Neither `commit_sync` nor the automatic commit has anything to say of it."""
     world = written(40, size=100)
     with world.consumer(max_partition_fetch_bytes=1000) as consumer:

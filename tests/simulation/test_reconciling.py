@@ -183,7 +183,7 @@ def test_a_listener_that_raises(kind: str) -> None:
             assert len(second.assignment()) == 2
 
 
-def test_a_listener_that_always_raises_holds_up_nobody_else() -> None:
+def test_a_listener_that_always_raises_holds_up_no_other_member() -> None:
     """B146, B152: what it was to have and is not any more is given back, and that is said."""
     world = grouped(partitions=6)
 
@@ -212,7 +212,7 @@ def test_a_listener_that_always_raises_holds_up_nobody_else() -> None:
         assert not any(each.topic_partitions for each in of(world, bad))
 
 
-def test_nobody_hears_of_the_end_of_what_he_was_never_told(
+def test_partitions_never_announced_are_not_revoked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """B152, B174: an interrupt came just before the listener was called; then it goes again."""

@@ -26,7 +26,7 @@ def old(**keys: Any) -> World:
     return grouped(partitions=1, records=len(OLD), **keys)
 
 
-def make_anew(world: World, records: int = len(NEW)) -> None:
+def recreate(world: World, records: int = len(NEW)) -> None:
     """Delete the topic, make it again, and write records."""
     world.control.recreate_topic("orders")
     write(world, records)
@@ -80,7 +80,7 @@ def test_the_new_one_is_read_from_its_beginning(
     world = old()
     with reader(world, way, newest, **keys) as consumer:
         assert read(consumer) == OLD
-        make_anew(world)
+        recreate(world)
         assert read(consumer) == NEW
     assert committed(world) == len(NEW)
 
@@ -112,7 +112,7 @@ def test_where_a_policy_says(way: str) -> None:
         assert read(consumer) == []
         write(world, 2)
         assert read(consumer) == [8, 9]
-        make_anew(world, 3)
+        recreate(world, 3)
         assert read(consumer) == []
         write(world, 1)
         assert read(consumer) == [3]
@@ -124,7 +124,7 @@ def test_without_a_policy() -> None:
     with reader(world, "by hand", auto_offset_reset="none", **COMMITS) as consumer:
         consumer.seek(A, 0)
         assert read(consumer) == OLD
-        make_anew(world)
+        recreate(world)
         with pytest.raises(errors.LogTruncationException, match="created again") as caught:
             read(consumer)
         assert caught.value.offsets == {A: len(OLD)}
@@ -146,7 +146,7 @@ def test_a_place_that_was_sought_while_the_metadata_said_nothing_new() -> None:
         consumer.assign([A, TopicPartition("other", 0)])
         consumer.seek(A, 5)
         assert read(consumer) == OLD[5:]
-        make_anew(world)
+        recreate(world)
         assert read(consumer) == NEW
 
 
@@ -157,7 +157,7 @@ def test_a_place_that_was_sought_of_the_old_one() -> None:
         assert read(consumer) == OLD
         consumer.pause(A)
         consumer.seek(A, 5)
-        make_anew(world)
+        recreate(world)
         assert read(consumer) == []
         assert consumer.position(A) == 0
         consumer.resume(A)
@@ -170,7 +170,7 @@ def test_what_is_paused_stays_paused() -> None:
     with reader(world, "by hand", metadata_max_age_ms=1000, **COMMITS) as consumer:
         assert read(consumer) == OLD
         consumer.pause(A)
-        make_anew(world)
+        recreate(world)
         assert read(consumer) == []
         assert consumer.paused() == {A}
         consumer.resume(A)
@@ -184,7 +184,7 @@ def test_it_is_not_read_and_the_group_wants_it_back() -> None:
         assert read(consumer) == OLD
         consumer.pause(A)  # No fetch meets that the topic is another one.
         read(consumer, 2.0)
-        make_anew(world)
+        recreate(world)
         world.clock.sleep(2 * INTERVAL)
         assert read(consumer) == NEW
 
@@ -196,7 +196,7 @@ def test_the_coordinator_knows_it_first() -> None:
         assert read(consumer) == OLD
         refused = len(world.cluster.journal.entries("OffsetCommit"))
         held = world.control.hold("Metadata")
-        make_anew(world)
+        recreate(world)
         world.control.hold("Fetch")
         read(consumer)
         assert len(world.cluster.journal.entries("OffsetCommit")) == refused + 1
@@ -213,7 +213,7 @@ def test_the_metadata_know_it_first(newest: int) -> None:
     with reader(world, "consumer", newest, **COMMITS) as consumer:
         assert read(consumer) == OLD
         held = world.control.hold("ConsumerGroupHeartbeat")
-        make_anew(world)
+        recreate(world)
         assert read(consumer) == []
         assert committed(world) is None
         held.undo()
@@ -226,7 +226,7 @@ def test_a_commit_that_is_asked_for() -> None:
     with reader(world, "by hand", enable_auto_commit=False) as consumer:
         assert read(consumer) == OLD
         consumer.commit_sync()
-        make_anew(world)
+        recreate(world)
         began = world.clock.time
         with pytest.raises(
             errors.CommitFailedException, match="orders was deleted and created"
@@ -245,7 +245,7 @@ def test_a_commit_that_is_asked_for_and_not_waited_for() -> None:
     heard: list[Exception | None] = []
     with reader(world, "by hand", enable_auto_commit=False) as consumer:
         assert read(consumer) == OLD
-        make_anew(world)
+        recreate(world)
         consumer.commit_async(callback=lambda _, error: heard.append(error))
         consumer.commit_sync({})
         (error,) = heard
@@ -259,7 +259,7 @@ def test_offsets_that_the_user_has_named() -> None:
     world = old()
     with reader(world, "by hand", enable_auto_commit=False) as consumer:
         assert read(consumer) == OLD
-        make_anew(world)
+        recreate(world)
         consumer.commit_sync({A: OffsetAndMetadata(3)})
         assert committed(world) == 3
 
@@ -274,7 +274,7 @@ def test_the_end_of_a_consumer(way: str, gone: bool) -> None:  # noqa: FBT001 - 
     if gone:
         world.control.delete_topic("orders")
     else:
-        make_anew(world)
+        recreate(world)
     began = world.clock.time
     consumer.close(10.0)
     assert world.clock.time - began < 2.0
@@ -300,7 +300,7 @@ def test_it_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     world = old()
     with reader(world, "classic", **COMMITS) as consumer:
         read(consumer)
-        make_anew(world)
+        recreate(world)
         read(consumer)
     told = [each for each in caplog.messages if "created again" in each]
     assert len(told) == 1
@@ -347,7 +347,7 @@ def test_a_commit_that_is_tried_again_for_another_reason() -> None:
         assert read(consumer) == OLD
         loading = world.control.fail("OffsetCommit", 14, times=None)
         read(consumer, 2.0)
-        make_anew(world)
+        recreate(world)
         assert read(consumer, 2.0) == NEW
         loading.undo()
         world.clock.sleep(5.0)
@@ -360,7 +360,7 @@ def test_a_poll_that_waits() -> None:
     with reader(world, "by hand", **AT_THE_END) as consumer:
         assert read(consumer) == OLD
         began = world.clock.time
-        world.at(began + 3.0, lambda: make_anew(world))
+        world.at(began + 3.0, lambda: recreate(world))
         assert offsets(consumer.poll(60.0)) == {A: NEW}
         assert world.clock.time - began < 6.0
 
@@ -374,7 +374,7 @@ def test_a_look_up_that_is_on_its_way() -> None:
         world.control.freeze(leader)
         consumer.seek_to_end(A)
         consumer.poll(0.1)
-        make_anew(world)
+        recreate(world)
         world.control.move_leader(A, 3 - leader)
         refresh(world)
         assert not consumer.poll(5.0)
@@ -394,7 +394,7 @@ def test_a_look_up_that_is_under_way_when_its_topic_is_created_again() -> None:
     world.control.set_epoch(A, 4)
     with reader(world, "by hand", auto_offset_reset="latest") as consumer:
         assert read(consumer) == []
-        make_anew(world, 3)
+        recreate(world, 3)
         consumer.seek_to_end(A)
         assert read(consumer) == []
         write(world, 1)

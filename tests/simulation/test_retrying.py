@@ -169,7 +169,7 @@ def test_records_that_are_refused_by_name() -> None:
         assert producer.send("orders", b"next", partition=0).result(5.0).offset == 1
 
 
-def test_a_topic_made_anew() -> None:
+def test_a_recreated_topic() -> None:
     """P44: UNKNOWN_TOPIC_ID, fresh metadata, and delivered to the new one."""
     world = World()
     producer, _ = made(world)

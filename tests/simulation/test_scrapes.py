@@ -92,7 +92,7 @@ def test_some_partitions_at_a_time(
     assert max(held.looks) == AT_A_TIME
 
 
-def test_it_asks_nobody() -> None:
+def test_it_sends_no_request() -> None:
     """Calls end at their deadlines, to the moment, and the loop turns as if nobody read."""
 
     def life(*, scraped: bool) -> list[tuple[float, int, int, int]]:

@@ -56,7 +56,7 @@ def test_a_call_ends_at_its_deadline_all_the_same(operation: str) -> None:
         CALLS[operation](consumer, 5.0)
 
 
-def test_a_commit_that_nobody_took_up_is_not_made_later() -> None:
+def test_a_commit_that_was_not_taken_up_is_not_made_later() -> None:
     """Contract 2.6: the thread comes back to life and finds that its caller has left."""
     world = World()
     with world.consumer() as consumer:

@@ -235,7 +235,7 @@ def test_a_truncation_does_not_name_what_was_sought_since() -> None:
         assert caught.value.offsets == {C: 8}
 
 
-def test_a_truncation_whose_end_nobody_knows_without_a_policy() -> None:
+def test_a_truncation_of_unknown_end_without_a_policy() -> None:
     """B91: LogTruncation without a divergent offset."""
     world = written()
     with reading(world, "none", WITHOUT_IDS) as consumer:
@@ -248,8 +248,8 @@ def test_a_truncation_whose_end_nobody_knows_without_a_policy() -> None:
         assert caught.value.divergent_offsets == {}
 
 
-@pytest.mark.parametrize("act", ["seek", "unsubscribe", "anew"])
-def test_an_answer_that_nobody_wants_any_more(act: str) -> None:
+@pytest.mark.parametrize("act", ["seek", "unsubscribe", "recreate"])
+def test_an_answer_that_is_no_longer_wanted(act: str) -> None:
     """B90, B91: the confirmation of a position that was left is dropped, and so its error."""
     world = written()
     with reading(world, "none") as consumer:
@@ -372,7 +372,7 @@ def test_reading_starts_again_after_what_was_returned() -> None:
         assert state.ticket != ticket
 
 
-def test_a_topic_nobody_leads() -> None:
+def test_a_topic_without_a_leader() -> None:
     """B85: it waits for a leader; whoever waits for it hears so at his deadline."""
     world = World(nodes=2, topics={})
     world.control.create_topic("orders", 1, replication=1)

@@ -235,7 +235,7 @@ def test_the_lag_is_seen_while_a_batch_takes_long(
         query.stop()
 
 
-def test_a_group_with_members_refuses_and_nobody_is_rebalanced(
+def test_a_group_with_members_refuses_without_a_rebalance(
     prokurist_kafka: RealKafka,
     watched: Watch,
     start: Start,

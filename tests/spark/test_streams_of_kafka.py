@@ -182,7 +182,7 @@ def test_partitions_that_come_later_are_read_from_their_beginning(
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-def test_a_topic_that_was_made_anew_between_two_runs(
+def test_a_topic_recreated_between_two_runs(
     spark: "SparkSession", prokurist_kafka: RealKafka, topic: str, tmp_path: Path, format_: str
 ) -> None:
     """Its loss is an error, and ours writes no batch down that would have to be borne.

@@ -15,7 +15,7 @@ from prokurist.spark import CommitListener, Query
 from prokurist.spark.watcher.group_consumers import GroupConsumers
 from prokurist.spark.watcher.listener import OPEN, group_of
 
-NOBODY = "127.0.0.1:1"
+UNUSED_ADDRESS = "127.0.0.1:1"
 QUERY = Query("id-1", "run-1", "bills")
 
 
@@ -37,7 +37,7 @@ def test_what_cannot_be_used_is_refused_when_the_listener_is_made(
 ) -> None:
     """And not when a query runs."""
     with pytest.raises((ConfigException, TypeError), match=re.escape(said)):
-        CommitListener(NOBODY, **given)
+        CommitListener(UNUSED_ADDRESS, **given)
 
 
 def test_a_port_that_is_taken_is_told_at_once() -> None:
@@ -46,12 +46,12 @@ def test_a_port_that_is_taken_is_told_at_once() -> None:
         taken.bind(("0.0.0.0", 0))  # noqa: S104 - where metrics are served
         taken.listen()
         with pytest.raises(OSError, match="in use"):
-            CommitListener(NOBODY, metrics_port=taken.getsockname()[1])
+            CommitListener(UNUSED_ADDRESS, metrics_port=taken.getsockname()[1])
 
 
 def test_nothing_gets_out_of_a_callback(caplog: pytest.LogCaptureFixture) -> None:
     """Whatever an event is, it is passed over, and one line of the log a minute says so."""
-    listener = CommitListener(NOBODY)
+    listener = CommitListener(UNUSED_ADDRESS)
     nothing: Any = object()
     with caplog.at_level(logging.WARNING, "prokurist.spark"):
         for _ in range(10):
@@ -75,7 +75,7 @@ def test_groups_are_named_by_the_query() -> None:
 def test_queries_have_keys_of_their_own_and_others_are_left_alone() -> None:
     """By name or id; each client is in its query's group and commits nothing by itself."""
     clients = GroupConsumers(
-        {"bootstrap.servers": NOBODY, "request_timeout_ms": 5000},
+        {"bootstrap.servers": UNUSED_ADDRESS, "request_timeout_ms": 5000},
         {"bills": {"bootstrap.servers": "127.0.0.1:2"}, "id-2": {}},
     )
     assert clients.connect(Query("id-3", "run-3", "others"), "g") is None

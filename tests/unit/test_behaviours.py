@@ -175,7 +175,7 @@ EXAMPLE = """# Behaviours
         (EXAMPLE.replace("B1.\n", "B1.\n*On a real Kafka:* B1.\n"), {1, 3, 4}, []),
     ],
 )
-def test_a_promise_that_nobody_keeps_is_found(
+def test_a_behaviour_without_a_test_is_found(
     text: str, quoted: set[int], expected: list[str]
 ) -> None:
     """The reading is able to fail, for each of its reasons and for no other."""

@@ -38,7 +38,7 @@ def test_two_with_one_id_have_two_names() -> None:
     assert repr(clients) == "OpenClients(3)"
 
 
-def test_one_that_nobody_closed_is_gone_when_it_is_collected() -> None:
+def test_an_unclosed_one_is_gone_when_it_is_collected() -> None:
     """The list keeps nobody alive."""
     clients = OpenClients[CountedConsumer]()
     clients.add(client("left behind"))

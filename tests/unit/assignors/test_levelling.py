@@ -86,7 +86,7 @@ def test_a_chain_is_followed_to_its_end() -> None:
     assert [sum(has[member].values()) for member in range(5)] == [3, 3, 3, 3, 3]
 
 
-def test_nobody_is_levelled() -> None:
+def test_a_group_without_members_is_levelled() -> None:
     """A group without members has no average."""
     assert levelled({}, {}) == {}
 

@@ -36,7 +36,7 @@ def test_success_is_no_error() -> None:
 
 
 @pytest.mark.parametrize("message", [None, "quotas are enforced by the moon"])
-def test_a_code_that_nobody_knows_keeps_its_number(message: str | None) -> None:
+def test_an_unknown_code_keeps_its_number(message: str | None) -> None:
     """A broker newer than we are: the number survives, and so do its words."""
     error = error_for(32000, message)
     assert type(error) is errors.UnknownServerException

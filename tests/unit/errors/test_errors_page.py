@@ -42,7 +42,7 @@ def test_every_error_has_its_row() -> None:
 
 
 @pytest.mark.parametrize("code", RAISED)
-def test_whoever_can_meet_it_is_advised(code: int) -> None:
+def test_each_code_that_is_raised_has_advice(code: int) -> None:
     """What a table of verdicts has raised has a row of its own: a branch's says too little."""
     assert by_code()[code] in ADVICE
 

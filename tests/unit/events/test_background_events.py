@@ -37,7 +37,7 @@ def test_errors_are_taken_one_by_one_in_order() -> None:
     assert [str(events.take(everything)) for _ in range(3)] == ["first", "second", "None"]
 
 
-def test_what_nobody_wants_any_more_is_dropped() -> None:
+def test_what_is_no_longer_wanted_is_dropped() -> None:
     """CONTRACT 2.8: unless the error is about nothing in particular."""
     events = BackgroundEvents()
     events.post(error("dropped", A))
@@ -71,7 +71,7 @@ def test_of_one_cause_there_is_one_error() -> None:
     assert [str(events.take(everything)) for _ in range(2)] == ["other", "new"]
 
 
-def test_whatever_comes_ends_the_wait_of_a_poll() -> None:
+def test_any_event_ends_the_wait_of_a_poll() -> None:
     """An error, a nudge, the end of the thread: each opens its waiter, from then on no more."""
     events = BackgroundEvents()
     ways: list[Callable[[], None]] = [

@@ -47,7 +47,7 @@ def test_an_older_epoch_changes_nothing() -> None:
     assert after(topic(5, leader=1), topic(6, leader=2)).leader(TP) == TWO
 
 
-def test_a_topic_made_anew_begins_anew() -> None:
+def test_a_recreated_topic_starts_again() -> None:
     """B196: a new topic id is accepted although its epochs count from nothing."""
     assert after(topic(5, leader=1), topic(0, leader=2, id_=NEW)).leader(TP) == TWO
 
@@ -59,7 +59,7 @@ def test_brokers_that_tell_no_epochs_or_ids_are_believed() -> None:
     assert after(topic(5, leader=1), topic(4, leader=2, id_=None)).leader(TP) == ONE
 
 
-def test_a_topic_made_anew_without_an_id_is_believed_when_it_is_repeated() -> None:
+def test_a_topic_recreated_without_an_id_is_believed_when_repeated() -> None:
     """B196: by the third answer in a row; a newer epoch in between begins the count anew."""
     old, new = topic(5, leader=1, id_=None), topic(0, leader=2, id_=None)
     assert after(old, new, new).leader(TP) == ONE
@@ -78,7 +78,7 @@ def test_a_snapshot_says_the_same_as_another() -> None:
     assert first.leader_epoch(TopicPartition("nothing", 0)) is None
 
 
-def test_a_topic_is_kept_only_while_somebody_wants_it() -> None:
+def test_a_topic_is_kept_only_while_it_is_wanted() -> None:
     """B198: what is no longer asked for goes with the next answer."""
     first = after(topic(1))
     rest = {"cluster_id": None, "nodes": [ONE], "controller": None, "topics": []}

@@ -49,7 +49,7 @@ def test_nothing_is_fetched_or_asked_for_before_the_callback(
     assert [each.position for each in subscription.fetchable()] == [HERE]
 
 
-def test_what_is_given_up_is_returned_to_nobody(subscription: Subscription) -> None:
+def test_what_is_given_up_is_not_returned(subscription: Subscription) -> None:
     """B100: not by a poll that has found it already; but who has it is done with it."""
     read(subscription, A, B)
     subscription.give_up(0, [A])

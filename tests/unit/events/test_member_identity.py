@@ -17,7 +17,7 @@ def test_an_epoch_is_no_other_membership() -> None:
     assert member_identity.identity.incarnation == first.incarnation
 
 
-def test_whatever_may_give_partitions_to_others_is() -> None:
+def test_each_event_that_may_move_partitions_is() -> None:
     """B64: a fence, a departure, a new generation."""
     member_identity = MemberIdentity()
     member_identity.wants_in()
@@ -36,7 +36,7 @@ def test_whatever_may_give_partitions_to_others_is() -> None:
     assert not member_identity.identity.member_id
 
 
-def test_whoever_does_not_want_in_cannot_be_put_out() -> None:
+def test_a_client_outside_groups_cannot_be_fenced() -> None:
     """B156: he commits as before."""
     member_identity = MemberIdentity()
     member_identity.put_out()
@@ -54,7 +54,7 @@ def test_between_generations_one_is_counted() -> None:
     assert member_identity.identity.member_id == "m"
 
 
-def test_nobody_is_absent_inside_a_poll() -> None:
+def test_a_member_is_present_inside_a_poll() -> None:
     """B118."""
     poll_activity = PollActivity()
     assert poll_activity.absent_since() is None

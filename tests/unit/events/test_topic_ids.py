@@ -39,7 +39,7 @@ def test_the_same_again_is_no_news() -> None:
     assert subscription.committable() == ({A: OffsetAndMetadata(8)}, {"orders": X})
 
 
-def test_a_new_id_begins_anew_by_the_policy() -> None:
+def test_a_new_id_starts_at_the_reset_policy() -> None:
     """B196: with other tickets, for answers about its place and about its log."""
     subscription = assigned()
     (wish,) = subscription.fetchable()
@@ -125,7 +125,7 @@ def test_what_the_group_gave_is_read_on_when_metadata_name_it_again() -> None:
     assert subscription.topics_are({"orders": Z}, []).given_up == (A,)
 
 
-def test_what_the_group_revokes_stays_revoked_whatever_metadata_name() -> None:
+def test_what_the_group_revokes_stays_revoked_for_any_metadata() -> None:
     """B196: the group's word is the last."""
     subscription = given(Y)
     subscription.topics_are({"orders": Y}, [])

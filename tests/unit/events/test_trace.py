@@ -23,7 +23,7 @@ def test_readers_hear_what_is_told_while_they_read() -> None:
     assert [values["seconds"] for _, values in other.entries] == [2.0, 3.0]
 
 
-def test_it_is_fine_while_somebody_wants_that() -> None:
+def test_a_trace_is_fine_while_a_reader_wants_that() -> None:
     """The last of them to go ends it; who reads states only does not count."""
     trace, one, other, coarse = Trace(), Told(), Told(), Told()
     seen = [trace.fine]
@@ -93,7 +93,7 @@ def test_every_end_has_its_name(end: object, kind: str, outcome: str) -> None:
     assert call.waiter.is_open
 
 
-def test_a_call_of_nobodys_interest_tells_nothing() -> None:
+def test_a_call_without_a_trace_logs_nothing() -> None:
     """It has no trace to ask, and no number."""
     call = Call("committed", 1.0, Deadline(3.0))
     call.finish()

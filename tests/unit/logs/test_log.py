@@ -54,7 +54,7 @@ def test_a_bug_comes_with_its_traceback(caplog: pytest.LogCaptureFixture) -> Non
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_what_nobody_wants_is_not_formatted(caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_below_the_level_are_not_formatted(caplog: pytest.LogCaptureFixture) -> None:
     """Below the level, values are not even looked at."""
 
     class Untouchable:
@@ -135,7 +135,7 @@ def test_structlogs_threshold_is_info_or_what_logging_says(
 
 
 @pytest.mark.usefixtures("with_structlog")
-def test_a_processor_that_raises_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_processor_that_raises_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
     """The network thread must not die of an application's log; the line is not lost."""
 
     def broken(*_: object) -> dict[str, object]:

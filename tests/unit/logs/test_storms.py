@@ -35,7 +35,7 @@ def test_the_end_of_what_was_not_told_is_none_either() -> None:
     assert storms.lasted(COORDINATOR_REACHABLE, MINE, 31.0) is None
 
 
-def test_a_time_in_which_nobody_met_it_begins_another_story() -> None:
+def test_minutes_without_a_failure_begin_another_storm() -> None:
     """B219: two single failures with minutes between them are no outage."""
     storms = Storms()
     assert storms.lasted(COORDINATOR_UNREACHABLE, MINE, 0.0) is None

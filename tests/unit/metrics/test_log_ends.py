@@ -52,7 +52,7 @@ def test_a_quiet_time_does_not_make_what_comes_after_it_older() -> None:
     assert len(ends(*((100, float(at)) for at in range(50)))._samples) == 2
 
 
-def test_a_log_that_was_cut_back_begins_anew() -> None:
+def test_a_truncated_log_starts_again() -> None:
     """A topic that was created again has offsets from 0 on."""
     log = ends((100, 10.0), (5, 20.0), (9, 30.0))
     assert log.end == 9

@@ -208,7 +208,7 @@ def test_a_code_outside_its_row_is_judged_by_its_class(table: ErrorTable, code: 
 @pytest.mark.parametrize(
     "table", [table for table, _ in ROWS], ids=lambda table: str(table.api)
 )
-def test_a_code_that_nobody_knows_is_fatal_with_its_number(table: ErrorTable) -> None:
+def test_an_unknown_code_is_fatal_with_its_number(table: ErrorTable) -> None:
     """A broker newer than we are never makes a loop."""
     assert table.of(32000) is Action.FATAL
     assert table.error(32000).error_code == 32000

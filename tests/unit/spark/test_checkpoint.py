@@ -45,7 +45,7 @@ def test_the_last_batch_that_is_done_counts(tmp_path: Path) -> None:
     assert read_checkpoint(f"file://{folder}").batch == 10
 
 
-def test_a_planned_batch_is_given_to_whoever_names_it(tmp_path: Path) -> None:
+def test_a_planned_batch_is_found_by_its_number(tmp_path: Path) -> None:
     """Who has written its results knows that it is done before Spark does."""
     folder = made(tmp_path, {0: ['{"t":{"0":5}}'], 1: ['{"t":{"0":9}}']}, done=1)
     assert read_checkpoint(folder).ends == {T0: 5}

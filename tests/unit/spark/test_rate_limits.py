@@ -67,7 +67,7 @@ def test_a_partition_whose_beginning_is_not_known_is_left_as_it_is() -> None:
     st.lists(st.tuples(st.integers(0, 10**9), st.integers(0, 10**9)), min_size=1, max_size=8),
     st.integers(1, 10**9),
 )
-def test_nobody_starves_and_nobody_goes_past_the_end(
+def test_no_partition_starves_or_goes_past_its_end(
     logs: list[tuple[int, int]], limit: int
 ) -> None:
     """Who is behind gets on; the sum is above the limit by one for each at most."""

@@ -112,7 +112,7 @@ def maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return script(tmp_path / "bin" / "mvn", GOOD_MAVEN)
 
 
-def test_jars_are_fetched_once_by_whoever_comes_first(tmp_path: Path, maven: Path) -> None:
+def test_jars_are_fetched_once_by_the_first_thread(tmp_path: Path, maven: Path) -> None:
     """Four at a time: one fetches, the others wait and find; nothing else stays."""
     cache = tmp_path / "cache"
     found: list[Path] = []

@@ -175,7 +175,7 @@ def test_free_ports_differ_and_spare_the_users() -> None:
     assert free_ports(3, but=ports[0]).count(ports[0]) == 0
 
 
-def test_a_port_is_free_until_somebody_listens() -> None:
+def test_a_port_is_free_until_a_server_listens() -> None:
     """The user's own choice is an error then."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

@@ -60,7 +60,7 @@ def test_a_reset_is_passed_on(connect: Connecting) -> None:
     assert reset_on(client)
 
 
-def test_nobody_upstream_is_a_reset(broker: socket.socket, proxy: FaultProxy) -> None:
+def test_a_missing_upstream_is_a_reset(broker: socket.socket, proxy: FaultProxy) -> None:
     """The proxy has accepted by the time it knows: what is left to it is a reset."""
     broker.close()
     assert end_of_a_new_connection(proxy) == "reset"
@@ -167,9 +167,7 @@ def test_swallow_passes_no_end_and_no_reset_on(connect: Connecting, proxy: Fault
     assert reset.recv(1) == b""
 
 
-def test_swallow_hides_that_nobody_is_upstream(
-    broker: socket.socket, proxy: FaultProxy
-) -> None:
+def test_swallow_hides_a_missing_upstream(broker: socket.socket, proxy: FaultProxy) -> None:
     """Behind a black hole not even a refusal is heard."""
     broker.close()
     with (

@@ -45,7 +45,9 @@ def test_connections_are_ended_now(connect: Connecting, proxy: FaultProxy, how: 
     assert read(server, 4) == b"well"
 
 
-def test_a_cut_is_in_order_whatever_was_unread(connect: Connecting, proxy: FaultProxy) -> None:
+def test_a_cut_is_in_order_even_with_unread_bytes(
+    connect: Connecting, proxy: FaultProxy
+) -> None:
     """A close with unread input would be a reset; a cut is an end."""
     client, _server = connect()
     with proxy.delay(60):
@@ -87,7 +89,7 @@ def test_each_new_connection_is_ended_until_healed(
         assert read(old_server, 4) == b"well"
 
 
-def test_refused_as_if_nobody_listened(connect: Connecting, proxy: FaultProxy) -> None:
+def test_refused_as_if_the_port_were_closed(connect: Connecting, proxy: FaultProxy) -> None:
     """New connections are refused, old ones stay, and the port is kept for the end."""
     client, server = connect()
     with proxy.refuse():

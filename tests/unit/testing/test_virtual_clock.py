@@ -26,7 +26,7 @@ def test_hours_pass_at_once(prokurist_clock: VirtualClock) -> None:
     assert time.monotonic() - really < 60.0
 
 
-def test_time_stands_still_while_nobody_waits(prokurist_clock: VirtualClock) -> None:
+def test_time_stands_still_while_no_call_waits(prokurist_clock: VirtualClock) -> None:
     """What only computes costs none of it."""
     consumer = prokurist_clock.consumer()
     began = prokurist_clock.now()

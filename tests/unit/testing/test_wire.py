@@ -115,7 +115,7 @@ def test_an_answer_that_is_none_is_told(
         BrokerConnection(serve(answer, correlation=correlation), soon(), CLOCK)
 
 
-def test_nobody_there_is_told() -> None:
+def test_an_unreachable_broker_is_reported() -> None:
     """With the address."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))

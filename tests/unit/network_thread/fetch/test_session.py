@@ -65,7 +65,7 @@ def test_without_a_session_everything_is_said() -> None:
 
 
 @pytest.mark.parametrize(("unknown", "number"), [(True, 0), (False, 7)])
-def test_what_was_lost_is_begun_anew(*, unknown: bool, number: int) -> None:
+def test_a_lost_session_is_replaced(*, unknown: bool, number: int) -> None:
     """The old one is named, so that the broker ends it, unless it has forgotten it."""
     session = FetchSession()
     ask(session, asked(A))

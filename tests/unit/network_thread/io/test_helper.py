@@ -77,7 +77,7 @@ def test_errors_come_back_without_what_they_hold() -> None:
 
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit])
-def test_the_helper_outlives_whatever_work_raises(kind: type[BaseException]) -> None:
+def test_the_helper_outlives_any_exception_of_its_work(kind: type[BaseException]) -> None:
     """A callable of the application's that exits ends its own job alone; the next is done."""
     woken = Woken()
     helper = Helper(woken)

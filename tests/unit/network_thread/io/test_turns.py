@@ -94,7 +94,7 @@ def test_a_huge_frame(driver: "Driver", peer: "Peer") -> None:
         pytest.param(16 << 20, 1, id="a large frame"),
     ],
 )
-def test_a_peer_that_never_stops_delays_nobody(
+def test_a_peer_that_never_stops_delays_no_other(
     driver: "Driver", peer: "Peer", size: int, count: int
 ) -> None:
     """B217's ground: one connection has megabytes waiting, the other gets its turn."""
@@ -140,7 +140,7 @@ def test_the_pure_twin_reads_a_bounded_amount_of_a_socket(driver: "Driver") -> N
     assert len(seen.frames) == 2
 
 
-def test_a_slow_sender_in_the_middle_of_a_frame_delays_nobody(
+def test_a_slow_sender_in_the_middle_of_a_frame_delays_no_other(
     driver: "Driver", peer: "Peer"
 ) -> None:
     """Others come and go while one frame drips in."""

@@ -15,7 +15,7 @@ TOPIC = UUID(int=1)
 OWNED = (TopicIdPartitions(TOPIC, (0, 1)),)
 
 
-class Somebody:
+class StaticMember:
     """Who we are: all of a `MembershipContext` that is asked here."""
 
     def __init__(self, instance_id: str | None = None) -> None:
@@ -27,7 +27,7 @@ class Somebody:
 
 def terms(instance_id: str | None = None) -> HeartbeatTerms:
     """Those of a member that nobody knows yet."""
-    return HeartbeatTerms(cast("MembershipContext", Somebody(instance_id)), "m", "uniform")
+    return HeartbeatTerms(cast("MembershipContext", StaticMember(instance_id)), "m", "uniform")
 
 
 def wanting(*topics: str, pattern: Any = None) -> Subscribed:

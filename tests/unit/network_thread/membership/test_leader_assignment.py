@@ -28,7 +28,7 @@ ORDERS_0, ORDERS_1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 A, B = Member("a", ("orders",)), Member("b", ("orders",))
 
 
-def test_everybody_is_understood() -> None:
+def test_members_are_read_from_a_join_answer() -> None:
     """Subscriptions, static names and what is owned come through."""
     member = Member("a", ("bills", "orders"), owned=(ORDERS_0,), generation=4, rack="r")
     joined = JoinedMember("a", encoding.subscription(member), "static-a")

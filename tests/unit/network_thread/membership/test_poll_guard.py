@@ -61,7 +61,7 @@ def test_it_is_missed_when_the_interval_is_over_and_once(bench: Bench) -> None:
     assert len(bench.timer) == 0
 
 
-def test_each_poll_begins_it_anew_without_a_word(bench: Bench) -> None:
+def test_each_poll_restarts_it_silently(bench: Bench) -> None:
     """B120: counted from its end."""
     bench.poll_activity.enter()
     bench.poll_activity.leave(105.0)
@@ -69,7 +69,7 @@ def test_each_poll_begins_it_anew_without_a_word(bench: Bench) -> None:
     assert bench.at(115.0) == [10.0]
 
 
-def test_nobody_is_late_inside_a_poll(bench: Bench) -> None:
+def test_a_poll_never_exceeds_the_interval_itself(bench: Bench) -> None:
     """B118: and afterwards he has the whole interval."""
     bench.poll_activity.enter()
     assert bench.at(150.0) == []

@@ -90,7 +90,7 @@ def test_what_goes_is_owned_until_it_is_gone() -> None:
     assert settled == [True]
 
 
-def test_what_nobody_has_to_be_asked_for_is_settled_once() -> None:
+def test_what_needs_no_listener_is_settled_once() -> None:
     """B138: what has come and gone in the same step is one thing to tell of."""
     hands, settled = Hands(), list[bool]()
     hands.coming.keep(True)

@@ -127,7 +127,7 @@ def test_a_withdrawal_ends_it_once() -> None:
     assert bench.at_rest()
 
 
-def test_a_bug_in_one_clean_up_leaves_nobody_waiting() -> None:
+def test_a_bug_in_one_clean_up_leaves_no_call_waiting() -> None:
     """B267: every call has its end before the first operation is thrown at."""
     bench = Bench()
 

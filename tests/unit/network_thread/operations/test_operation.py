@@ -195,7 +195,7 @@ def test_work_that_was_begun_goes_on_beside_who_waits_for_it() -> None:
     assert ends.of[1] == (None, error)
 
 
-def test_work_that_nobody_waits_for_any_more_ends() -> None:
+def test_work_ends_once_no_call_waits_for_it() -> None:
     """B24: being thrown out reaches what the work itself waits for."""
     ends, (inner, inner_forsaken) = Ends(), watched()
     operation = ends.start(through(begin(through(inner), "work")))

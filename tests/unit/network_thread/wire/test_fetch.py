@@ -36,7 +36,7 @@ def test_a_topic_without_an_id_goes_by_its_name() -> None:
     assert negotiate(Fetch((), session_id=7, session_epoch=LAST_EPOCH), NEWEST) == 12
 
 
-def test_a_topic_id_that_nobody_asked_for_is_malformed() -> None:
+def test_a_topic_id_that_was_not_requested_is_malformed() -> None:
     """No other topic's records pass for ours."""
     case = Case(EXCHANGES[0], 18)
     with pytest.raises(MalformedAnswer, match="was not asked for"):

@@ -86,7 +86,7 @@ def test_an_answer_is_what_the_broker_wrote(case: "Case") -> None:
         assert decode(case.request, case.version, form) == case.expected
 
 
-def test_a_code_that_nobody_knows_is_a_code(case: "Case") -> None:
+def test_an_unknown_code_is_a_code(case: "Case") -> None:
     """An error code from a newer Kafka loses nothing, wherever it stands."""
     for path in case.codes():
         # Two answers that differ in this one code show where it stands.

@@ -51,7 +51,7 @@ def consumer(monkeypatch: pytest.MonkeyPatch) -> PaperConsumer:
 ORDERS = [TopicPartition("orders", 0)]
 
 
-def test_a_topic_is_asked_for_anew_only_where_that_is_wanted(consumer: PaperConsumer) -> None:
+def test_a_topic_is_looked_up_again_only_on_demand(consumer: PaperConsumer) -> None:
     """What the client knows is young enough for each trigger."""
     brokers = DriverQueries({})
     assert brokers.partitions(Topics(("orders",))) == ORDERS

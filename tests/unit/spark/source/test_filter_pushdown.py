@@ -168,7 +168,7 @@ def test_what_says_nothing_of_offsets_leaves_all(asked: spark.Filter) -> None:
     assert where_of(asked) == EVERYWHERE
 
 
-def test_nobody_is_asked_about_times_of_what_is_left_out() -> None:
+def test_times_of_excluded_partitions_are_not_looked_up() -> None:
     """One question for all that are left, and none where nothing is."""
     since = where_of(spark.GreaterThanOrEqual(("timestamp",), FIVE))
     whole = [OffsetRange(tp, 0, 10) for tp in TEN]

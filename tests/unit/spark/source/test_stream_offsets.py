@@ -189,7 +189,7 @@ def test_a_loss_is_an_error_before_anything_is_written_down(loss: str) -> None:
     assert bench.restarted().latest(at(10, 20), limited=True) == at(10, 20)
 
 
-def test_a_topic_that_was_made_anew_is_a_loss() -> None:
+def test_a_recreated_topic_is_a_loss() -> None:
     """Even where its log goes as far by now: its id is another."""
     bench = Bench()
     bench.brokers.topic_ids = {"t": UUID(int=1)}

@@ -130,7 +130,7 @@ def test_a_copy_begins_nothing_and_is_whole() -> None:
     ],
     ids=["freeze", "initial", "latest"],
 )
-def test_whatever_may_wait_is_interrupted_by_spark_s_signal(
+def test_each_step_that_may_wait_is_interrupted_by_spark_s_signal(
     ask: Any, signals: list[tuple[int, object]]
 ) -> None:
     """It is heeded from the first question on, and not where nobody is asked."""

@@ -68,7 +68,7 @@ def until(question: Callable[[], bool]) -> None:
         CLOCK.sleep(0.005)
 
 
-def nobody() -> tuple[frozenset[str], list[QueryBatch]]:
+def no_queries() -> tuple[frozenset[str], list[QueryBatch]]:
     """Spark runs nothing."""
     return frozenset(), []
 
@@ -173,7 +173,7 @@ def test_a_drain_ends_by_its_deadline(committer: CommitThread, waits: bool) -> N
     def look() -> tuple[frozenset[str], list[QueryBatch]]:
         if waits:
             held.wait(20)
-        return nobody()
+        return no_queries()
 
     committer.queue.started(BILLS)
     with Stopwatch() as took:
@@ -185,7 +185,7 @@ def test_a_drain_ends_by_its_deadline(committer: CommitThread, waits: bool) -> N
 
 def test_a_drain_does_not_wait_for_a_spark_that_has_ended(committer: CommitThread) -> None:
     """There is nothing more to hear; and with no query there is nothing at all."""
-    committer.drain(nobody, soon(600))
+    committer.drain(no_queries, soon(600))
     committer.queue.started(BILLS)
     committer.drain(lambda: 1 // 0, soon(600))  # type: ignore[arg-type, return-value]
 

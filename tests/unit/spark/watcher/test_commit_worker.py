@@ -314,7 +314,7 @@ def test_a_refusal_is_not_waited_out_when_the_query_has_ended() -> None:
     assert bench.client.closed
 
 
-def test_a_refusal_is_asked_about_anew_when_somebody_waits() -> None:
+def test_a_refused_commit_is_tried_again_when_a_call_waits() -> None:
     """Also of a query that has ended, and has just been refused."""
     bench = Bench()
     bench.ready.error = CommitFailedException("members")

@@ -107,7 +107,7 @@ def test_a_generation_waits_for_an_id_that_was_given_out(
 
 
 @pytest.mark.parametrize(("size", "codes"), [(1, [0, 81]), (2, [0, 0])])
-def test_a_full_group_takes_nobody(
+def test_a_full_group_takes_no_member(
     lab: "Lab", scene: Scene, size: int, codes: list[int]
 ) -> None:
     """Above its size; who is in it stays."""
@@ -284,7 +284,7 @@ def test_what_is_parked_moves_on_with_the_coordinator(
 
 
 @pytest.mark.parametrize("missed", [True, False])
-def test_sessions_begin_anew_at_a_new_coordinator(
+def test_sessions_restart_at_a_new_coordinator(
     lab: "Lab", voices: Voices, scene: Scene, *, missed: bool
 ) -> None:
     """Also at the old one, when it was away."""
@@ -301,7 +301,7 @@ def test_sessions_begin_anew_at_a_new_coordinator(
     assert scene.facts == [0]
 
 
-def test_nobody_expires_at_a_frozen_coordinator(
+def test_no_member_expires_at_a_frozen_coordinator(
     lab: "Lab", voices: Voices, scene: Scene
 ) -> None:
     """Until it thaws."""

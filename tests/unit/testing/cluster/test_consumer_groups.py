@@ -228,7 +228,7 @@ def test_a_group_has_a_size(lab: "Lab", scene: Scene) -> None:
     assert [fact[0] for fact in scene.facts] == [0, 81, 81, 0]
 
 
-def test_a_new_coordinator_knows_all_and_waits_anew(
+def test_a_new_coordinator_knows_all_and_restarts_the_waits(
     lab: "Lab", voices: Voices, scene: Scene
 ) -> None:
     """Sessions and rebalance timeouts begin again."""

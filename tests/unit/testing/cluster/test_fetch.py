@@ -158,7 +158,7 @@ def test_a_partition_that_cannot_be_read_says_why(
     assert fetch(lab, **{"offset": 1, **values}).error_code == code
 
 
-def test_an_id_of_a_topic_that_was_made_anew_is_unknown(lab: "Lab") -> None:
+def test_the_former_id_of_a_recreated_topic_is_unknown(lab: "Lab") -> None:
     """From version 13 on topics are asked for by id; a denied one is not betrayed."""
     topic_id = lab.cluster.state.topics["orders"].id
     assert fetch(lab, version=13, topic_id=topic_id).error_code == 0

@@ -62,7 +62,7 @@ def test_what_is_forgotten_is_not_answered(lab: "Lab") -> None:
     assert told(lab, number, 1, forgotten_topics_data=forgotten) == []
 
 
-def test_who_is_out_of_step_has_to_begin_anew(lab: "Lab") -> None:
+def test_an_invalid_session_is_refused(lab: "Lab") -> None:
     """Another id, another number, or topics named otherwise."""
     number = session(lab, 0)
     asked: dict[str, Any] = {**NOW, "topics": []}

@@ -49,7 +49,7 @@ def test_a_topic_that_is_not_there_says_why(lab: "Lab", name: str, code: int) ->
     assert (topic.name, topic.error_code, topic.partitions) == (name, code, ())
 
 
-def test_a_topic_is_found_by_its_id_until_it_is_made_anew(lab: "Lab") -> None:
+def test_a_topic_is_found_by_its_id_until_it_is_recreated(lab: "Lab") -> None:
     """Made anew it has another id, no records and no committed offsets."""
     orders = TopicPartition("orders", 0)
     lab.control.append(orders, b"one")
@@ -64,7 +64,7 @@ def test_a_topic_is_found_by_its_id_until_it_is_made_anew(lab: "Lab") -> None:
     assert lab.control.offsets(orders) == (0, 0)
 
 
-def test_an_id_that_nobody_has_is_unknown(lab: "Lab") -> None:
+def test_an_unused_id_is_unknown(lab: "Lab") -> None:
     """Whatever the id."""
     asked = [{"name": None, "topic_id": uuid.UUID(int=7)}]
     assert lab.ask("Metadata", 13, topics=asked).topics[0].error_code == 100
@@ -149,7 +149,7 @@ def test_a_client_whose_software_has_an_illegal_name(lab: "Lab") -> None:
     assert not told[1].api_keys
 
 
-def test_a_broker_without_a_copy_is_no_leader_whatever_the_epoch(lab: "Lab") -> None:
+def test_a_broker_without_a_copy_is_no_leader_at_any_epoch(lab: "Lab") -> None:
     """It does not compare epochs of partitions that it has no copy of."""
     with lab.control._change() as (cluster, _):
         partition = cluster.state.topics["orders"].partitions[0]

@@ -139,9 +139,7 @@ def test_a_failure_can_be_for_one_partition(lab: "Lab", node: int) -> None:
 
 
 @pytest.mark.parametrize("version", [2, 8, 9])
-def test_a_failure_can_bear_a_code_that_nobody_knows(
-    lab: "Lab", node: int, version: int
-) -> None:
+def test_a_failure_can_have_an_unknown_code(lab: "Lab", node: int, version: int) -> None:
     """32000 goes out as 32000."""
     lab.control.fail("OffsetCommit", 32000)
     lab.send(lab.connect(node), "OffsetCommit", version, **commit())
@@ -179,7 +177,7 @@ def test_a_failure_of_the_fetch_session_is_said_of_the_whole(lab: "Lab") -> None
     assert lab.ask("Fetch", 12, topics=[asked]).error_code == -1
 
 
-def test_a_wrong_correlation_id_is_nobodys(lab: "Lab") -> None:
+def test_a_wrong_correlation_id_matches_no_request(lab: "Lab") -> None:
     """The answer itself is right."""
     lab.control.wrong_correlation_id("ApiVersions")
     session = lab.connect()
