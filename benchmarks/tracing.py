@@ -22,8 +22,8 @@ from prokurist.events.call import Call
 from prokurist.events.call_log_events import CALL_WAITING
 from prokurist.events.clock import NEVER
 from prokurist.types import OffsetAndMetadata, TopicPartition
+from tests.recorded_events import check
 from tests.simulation.world import World
-from tests.telling import check
 
 ROUNDS = 40
 CALLS = 200
@@ -69,7 +69,7 @@ def of_a_hook() -> None:
 
 
 def of_an_entry() -> None:
-    """A telling by itself, as the network thread does it."""
+    """One event by itself, as the network thread emits it."""
     world = World()
     with world.consumer() as consumer:
         trace = world.members[-1].machinery.trace
@@ -83,7 +83,7 @@ def of_an_entry() -> None:
                     timer=time.process_time,
                 )
             )
-    print(f"a telling that is recorded   {taken / MANY * 1e6:8.2f} µs, the call of it included")
+    print(f"an event that is recorded   {taken / MANY * 1e6:8.2f} µs, the call of it included")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def pytest_report_header() -> list[str]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count the skips by their reasons: a skip that nobody sees is a test that is not."""
+    """Count the skips by their reasons: an unseen skip is a missing test."""
     reasons: Counter[str] = Counter()
     for report in terminalreporter.stats.get("skipped", []):
         longrepr = report.longrepr
@@ -105,7 +105,7 @@ def _command(child: psutil.Process) -> str:
     try:
         return " ".join(child.cmdline())[:120]
     except psutil.Error:
-        return "(ended, and nobody waited for it)"
+        return "(ended, and was not waited for)"
 
 
 def leaks_since(before: Held, clock: Clock) -> list[str]:

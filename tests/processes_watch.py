@@ -53,14 +53,14 @@ def stolen() -> float:
 class ProcessesWatch:
     """Runs from when it is made.
 
-    What a thread has waited is gone with it. So whatever begins or ends processes is watched
-    in a `with`: while that lasts, it is remembered what was last seen of each thread.
+    What a thread has waited is gone with it. So all code that begins or ends processes is
+    watched in a `with`: while that lasts, it is remembered what was last seen of each thread.
     """
 
     def __init__(self) -> None:
         self._before, self._stolen = waits(), stolen()
         self._last = dict(self._before)
-        # Reading is done by whoever asks, too: they take turns.
+        # Callers read, too: they take turns.
         self._looking = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look_often, name="a processes watch")
@@ -97,10 +97,10 @@ class ProcessesWatch:
     def fair(self) -> float:
         """The same, without those that the machine gave to others: less than 0 on a busy one.
 
-        What threads waited is added up, whoever waited for whom: so it is no more than what
+        What threads waited is added up, over all of them: so it is no more than what
         would have been needed, and on a machine that is not shared it is what was. What a
         thread waited that has ended is in the sum as far as a `with` has seen it. The thread
-        that looks is not in it: nobody waits for that.
+        that looks is not in it: no thread waits for that.
         """
         elapsed = self.elapsed()
         self._look()

@@ -34,9 +34,9 @@ class Reading:
     Attributes:
         at: The moment.
         others: Seconds that other threads of ours were ready to run and did not.
-        own: The same of this thread, for which nobody waits.
+        own: The same of this thread, which no other thread waits for.
         switches: How often it has gone to sleep: once a beat, and once each switch interval
-            for as long as somebody else has the GIL.
+            for as long as another thread has the GIL.
     """
 
     at: float

@@ -64,7 +64,7 @@ def security() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def thrift_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No client of a test asks without a pause, whatever befalls its brokers."""
+    """No client of a test asks without a pause, also when its brokers fail."""
     watch = Watch()
     add, remove, later = OpenClients.add, OpenClients.remove, CommitQueue.later
 

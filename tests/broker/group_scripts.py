@@ -10,7 +10,7 @@ PARTITIONS = 4
 
 
 def strangers(scene: Scene) -> None:
-    """Nobody knows them."""
+    """Unknown ones."""
     scene.join("a", "x")
     scene.join("a", "x", version=0)
     scene.sync("a", "x", 1, protocol_name=None)
@@ -88,7 +88,7 @@ CLASSIC = [strangers, two_generations, static_names]
 
 
 def refusals(scene: Scene) -> None:
-    """What nobody may say."""
+    """Invalid requests."""
     for member, epoch in (("m", 3), ("m", -1), ("m", -2), ("m", -3), ("", 0)):
         scene.hb(member, epoch)
     scene.hb("m", 0, "?")

@@ -51,7 +51,7 @@ class Member:
             "bootstrap.servers": kafka.bootstrap,
             "group.id": group,
             "auto.offset.reset": "earliest",
-            # Nobody is out because this machine had other things to do, and nobody waits for
+            # No member is out because this machine was busy, and no test waits for
             # its end where a heartbeat is enough.
             "session.timeout.ms": 20_000,
             "heartbeat.interval.ms": 500,

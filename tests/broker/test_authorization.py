@@ -1,6 +1,6 @@
 """A real Kafka with an authorizer: what it refuses, by name; and when it thinks better of it.
 
-Everybody may do everything that no rule speaks of; each test adds a rule that denies.
+Any client may do everything that no rule speaks of; each test adds a rule that denies.
 """
 
 from collections.abc import Callable, Iterator
@@ -55,7 +55,7 @@ def ruling(kafka: RealKafka) -> Any:
 
 
 def forget_rules(kafka: RealKafka, eventually: Asking) -> None:
-    """Let everybody do everything again; on return the node has heard so."""
+    """Let any client do everything again; on return the node has heard so."""
     every = admin.AclBindingFilter(
         admin.ResourceType.ANY, None, admin.ResourcePatternType.ANY,
         None, None, admin.AclOperation.ANY, admin.AclPermissionType.ANY,
@@ -68,7 +68,7 @@ def forget_rules(kafka: RealKafka, eventually: Asking) -> None:
 
 @pytest.fixture
 def deny(kafka: RealKafka, eventually: Asking) -> Iterator[Rule]:
-    """Deny everybody everything about a topic or a group; it is undone after the test."""
+    """Deny any client everything about a topic or a group; it is undone after the test."""
 
     def add(kind: str, name: str) -> None:
         rule = admin.AclBinding(
@@ -159,7 +159,7 @@ def test_a_topic_that_may_not_be_read_is_named_by_every_look_up(
 def test_what_is_allowed_later_works_with_the_same_client(
     kafka: RealKafka, consumer: KafkaConsumer, deny: Rule, eventually: Asking
 ) -> None:
-    """B201: the next call asks anew, and does not believe what it heard before."""
+    """B201: the next call asks again, and does not believe what it heard before."""
     deny("TOPIC", "secret")
     denied = errors.TopicAuthorizationException
     eventually(lambda: refused(lambda: consumer.partitions_for("secret"), denied))

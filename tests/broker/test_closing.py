@@ -116,7 +116,7 @@ def test_a_constructor_that_fails_leaves_nothing(
 def test_a_bug_ends_every_call_and_close_works(
     ours: Ours, orders: RealKafka, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """B267: who waits hears of it at once, with the cause, and so does whoever comes later."""
+    """B267: a waiting call hears of it at once, with the cause, and so does each later call."""
     consumer = ours()
     orders.freeze()
     nothing: list[None] = []

@@ -1,4 +1,4 @@
-"""`python -m prokurist.testing.kafka`, as somebody at a terminal has it."""
+"""`python -m prokurist.testing.kafka`, as at a terminal."""
 
 import re
 import signal
@@ -59,7 +59,7 @@ def test_it_says_where_it_listens_and_stops_without_a_traceback(
 
 @pytest.mark.usefixtures("startable")
 def test_ctrl_c_while_it_starts_stops_it_as_well() -> None:
-    """Whatever has been started by then."""
+    """All that has been started by then."""
     with _begin("--port", str(free_ports(1)[0])) as kafka:
         assert kafka.stdout is not None
         try:

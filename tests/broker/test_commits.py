@@ -216,7 +216,7 @@ class Answering:
 def test_an_answer_that_asks_for_patience(
     ours: Ours, orders: RealKafka, code: int, searches: int
 ) -> None:
-    """B4, B43, B45: tried again; the coordinator is kept while it loads, or looked up anew.
+    """B4, B43, B45: tried again; the coordinator is kept while it loads, or looked up again.
 
     No real one says either on command, so the code is put into its answers on their way.
     """

@@ -259,7 +259,7 @@ def test_a_consumer_that_is_forgotten_ends_its_thread(
 def test_a_bootstrap_list_with_a_bad_name_works_with_the_good_one(
     prokurist_kafka: RealKafka, tp: TopicPartition
 ) -> None:
-    """A name that nobody knows and a port where nobody listens are passed over."""
+    """An unknown name and a closed port are passed over."""
     servers = f"no-such-host.invalid:9092,127.0.0.1:1,{prokurist_kafka.bootstrap}"
     with KafkaConsumer(bootstrap_servers=servers, group_id=tp.topic) as consumer:
         assert consumer.committed(tp, timeout=60) == {tp: None}

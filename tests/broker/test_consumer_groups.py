@@ -23,7 +23,7 @@ LATE = 0.25
 """Far above anything measured, what the machine gave to others not counted."""
 
 LEFT = 8.0
-"""Seconds in which the others know of who has left, whatever a broker does meanwhile; the
+"""Seconds in which the others know of who has left, on a busy broker, too; the
 brokers' `group.consumer.session.timeout.ms` (testing/kafka/properties.py) would take 9 at the
 least. That a heartbeat is enough is held where no broker stands still: in virtual time."""
 
@@ -207,7 +207,7 @@ def test_an_application_that_does_not_poll_keeps_its_place(topic: str, join: Joi
     before, said = one.group_metadata(), beats(one)
     began = time.monotonic()
     total = 0
-    # For five heartbeats, whatever else this machine does meanwhile, and five seconds.
+    # For five heartbeats, on a busy machine, and five seconds.
     while beats(one) < said + 5 or time.monotonic() < began + 5.0:
         assert time.monotonic() < began + 90.0, beats(one) - said
         total += sum(range(1_000_000))
@@ -269,7 +269,7 @@ def test_a_pattern_that_the_broker_cannot_read(join: Joining) -> None:
 def test_a_static_member_that_comes_back_keeps_its_partitions(
     topic: str, join: Joining
 ) -> None:
-    """B153, B193: it leaves with −2, and nobody else gets what it had."""
+    """B153, B193: it leaves with −2, and no other member gets its partitions."""
     static = join(topic, group_instance_id="i")
     other = join(topic)
     share(static, other, shares=[2, 2])

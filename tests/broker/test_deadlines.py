@@ -95,7 +95,7 @@ def test_an_endless_timeout_waits_until_the_broker_is_back(
 
 def test_each_call_has_its_own_deadline(ours: Ours, orders: RealKafka) -> None:
     """B20, B26: an earlier commit has more time; the later call does not wait for it."""
-    # Long enough for the two that come later, whatever this machine does meanwhile.
+    # Long enough for the two that come later, on a busy machine.
     consumer = ours(default_api_timeout_ms=6000)
     orders.freeze()
     told: list[object] = []
@@ -210,7 +210,7 @@ def test_how_late_calls_end(ours: Ours, orders: RealKafka) -> None:
         silence()
         ended += [overshoot(consumer) for _ in range(30)]
     assert min(elapsed for elapsed, _ in ended) > -0.001
-    # The machine is shared: the median says that nobody waits for a pause or a turn.
+    # The machine is shared: the median says that no call waits for a pause or a turn.
     lateness = sorted(own for _, own in ended)
     assert lateness[len(lateness) // 2] < 0.05
     assert lateness[-1] < LATE

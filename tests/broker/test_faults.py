@@ -122,7 +122,7 @@ def commits(recording: Recording) -> int:
 
 
 def test_a_coordinator_that_dies_is_replaced(prokurist_cluster: RealKafka) -> None:
-    """B44: forgotten, found anew, and the commit goes to the next one, in one call."""
+    """B44: forgotten, found again, and the commit goes to the next one, in one call."""
     topic = prokurist_cluster.unique_topic("moved", replication_factor=3)
     tp = TopicPartition(topic, 0)
     with KafkaConsumer(

@@ -145,7 +145,7 @@ def test_polls_on_what_is_buffered_wake_no_thread(
         def woke_no_thread() -> bool:
             before = consumer.health().turns
             records.extend(each for _ in range(30) for each in consumer.poll(1.0))
-            time.sleep(0.2)  # For whoever was woken to come.
+            time.sleep(0.2)  # For a woken thread to come.
             return consumer.health().turns == before
 
         # When all is fetched, and the next fetch is parked.

@@ -109,7 +109,7 @@ def test_a_compacted_topic(
 def test_records_deleted_under_a_reader(
     prokurist_kafka: RealKafka, prokurist_topic: str, producer_of: Producing
 ) -> None:
-    """B101: what is left of the log comes, once and in order, whatever is gone of it."""
+    """B101: what is left of the log comes, once and in order, even with gaps in it."""
     tp = TopicPartition(prokurist_topic, 0)
     producer = producer_of(prokurist_kafka.bootstrap, batch_size=10_000)
     write(producer, tp, *(b"%0500d" % nth for nth in range(2000)))

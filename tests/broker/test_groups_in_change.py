@@ -36,7 +36,7 @@ KEYS: Final[dict[str, dict[str, Any]]] = {
 
 @contextmanager
 def written(kafka: RealKafka, topic: str) -> Iterator[Writer]:
-    """Somebody writes all the time."""
+    """Records are written all the time."""
     writer = Writer(kafka.bootstrap, topic, PARTITIONS, seed=1)
     writer.start()
     try:

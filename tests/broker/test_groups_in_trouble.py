@@ -72,7 +72,7 @@ def test_the_commit_before_a_revocation_gives_up_with_the_group(
     eventually: Asking,
     protocol: str,
 ) -> None:
-    """B59: nobody answers it, and when the group waits no longer the partition goes."""
+    """B59: no broker answers it, and when the group waits no longer the partition goes."""
     kept, _ = topics
     with Member(
         prokurist_kafka,
@@ -143,7 +143,7 @@ def test_the_commit_before_a_revocation_does_not_wait_for_a_deleted_topic(
         live(one, until=lambda: topics_of(one) == {kept})
         assert one.said[:2] == ["assigned", "revoked"]
         assert one.slowest < LATE
-        # How it ended the poll after it says; nobody has tried a second time.
+        # How it ended the poll after it says; no broker was asked a second time.
         one.poll()
         said = [each.getMessage() for each in caplog.records]
         assert sum("automatic commit failed" in each for each in said) == 1
@@ -269,7 +269,7 @@ def test_errors_that_belong_to_no_call_come_one_by_one(
         consumer.assign([good, wrong])
         consumer.seek(wrong, 0)
         consumer.poll(0)
-        # Both are met meanwhile, and nobody polls who could raise them.
+        # Both are met meanwhile, and no poll could raise them.
         eventually(lambda: len(told_to(consumer)._errors) == 2)
         raised = []
         for _ in range(2):

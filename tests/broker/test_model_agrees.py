@@ -16,7 +16,7 @@ from prokurist.testing.broker import EmbeddedBroker
 from prokurist.testing.cluster import GroupSettings
 from prokurist.testing.kafka import RealKafka
 from tests.broker.group_scripts import CLASSIC, CONSUMER, PARTITIONS
-from tests.broker.talking import Talker
+from tests.broker.requests_by_hand import Talker
 from tests.unit.testing.cluster.scene import Facts, Scene
 
 pytestmark = pytest.mark.kafka
@@ -30,7 +30,7 @@ AT_ONCE = {
 }
 """A real broker puts off assignments by a second, which would be a wait and no fact."""
 PATIENCE = timedelta(seconds=60)
-"""Nobody is out because a script takes its time, on a machine with much else to do."""
+"""No member is out because a script takes its time, on a machine with much else to do."""
 
 Script = Callable[[Scene], None]
 

@@ -44,7 +44,7 @@ def fill(producer: confluent_kafka.Producer, topic: str, counts: tuple[int, ...]
 
 
 def made(kafka: RealKafka, topic: str) -> bool:
-    """Make a topic anew, unless the old one is not gone yet."""
+    """Create a topic again, unless the old one is not gone yet."""
     try:
         kafka.create_topic(topic, partitions=2)
     except AdminFailed as error:
@@ -164,7 +164,7 @@ def test_a_group_with_a_live_member_is_refused_and_not_disturbed(
 def test_a_frozen_broker_is_told_of_at_the_deadline(
     prokurist_kafka: RealKafka, offsets: OffsetManager, topic: str, call: str
 ) -> None:
-    """The system accepts connections for it, nobody answers: the error says all of that."""
+    """The system accepts connections for it, no broker answers: the error says all of that."""
     plan = offsets.plan(topic, start="earliest")
     calls: dict[str, Callable[[], object]] = {
         "plan": lambda: offsets.plan(topic, timeout=3.0),

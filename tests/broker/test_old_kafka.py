@@ -62,7 +62,7 @@ def capped(kafka: RealKafka, group: str, release: str | None) -> KafkaConsumer:
 
 @pytest.mark.parametrize("release", [None, "2.4", "2.5", "2.8", "3.0", "3.3", "3.7"])
 def test_every_call(old_kafka: RealKafka, release: str | None) -> None:
-    """B33, B67, B74, B75, B87, B195: as with today's Kafka, in whatever is spoken."""
+    """B33, B67, B74, B75, B87, B195: as with today's Kafka, over older API versions."""
     with capped(old_kafka, f"g-{release}", release) as consumer:
         ready(consumer)
         consumer.commit_sync({TP: OffsetAndMetadata(4, "old")}, timeout=20)

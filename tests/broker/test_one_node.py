@@ -38,7 +38,7 @@ def test_a_client_is_led_back_to_where_it_came_from(
 
 
 def test_a_topic_is_there_when_it_was_created(prokurist_kafka: RealKafka) -> None:
-    """Its partitions have leaders at once, and after its end nobody knows it."""
+    """Its partitions have leaders at once, and after its end it is unknown."""
     topic = prokurist_kafka.unique_topic("mine", partitions=3, configs={"retention.ms": 60000})
     assert topic.startswith("mine-")
     assert prokurist_kafka.leaders(topic) == [0, 0, 0]
@@ -78,9 +78,9 @@ def test_the_topic_fixture_lets_a_test_delete_it(
 
 def test_a_group_that_does_not_exist_is_dead(prokurist_kafka: RealKafka) -> None:
     """Asking about it is no error, and makes no group."""
-    group = prokurist_kafka.describe_group("nobody-ever-joined")
+    group = prokurist_kafka.describe_group("never-joined")
     assert (group.state, group.members) == ("Dead", ())
-    assert prokurist_kafka.coordinator("nobody-ever-joined") == 0
+    assert prokurist_kafka.coordinator("never-joined") == 0
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

@@ -18,7 +18,7 @@ Making = Callable[..., Any]
 def test_a_node_that_was_killed_comes_back_with_its_data(
     prokurist_own_kafka: RealKafka, producer_of: Making, consumer_of: Making
 ) -> None:
-    """Same addresses, same topics, same records; in between nobody is there."""
+    """Same addresses, same topics, same records; in between there is no node."""
     kafka = prokurist_own_kafka
     where = (kafka.bootstrap, kafka.direct_bootstrap)
     topic = kafka.unique_topic()
@@ -59,7 +59,7 @@ def test_the_old_broker_starts(prokurist_own_kafka: RealKafka) -> None:
     """3.9.2 serves too, and knows classic groups only."""
     assert prokurist_own_kafka.version == "3.9.2"
     assert prokurist_own_kafka.leaders(prokurist_own_kafka.unique_topic()) == [0]
-    assert prokurist_own_kafka.describe_group("nobody").protocol == "classic"
+    assert prokurist_own_kafka.describe_group("no-such-group").protocol == "classic"
 
 
 @pytest.mark.usefixtures("startable")

@@ -20,7 +20,7 @@ from prokurist.testing.kafka import RealKafka, SecuredListener
 from prokurist.testing.kafka.pki import Authority
 
 SOON = 5.0
-"""Seconds within which a refusal is told, whatever the timeouts are (B250)."""
+"""Seconds within which a refusal is told, regardless of the timeouts (B250)."""
 
 USERS = {"anna": "s3cret", "o,t=to": "p,=ß"}
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")

@@ -17,7 +17,7 @@ from prokurist.testing.kafka import RealKafka, SecuredListener
 from prokurist.testing.kafka.pki import PASSWORD, Authority
 
 SOON = 5.0
-"""Seconds within which a refusal is told, whatever the timeouts are (B250)."""
+"""Seconds within which a refusal is told, regardless of the timeouts (B250)."""
 
 Keys = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 Thread: any; a pure function of what was written down.
 
-- Every record is processed, and nobody begins behind one that nobody has processed.
+- Every record is processed, and no member begins behind an unprocessed one.
 - What is processed again lies past the last commit that had succeeded when its reader was
   given the partition; commits and what is looked up of them never go back.
 - A member processes nothing of what it does not own: from the moment in which its listener
@@ -74,7 +74,7 @@ class Judge:
 
         Args:
             ends: How far each partition was written.
-            settled: When the group had had its quiet time, and nobody had left yet.
+            settled: When the group had had its quiet time, and no member had left yet.
         """
         streams = ([(event.at, life, event) for event in life.events] for life in self._lives)
         for _, life, event in merge(*streams, key=itemgetter(0)):
@@ -168,7 +168,7 @@ class Judge:
             if tenure is not None:
                 tenure.due = end
             if first > covered:
-                self.verdict.wrong(f"{where} came, and nobody has processed {covered}")
+                self.verdict.wrong(f"{where} came, but no member has processed {covered}")
             pause = now - self._progress.get(partition, now)
             self.verdict.longest_pause = max(self.verdict.longest_pause, pause)
             if pause > STUCK:
@@ -206,7 +206,7 @@ class Judge:
     def on_call(
         self, life: Life, now: float, what: tuple[str, float, float, float, str]
     ) -> None:
-        """A call has ended. What the machine owes the process is nobody's lateness."""
+        """A call has ended. What the machine owes the process is not counted as lateness."""
         kind, timeout, took, starved, ending = what
         verdict, stopped = self.verdict, shared(life.frozen, now - took, now)
         verdict.endings[f"{kind}: {ending}"] += 1

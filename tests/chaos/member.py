@@ -50,7 +50,7 @@ FLAVOURS: Final[Mapping[str, Mapping[str, Any]]] = {
 """What makes a group: its protocol, and for a classic one how it shares out."""
 
 REFUSED: Final = (errors.CommitFailedException, errors.RebalanceInProgressException)
-"""How a commit may end, beside the end of its time: somebody else may read that now."""
+"""How a commit may end, beside the end of its time: another member may read that now."""
 
 MAY_RAISE: Final[Mapping[str, tuple[type[Exception], ...]]] = {
     "poll": (),
@@ -253,7 +253,7 @@ class Member:
         ending = "done"
         try:
             return call()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is written down
+        except Exception as error:  # noqa: BLE001 - any error is written down
             ending = type(error).__name__
             # A last automatic commit that was refused comes wrapped.
             cause = error.__cause__ if kind == "close" else error

@@ -6,7 +6,7 @@ To start one costs milliseconds then, and the load of a run is that of clients. 
 on stdin what to do and answers on stdout, a line of JSON each; when stdin ends so does every
 member, frozen or not.
 
-Thread: whoever uses a `Nursery`, one at a time; the process itself has one, as it forks.
+Thread: that of a `Nursery`'s user, one at a time; the process itself has one, as it forks.
 """
 
 import json
@@ -59,7 +59,7 @@ class Nursery:
         self.codes.update(self._ask("ended"))
 
     def close(self) -> None:
-        """End it, and whoever is left."""
+        """End it, and all processes that are left."""
         self._process.communicate()
 
     def _ask(self, words: Any) -> Any:
@@ -109,7 +109,7 @@ def ended(living: set[int]) -> list[tuple[int, int]]:
 
 def serve() -> None:
     """Do what stdin says, until it ends."""
-    # Ctrl-C is for whoever has started this; what he closes then ends it.
+    # Ctrl-C is for the parent process, whose close then ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     living: set[int] = set()
     try:

@@ -40,7 +40,7 @@ class Slot:
         self._process_group = process_group
         self._count = 0
         self._pid: int | None = None
-        self._life: Life = Life("nobody", [])
+        self._life: Life = Life("none", [])
         self._journal = Path()
         self._since = 0.0
 
@@ -57,7 +57,7 @@ class Slot:
         self._pid = self._process_group.nursery.start(duty)
 
     def strike(self, blow: Blow) -> bool:
-        """Do something to the member; False if nobody is there, or it is struck already."""
+        """Do something to the member; False if there is none, or it is struck already."""
         if self.struck is not None or self._pid is None or not self._journal.exists():
             return False
         self._since = time.monotonic()
@@ -100,16 +100,16 @@ class Slot:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody has the place."""
+        """Whether the place is empty."""
         return self._pid is None
 
     @property
     def is_leaving(self) -> bool:
-        """Whether somebody is about to go."""
+        """Whether a member is about to go."""
         return self.struck == "leave" and self._pid is not None
 
     def close(self) -> None:
-        """End the member, whatever it is doing."""
+        """End the member at once."""
         if self._pid is not None:
             self._send(signal.SIGKILL)
             self._bury()
@@ -202,7 +202,7 @@ class ProcessGroup:
         self._strikes_at = 0.0
 
     def duty(self, slot: int, name: str) -> AnyDuty:
-        """What a member is told. The first place is a static one, for whoever has it."""
+        """What a member is told. The first place is a static one, for each of its members."""
         return Duty(
             bootstrap=self.bootstrap,
             group=self.group,
@@ -215,7 +215,7 @@ class ProcessGroup:
         )
 
     def start(self) -> None:
-        """Have everybody join."""
+        """Have all members join."""
         for slot in self._slots:
             slot.enter()
 
@@ -231,7 +231,7 @@ class ProcessGroup:
             self._strikes_at = now + self._blow.calm
 
     def calm(self) -> None:
-        """No trouble any more: everybody is there, and awake."""
+        """End all trouble: every member is there, and awake."""
         while any(slot.is_leaving for slot in self._slots):
             time.sleep(TICK)
             self._look()
@@ -267,7 +267,7 @@ class ProcessGroup:
             owned.difference_update(event.what)
 
     def leave(self) -> None:
-        """Have everybody leave in order, all at once, and see that they do."""
+        """Have all members leave in order, all at once, and see that they do."""
         for slot in self._slots:
             slot.ask_to_leave()
         while not all(slot.is_empty for slot in self._slots):
@@ -275,7 +275,7 @@ class ProcessGroup:
             self._look()
 
     def close(self) -> None:
-        """End whoever is left, and read what is left."""
+        """End the members that are left, and read what is left."""
         for slot in self._slots:
             slot.close()
         for reading in self.readings:

@@ -32,7 +32,7 @@ LENGTHS: Final = {
 """Seconds until the place is taken again, or the member goes on."""
 
 REST: Final = 15.0
-"""Seconds without any blow after each `BEATING` of them: everybody joins, and reads."""
+"""Seconds without any blow after each `BEATING` of them: all members join, and read."""
 BEATING: Final = 10
 
 CALM: Final = 12.0
@@ -46,7 +46,7 @@ class Blow:
     Attributes:
         calm: Seconds without any before it.
         kind: Which; a key of `WEIGHTS`.
-        slot: Whom it meets; nobody, if he is away or frozen already.
+        slot: The place that it hits; none, if its member is away or frozen already.
         length: Seconds until it is undone.
     """
 

@@ -33,7 +33,7 @@ def test_groups_in_trouble(prokurist_own_cluster: RealKafka) -> None:
 
 
 def test_a_seed_replays_its_blows() -> None:
-    """The same seed and group, the same list; every kind comes, and meets everybody."""
+    """The same seed and group, the same list; every kind comes, and hits every place."""
     first = list(islice(blows(1, "g"), 300))
     assert first == list(islice(blows(1, "g"), 300))
     assert first != list(islice(blows(2, "g"), 300))
@@ -132,7 +132,7 @@ def test_a_run_in_which_all_is_well() -> None:
 
 
 def skipped(run: Run) -> None:
-    """The second begins behind what anybody has processed."""
+    """The second begins behind all that was processed."""
     run.two[2] = (8.0, "read", [[0, 9, 10]])
 
 
@@ -142,12 +142,12 @@ def again(run: Run) -> None:
 
 
 def not_read(run: Run) -> None:
-    """Nobody has processed the last one."""
+    """The last one was not processed."""
     run.ends[0] = 11
 
 
 def jumped(run: Run) -> None:
-    """A position jumps over a record that another had processed; nobody looks at that."""
+    """A position jumps over a record that another had processed; that is allowed."""
     run.two[2] = (8.0, "read", [[0, 5, 6], [0, 7, 10]])
 
 
@@ -197,7 +197,7 @@ def lost_twice(run: Run) -> None:
 
 
 def committed_too_far(run: Run) -> None:
-    """More than anybody has processed."""
+    """More than was processed."""
     run.one[3] = (3.0, "committed", [[0, 6], [1, 3]])
 
 
@@ -207,7 +207,7 @@ def commits_go_back(run: Run) -> None:
 
 
 def found_too_far(run: Run) -> None:
-    """What nobody has processed is found to be committed."""
+    """An unprocessed record is found to be committed."""
     run.two[4] = (9.0, "looked", [[0, 11]])
 
 
@@ -240,7 +240,7 @@ def complaining(run: Run) -> None:
 
 
 FAULTS: list[tuple[Callable[[Run], None], str]] = [
-    (skipped, "two, partition 0: 9 came, and nobody has processed 8"),
+    (skipped, "two, partition 0: 9 came, but no member has processed 8"),
     (again, "two, partition 0: 4 again, and 5 was committed"),
     (not_read, "lost: of partition 0 10 records were processed, and 11 were written"),
     (jumped, "two, partition 0: 7 came where 6 was due"),

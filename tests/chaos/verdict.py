@@ -37,7 +37,7 @@ class Life:
 
 @dataclass
 class Tenure:
-    """A partition in somebody's hands.
+    """A partition that a member has.
 
     Attributes:
         life: Whose.

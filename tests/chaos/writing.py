@@ -331,7 +331,7 @@ class Writer:
             took = time.monotonic() - began
             if kind == "result" and took < timeout - 0.001:
                 ending = "the record has failed"
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is written down
+        except Exception as error:  # noqa: BLE001 - any error is written down
             ending = type(error).__name__
             self.journal.write("wrong", f"{kind}: {ending}: {error}")
         finally:

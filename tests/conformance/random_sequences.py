@@ -98,7 +98,7 @@ def random_classic(random: Random, stage: Stage) -> None:
     """Two members of a classic group that join, sync, beat, commit and leave.
 
     A request that waits for the other member is left open until it is answered: it comes
-    before whatever else that member has to say.
+    before other requests of that member.
     """
     group = scene(stage)
     members = {"a": "", "b": ""}

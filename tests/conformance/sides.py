@@ -19,7 +19,7 @@ from prokurist.testing.cluster.batches import (
     Record,
     make_batch,
 )
-from tests.broker.talking import Talker
+from tests.broker.requests_by_hand import Talker
 from tests.conformance.normalising import BEGAN
 
 

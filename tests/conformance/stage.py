@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.batches import Record, make_batch
-from tests.broker.talking import ClosedByBroker, Talker
+from tests.broker.requests_by_hand import ClosedByBroker, Talker
 from tests.conformance.comparing import Difference, Step, compare
 from tests.conformance.normalising import BEGAN, Normaliser
 from tests.conformance.sides import Side, Topic

@@ -87,7 +87,7 @@ class Librdkafka:
 
 
 class LibrdkafkaEager(Librdkafka):
-    """The classic protocol: everybody gives up everything."""
+    """The classic protocol: every member gives up all its partitions."""
 
     protocol = "classic"
     settings: ClassVar[dict[str, Any]] = {

@@ -241,7 +241,7 @@ def test_each_command_ends_by_its_timeout(
 
 
 def test_a_command_ends_in_time_as_a_process_too(kafka: EmbeddedBroker) -> None:
-    """No thread keeps the interpreter, with a membership that nobody answers for."""
+    """No thread keeps the interpreter, while the coordinator does not answer."""
     where = ("-b", kafka.bootstrap, "-t", "orders", "-G", "billing", "-o", "beginning")
     with begun("consume", *where, "-c", 99, "--timeout", 6) as process:
         assert process.stdout is not None

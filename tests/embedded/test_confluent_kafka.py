@@ -126,7 +126,7 @@ def test_a_consumer_goes_on_at_the_new_leader(
 def test_a_topic_is_made_by_an_administrator(
     broker: "EmbeddedBroker", librdkafka: "Consumers", quiet: "logging.Logger"
 ) -> None:
-    """And is there for everybody."""
+    """And is visible to every client."""
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 

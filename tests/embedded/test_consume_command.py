@@ -206,7 +206,7 @@ def test_consume_of_what_is_not_there_is_one_line(
 
 
 def test_a_mistyped_topic_is_not_made(run: Command) -> None:
-    """Also where brokers make whatever they are asked for."""
+    """Also where brokers create each topic that they are asked for."""
     with EmbeddedBroker(1, {"orders": 1}, auto_create=True) as making:
         at = ("-b", making.bootstrap)
         assert run("consume", *at, "-t", "ordres", "-e").code == FAILURE

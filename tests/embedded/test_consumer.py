@@ -95,7 +95,7 @@ def test_what_timed_out_unsent_never_reaches_the_broker(
     """B24: no coordinator, then one: the commit that was given up is not on the wire."""
     broker.fail("OffsetCommit", 16, times=1)
     with broker.fail("FindCoordinator", 15, times=None), pytest.raises(TimeoutException):
-        # Time enough for the commit that is refused, whatever the machine does.
+        # Time enough for the commit that is refused, on a busy machine, too.
         consumer.commit_sync(AT_7, timeout=4)
     sent = len(broker.requests("OffsetCommit"))
     consumer.committed(TP, timeout=20)
@@ -108,7 +108,7 @@ def test_what_timed_out_unsent_never_reaches_the_broker(
 def test_the_coordinator_has_moved(
     broker: EmbeddedBroker, consumer: KafkaConsumer, code: int
 ) -> None:
-    """B44, B45: looked up anew after each of these, and the commit goes to the new one."""
+    """B44, B45: looked up again after each of these, and the commit goes to the new one."""
     old = broker.coordinator("g")
     assert old is not None
     broker.fail("OffsetCommit", code, times=1)

@@ -99,12 +99,12 @@ def test_the_doctor_tells_a_closed_port_from_a_black_hole(run: Command) -> None:
 
     with (
         socket.create_server(("127.0.0.1", 0), backlog=0) as hole,
-        # Bound and not listening: it refuses, and nobody else gets the port.
+        # Bound and not listening: it refuses, and no other process gets the port.
         socket.socket() as closed,
     ):
         closed.bind(("127.0.0.1", 0))
         address = hole.getsockname()
-        # The kernel drops what it has no room for: nobody accepts here.
+        # The kernel drops what it has no room for: no thread accepts here.
         filling = [socket.socket() for _ in range(4)]
         try:
             for each in filling:
@@ -118,7 +118,7 @@ def test_the_doctor_tells_a_closed_port_from_a_black_hole(run: Command) -> None:
 
 
 def test_the_doctor_reports_an_unknown_host_name(run: Command) -> None:
-    """`.invalid` is nobody's, by RFC 2606."""
+    """`.invalid` is never assigned, by RFC 2606."""
     done = run("doctor", "-b", "kafka.invalid:9092", "-J", "--timeout", 5)
     assert verdicts(done)["DNS"] == "failed"
     assert done.code == FAILURE

@@ -41,7 +41,7 @@ class Team:
         member.close()
 
     def poll(self, done: Callable[[list[bytes]], bool]) -> list[bytes]:
-        """Poll everybody until something is so; what they returned."""
+        """Poll all members until a condition holds; what they returned."""
         deadline = Deadline.after(CLOCK.now(), WITHIN)
         came: list[bytes] = []
         while not done(came):
@@ -66,7 +66,7 @@ class Team:
 
 @pytest.fixture
 def team(broker: EmbeddedBroker) -> Iterator[Team]:
-    """Nobody yet; who is left at the end leaves then."""
+    """No members yet; those left at the end leave then."""
     broker.configure_groups(GroupSettings(consumer_heartbeat_interval=0.1))
     made = Team(broker)
     with ExitStack() as stack:
@@ -107,11 +107,11 @@ def test_members_share_a_topic_and_take_over_from_who_leaves(
 def test_an_expired_member_comes_back(
     broker: EmbeddedBroker, team: Team, kind: type[Member]
 ) -> None:
-    """It hears that nobody knows it, and joins again."""
+    """It hears that it is unknown, and joins again."""
     team.join(kind)
     team.settle(3)
     [member] = broker.describe_group(GROUP).members
-    with broker.hold():  # Else it may be back before anybody looks.
+    with broker.hold():  # Else it may be back before the test looks.
         broker.expire_member(GROUP, member.member_id)
         assert broker.describe_group(GROUP).members == ()
     team.settle(3)

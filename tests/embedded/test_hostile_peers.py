@@ -110,7 +110,7 @@ def test_unknown_names_are_reported_in_the_resolvers_words() -> None:
 
 
 def test_canonical_names_by_the_systems_resolver(broker: EmbeddedBroker) -> None:
-    """`resolve_canonical_bootstrap_servers_only`, with whatever this system calls loopback."""
+    """`resolve_canonical_bootstrap_servers_only`, with what this system calls loopback."""
     with KafkaConsumer(
         bootstrap_servers=f"localhost:{broker.ports[0]}",
         client_dns_lookup="resolve_canonical_bootstrap_servers_only",

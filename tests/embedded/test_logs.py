@@ -99,7 +99,7 @@ def test_structlog_gets_the_same_as_events(broker: EmbeddedBroker) -> None:
 def test_a_failure_is_logged_with_any_configuration(
     configure: str, broker: EmbeddedBroker
 ) -> None:
-    """A commit that nobody else hears of: on stderr as a sentence, or as an event."""
+    """A commit without a callback: on stderr as a sentence, or as an event."""
     with broker.fail("OffsetCommit", 12, times=None):  # OFFSET_METADATA_TOO_LARGE
         out, err = run(FAILING, configure, broker)
     if configure:

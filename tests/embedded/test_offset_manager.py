@@ -219,7 +219,7 @@ def test_a_log_that_was_cut_back_is_seen(kafka: EmbeddedBroker, offsets: OffsetM
 def test_a_plan_is_checked_before_it_is_used_again(
     kafka: EmbeddedBroker, offsets: OffsetManager
 ) -> None:
-    """It holds while its records are there, whatever has come since."""
+    """It holds while its records are there, regardless of later records."""
     plan = OffsetPlan.from_json(offsets.plan("orders", start="earliest").to_json())
     kafka.append(A, b"later")
     kafka.append(C, b"later")
@@ -266,7 +266,7 @@ def test_a_lag_is_told_for_what_was_committed(
     named = offsets.lag(topics="orders")
     assert {tp: each.records for tp, each in named.items()} == {A: 25, B: None, C: None}
     assert OffsetManager(kafka.bootstrap).lag("billing") == lag
-    assert offsets.lag("nobody") == {}
+    assert offsets.lag("no-such-group") == {}
 
 
 @pytest.mark.parametrize("call", ["plan", "check", "commit", "lag"])
@@ -276,7 +276,7 @@ def test_every_call_ends_by_its_deadline_and_says_why(
     """A broker that is frozen: the error has call, time, broker and each attempt."""
     plan = offsets.plan("orders", start="earliest")
     # As by default a broker has a quarter of the time to answer in. In three seconds one is
-    # asked, whatever the machine does.
+    # asked, on a busy machine, too.
     asking = OffsetManager(kafka.bootstrap, "billing", timeout=3.0, per_try=0.75)
     calls: dict[str, Callable[[], object]] = {
         "plan": lambda: asking.plan("orders"),

@@ -46,7 +46,7 @@ def exactly(client: socket.socket, size: int) -> bytes:
 
 
 def test_nothing_is_left_behind() -> None:
-    """No thread, and nobody listens."""
+    """No thread, and no listener."""
     with EmbeddedBroker(2) as broker:
         assert any(each.name == "prokurist-embedded-broker" for each in threading.enumerate())
         ports = broker.ports
@@ -57,7 +57,7 @@ def test_nothing_is_left_behind() -> None:
 
 
 def test_it_closes_with_clients_connected_and_requests_pending() -> None:
-    """Nobody is waited for; whoever is connected is disconnected."""
+    """No client is waited for; those connected are disconnected."""
     with EmbeddedBroker() as broker:
         client = socket.create_connection(("127.0.0.1", broker.ports[0]), timeout=5)
         with client:
@@ -80,7 +80,7 @@ def test_bytes_in_any_portions_are_requests(client: socket.socket) -> None:
 def test_a_large_answer_goes_out_in_portions(
     broker: EmbeddedBroker, client: socket.socket
 ) -> None:
-    """A client that does not read holds up nobody else, and loses nothing."""
+    """A client that does not read delays no other, and loses nothing."""
     large = bytes(range(256)) * (64 << 10)
     broker.garbage("Metadata", large)
     client.sendall(METADATA + API_VERSIONS)
@@ -223,7 +223,7 @@ def test_a_broker_is_used_once_and_while_it_runs() -> None:
 
 
 def test_a_port_that_is_taken_is_an_error_and_leaves_nothing() -> None:
-    """Whoever has it: another broker of this kind does not share it either."""
+    """With any owner: another broker of this kind does not share it either."""
     with socket.create_server(("127.0.0.1", 0)) as other, EmbeddedBroker() as broker:
         for port in (other.getsockname()[1], *broker.ports):
             with pytest.raises(OSError, match="in use"):

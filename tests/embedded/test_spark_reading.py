@@ -80,7 +80,7 @@ def test_a_task_reads_its_range(filled: EmbeddedBroker) -> None:
 
 
 def test_a_task_fetches_mebibytes_at_a_time(filled: EmbeddedBroker) -> None:
-    """A fetch has a price of its own; whoever wants less says so."""
+    """A fetch has a price of its own; an option asks for less."""
     for client, most in (({}, 8 << 20), ({"max.partition.fetch.bytes": "5000"}, 5000)):
         filled.forget_requests()
         offsets(read(piece(filled, 10, client=client)))
@@ -107,7 +107,7 @@ def test_a_worker_s_next_task_finds_the_connections_of_the_last(
 
 
 def test_a_worker_keeps_few_clients(filled: EmbeddedBroker) -> None:
-    """Of configurations that nobody has asked for lately there are none."""
+    """None is kept for a configuration that was not used lately."""
     for nth in range(MOST_CLIENTS + 2):
         offsets(read(piece(filled, 10, client={"client.id": f"c{nth}"})))
     assert len(CLIENTS) == MOST_CLIENTS
@@ -283,7 +283,7 @@ def test_a_group_is_asked_and_not_joined(filled: EmbeddedBroker) -> None:
     try:
         with brokers.within(20.0):
             assert brokers.committed(None, [TP, other]) == {TP: 4, other: None}
-            assert brokers.committed("nobody", [TP]) == {TP: None}
+            assert brokers.committed("no-such-group", [TP]) == {TP: None}
     finally:
         brokers.close()
     assert not filled.requests("JoinGroup")
@@ -309,6 +309,6 @@ def test_it_travels_with_a_client_that_is_open(filled: EmbeddedBroker) -> None:
 
 
 def test_a_plan_without_a_group_has_nowhere_to_begin(filled: EmbeddedBroker) -> None:
-    """`committed` has to mean somebody."""
+    """`committed` needs a group."""
     with pytest.raises(ConfigException, match="write committed:GROUP"):
         planned(settings(filled, startingOffsets="committed"), ("offset",))

@@ -84,7 +84,7 @@ def watched(shares: Sequence[Share], count: int) -> list[str]:
 
 
 def say(words: str) -> None:
-    """A line for whoever waits."""
+    """A progress line for the terminal."""
     sys.stdout.write(words + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""Hostile bytes by lot: batches, fetch answers and streams that somebody meant harm with.
+"""Random hostile bytes: batches, fetch answers and streams made to do harm.
 
 Thread: any; no state but the corpus, which is made once.
 Invariants: everything comes of the `Random` that is handed in.

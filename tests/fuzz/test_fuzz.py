@@ -37,7 +37,7 @@ def _both_twins() -> None:
 
 @pytest.mark.timeout(120)
 def test_some_thousand_hostile_inputs() -> None:
-    """B103: no crash, no difference between the twins, no error that anybody could not name."""
+    """B103: no crash, no difference between the twins, no undocumented error."""
     seen: list[int] = []
     throw(range(3000), 2, seen.append)
     assert seen == list(range(3000))
@@ -60,7 +60,7 @@ def test_the_command() -> None:
 
 
 def test_the_same_seed_is_the_same_harm() -> None:
-    """Or nobody could look at it again."""
+    """Else it could not be reproduced."""
     harms: list[Callable[[Random], object]] = [hostile_records, hostile_stream]
     for harm in harms:
         first = [str(harm(Random(seed))) for seed in range(50)]  # noqa: S311
@@ -157,7 +157,7 @@ def test_an_input_that_takes_too_long_is_found() -> None:
 
 @pytest.mark.skipif(not costs.SEEN, reason="the peak of memory cannot be read here")
 def test_an_input_that_takes_too_much_memory_is_found() -> None:
-    """At the peak, whatever is left in the end."""
+    """At the peak, not only in the end."""
     with pytest.raises(costs.Costly, match="bytes at the peak, and 8388608 are allowed"):
         costs.within(costs.Allowance(9.0, 8 << 20), lambda: bytearray(32 << 20)[:1], exact=True)
 

@@ -1,7 +1,7 @@
 """Judges whether readable records are returned within their bound.
 
 The judge knows nothing of brokers or clients: an adapter says at each look what is due of
-which partition, and what has befallen partitions in between. Time is whatever the adapter
+which partition, and what has befallen partitions in between. Time is what the adapter
 says it is.
 """
 

@@ -1,6 +1,6 @@
 """What the logs hold and how far they have been read, as plain lists: what an oracle knows.
 
-It learns what was written from whoever writes, and nothing from the client. It says
+It learns what was written from the writers, and nothing from the client. It says
 of each record that comes whether it is the one that is due.
 """
 
@@ -135,7 +135,7 @@ class Book:
 
     def _reached(self, offset: int, what: str) -> None:
         if offset >= self.floor:
-            return  # From wherever the end was when somebody looked.
+            return  # From wherever the end was when a client looked.
         possible = [first for first in self.starts if first <= offset]
         if not possible:
             raise WrongRecord(f"{what} is at {offset}, and was at {sorted(self.starts)} before")

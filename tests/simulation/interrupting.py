@@ -18,7 +18,7 @@ UNHEARD = ("<genexpr>", "_remove")
 nowhere."""
 LOCKING = "logging"
 """Interrupted between taking a handler's lock and its own `try`, Python's logging keeps the
-lock for good; then whatever thread logs next, in whatever test, stands still."""
+lock for good; then any thread that logs next, in any test, stands still."""
 
 
 def interrupted_at(nth: int, work: Callable[..., object], *given: object) -> bool:

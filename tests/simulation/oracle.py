@@ -33,10 +33,10 @@ class ReaderByLot:
         seed: Everything comes of it.
 
     Attributes:
-        log: What happened, for whoever reads a failure.
+        log: What happened, for the report of a failure.
         returned: How many records came.
         in_hand: The record that an iteration has handed out last, where nothing has been
-            asked for since; and `asked_on`, whether somebody has tried to.
+            asked for since; and `asked_on`, whether a call has tried to.
     """
 
     def __init__(self, seed: int) -> None:
@@ -224,7 +224,7 @@ class ReaderByLot:
         try:
             result = call()
         except errors.WakeupException:
-            assert self.woken, "woken by nobody"
+            assert self.woken, "not woken by any call"
             self.woken = False
         except errors.TimeoutException:
             assert what not in {"poll", "records"}
@@ -304,7 +304,7 @@ class ReaderByLot:
         self._tried("commit_sync", lambda: self.consumer.commit_sync(timeout=timeout))
         assert self.world.clock.time <= began + timeout, "a commit that was late"
         for tp, kept in self.world.control.committed("g").items():
-            # Behind what was returned there may be records that nobody is given.
+            # Behind what was returned there may be records that are not returned.
             late = self.books[tp].due(self.highest[tp], before=kept.offset)
             assert not late, f"{kept} of {tp}, and {late} was not returned"
 
@@ -321,8 +321,8 @@ class ReaderByLot:
             assert position <= self.in_hand[1], "the record in hand counts as returned"
             assert not self.books[tp].due(position, before=self.in_hand[1])
         elif not self.in_hand or self.in_hand[0] != tp or position > self.in_hand[1]:
-            # Else somebody has asked for more and was called off: before or after that
-            # counted, nobody says.
+            # Else a call has asked for more and was called off: before or after that
+            # counted, is not known.
             self.books[tp].stands_at(position)
 
     def _wake(self) -> None:
@@ -355,7 +355,7 @@ class ReaderByLot:
                 control.disconnect(number, reset=lot.random() < 0.5)
             case 3 | 4:
                 tp = lot.choice(self.all)
-                # Where no other broker is in sync there is nobody to move to.
+                # Where no other broker is in sync there is no broker to move to.
                 with suppress(ValueError):
                     self._say(f"move {tp} to {control.move_leader(tp)}")
             case 5:

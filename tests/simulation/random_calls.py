@@ -45,7 +45,7 @@ class User:
 
     Args:
         lot: Where everything is drawn from.
-        say: Takes a line for whoever reads a failure.
+        say: Takes a line for the report of a failure.
         history: What was ever committed.
     """
 
@@ -106,7 +106,7 @@ class User:
             f"{what} was given {timeout} s and took {took}"
         )
         if isinstance(outcome, WakeupException):
-            assert self._wakeups, f"{what} raised {outcome!r}, and nobody woke it"
+            assert self._wakeups, f"{what} raised {outcome!r}, without a wake-up"
             self._wakeups = 0
         elif isinstance(outcome, TimeoutException):
             assert timeout == 0 or took >= timeout - ROUNDING, f"{what} gave up after {took}"
@@ -188,7 +188,7 @@ class User:
         assert not isinstance(outcome, TimeoutException), outcome
 
     def produce(self) -> None:
-        """Somebody writes; whoever reads may get it."""
+        """A record is written; readers may get it."""
         tp = self._lot.choice(ALL[:3])
         with suppress(ValueError):  # The topic may have fewer partitions.
             self._world.control.append(tp, *[b"x" * 100] * self._lot.choice((1, 3, 50)))

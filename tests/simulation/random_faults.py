@@ -27,10 +27,10 @@ APIS: Final[tuple[ApiName | None, ...]] = (
     "ListOffsets",
 )
 CODES: Final = (3, 7, 14, 15, 15, 16, 16, 22, 25, 29, 30, 35, 42, 88, 100, 32000, -1)
-"""Retriable ones, fatal ones, and some that nobody knows."""
+"""Retriable ones, fatal ones, and some unknown ones."""
 
 OF_LEADERS: Final = (3, 5, 6, 6, 9, 29, 56, 74, 75, 76, 78, 32000)
-"""What leaders answer to look-ups of offsets, and one code that nobody knows."""
+"""What leaders answer to look-ups of offsets, and one unknown code."""
 
 LOGS: Final = "logs"
 """The topic that consumers read; commits without a consumer are about another."""
@@ -43,7 +43,7 @@ class Faults:
 
     Args:
         lot: Where everything is drawn from.
-        say: Takes a line for whoever reads a failure.
+        say: Takes a line for the report of a failure.
         undo: Takes how to undo what was done.
     """
 
@@ -90,7 +90,7 @@ class Faults:
     # --- brokers and the network -----------------------------------------------------
 
     def freeze(self) -> None:
-        """A broker stops, and nobody misses it."""
+        """A broker stops, and is not missed."""
         number = self._node()
         self._keep(f"freeze {number}", self._control.freeze(number))
 
@@ -115,7 +115,7 @@ class Faults:
         self._control.disconnect(number, reset=self._lot.random() < 0.5)
 
     def thaw(self) -> None:
-        """Whatever is frozen goes on."""
+        """All frozen nodes go on."""
         self._say("thaw")
         self._control.thaw()
 
@@ -127,7 +127,7 @@ class Faults:
         self._undo.append(network.unjam)
 
     def block(self) -> None:
-        """Nothing reaches an address, and nobody says so."""
+        """Nothing reaches an address, without an error."""
         network = self._lot.choice(self._members).network
         broker = self._world.cluster.state.broker(self._node()).node
         host = self._lot.choice(self._world.hosts.get(broker.host, (broker.host,)))

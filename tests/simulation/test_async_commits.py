@@ -1,4 +1,4 @@
-"""Commits that nobody waits for: their callbacks, their order, their end."""
+"""Commits without a waiting call: their callbacks, their order, their end."""
 
 import pytest
 

@@ -58,7 +58,7 @@ def test_the_batch_that_is_worked_on_is_not_committed() -> None:
 
 
 def test_nothing_consumed_is_nothing_sent() -> None:
-    """B52: no request, and the interval begins anew."""
+    """B52: no request, and the interval starts again."""
     world = World()
     world.control.fail("ListOffsets", 5, times=None)
     with world.consumer(fetches=False) as consumer:
@@ -168,7 +168,7 @@ def test_nothing_of_it_may_be_left_to_try(commit: str) -> None:
 
 
 def test_another_assignment_commits_the_old_positions() -> None:
-    """B55, B61: without a wait; the interval begins anew, and the same set changes nothing."""
+    """B55, B61: without a wait; the interval starts again, and the same set changes nothing."""
     world = World()
     with reading(world) as consumer:
         returns(consumer, 10)
@@ -187,7 +187,7 @@ def test_another_assignment_commits_the_old_positions() -> None:
 
 
 def test_unsubscribing_commits_and_restarts_the_interval() -> None:
-    """B55, B61: also where nobody polls any more; of nothing there is nothing to commit."""
+    """B55, B61: also without further polls; of nothing there is nothing to commit."""
     world = World()
     with reading(world) as consumer:
         returns(consumer, 10)
@@ -226,7 +226,7 @@ def test_off_is_off() -> None:
 
 
 def test_without_a_group_it_is_off() -> None:
-    """B57: nothing is asked of anybody, and nothing fails."""
+    """B57: no request is sent, and nothing fails."""
     world = World()
     with reading(world, group_id=None) as consumer:
         consumer.poll(12.0)
@@ -256,7 +256,7 @@ def test_due_and_the_coordinator_unknown_costs_no_turns() -> None:
         turns = consumer.health().turns
         for _ in range(100):
             consumer.poll(0.1)
-        # The search asks somebody else once a second; a hundred polls add nothing to that.
+        # The search asks another broker once a second; a hundred polls add nothing to that.
         assert consumer.health().turns - turns <= 20
         assert not commits(world)
         world.control.thaw()

@@ -53,7 +53,7 @@ def test_older_protocols_join_as_well(release: str) -> None:
 
 
 def test_joining_begins_with_a_poll_and_goes_on_without() -> None:
-    """B123 and the design: subscribe asks nobody; after one poll(0) the rest is background."""
+    """B123: subscribe sends nothing; after one poll(0) the rest is background."""
     world = World()
     consumer = consumer_in(world, "it")
     consumer.subscribe("orders")

@@ -45,7 +45,7 @@ def test_the_last_commit_is_before_the_leave() -> None:
 
 
 def test_close_without_time_leaves_all_the_same() -> None:
-    """B179: the leave is written where the connection is warm; nobody waits for its answer."""
+    """B179: the leave is written where the connection is warm; no call waits for its answer."""
     world = World()
     (consumer,) = joined(world, heartbeat_interval_ms=1000)
     world.clock.sleep(2.0)
@@ -223,7 +223,7 @@ def test_a_listener_that_raises_does_not_keep_the_member_in() -> None:
 
 
 def test_unsubscribe_tells_the_listener_and_leaves_before_it_returns() -> None:
-    """B160: revoked with everything, the group is empty, and another subscribe joins anew."""
+    """B160: revoked with everything, the group is empty, and another subscribe joins again."""
     world = World()
     heard = Heard()
     consumer = consumer_in(world, "c")

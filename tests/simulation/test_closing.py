@@ -144,7 +144,7 @@ def test_a_look_up_that_comes_too_late_is_not_waited_for(what: str) -> None:
 def test_a_refused_last_commit_is_logged_and_all_is_closed(
     code: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """B178: whatever the reason, since the user has asked for no commit."""
+    """B178: for any reason, since the user has asked for no commit."""
     world = World()
     consumer = reading(world)
     world.control.fail("OffsetCommit", code, times=1)
@@ -155,7 +155,7 @@ def test_a_refused_last_commit_is_logged_and_all_is_closed(
 
 
 def test_a_close_that_raises_keeps_no_records() -> None:
-    """What was fetched and not returned goes, whatever the end says."""
+    """What was fetched and not returned goes, regardless of how the close ends."""
     world = written(9, size=1000)
     consumer = reader(world, max_poll_records=1, group_id="g", enable_auto_commit=True)
     assert len(list(consumer.poll(1.0))) == 1

@@ -131,7 +131,7 @@ def test_errors_until_the_end_are_counted_and_the_last_is_the_cause() -> None:
 
 @pytest.mark.parametrize("code", [15, 16, 7])
 def test_the_coordinator_has_moved(code: int) -> None:
-    """B44, B45: forgotten, looked up anew, and the commit goes to the new one."""
+    """B44, B45: forgotten, looked up again, and the commit goes to the new one."""
     world = World(nodes=2)
     member = world.client()
     commit(world, member)
@@ -304,7 +304,7 @@ def test_an_idle_client_is_idle() -> None:
 
 @pytest.mark.parametrize("state", ["frozen", "killed", "coordinator unknown", "unreachable"])
 def test_waiting_does_not_spin(state: str) -> None:
-    """B265: whatever a call waits for, a minute of it costs a few turns for each attempt."""
+    """B265: in each kind of wait, a minute of it costs a few turns for each attempt."""
     world = World()
     member = world.client()
     commit(world, member)

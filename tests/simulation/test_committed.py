@@ -98,7 +98,7 @@ def test_different_sets_have_requests_of_their_own() -> None:
 
 @pytest.mark.parametrize("way", ["withdrawn", "by its own time", "by the network thread"])
 def test_the_end_of_one_is_not_the_end_of_the_other(way: str) -> None:
-    """B68, B24: whichever leaves first, in whatever way; each by his own deadline."""
+    """B68, B24: whichever leaves first, in any way; each by its own deadline."""
     world = World()
     member = world.client()
     result(world, commit(world, member, 7))
@@ -191,7 +191,7 @@ def test_a_transaction_that_is_open() -> None:
 
 
 def test_a_member_epoch_without_membership() -> None:
-    """B71: whoever is no member is refused at once."""
+    """B71: a client that is no member is refused at once."""
     world = World()
     member = world.client()
     world.control.fail("OffsetFetch", 113, times=None)

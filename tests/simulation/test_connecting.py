@@ -11,7 +11,7 @@ from prokurist.network_thread.connections.connection_state import ConnectionStat
 from prokurist.network_thread.connections.requests import Lane
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.types import Node
-from tests.simulation.asking import Asked, down, general, node, ready, warm
+from tests.simulation.direct_requests import Asked, down, general, node, ready, warm
 from tests.simulation.world import LATENCY, Member, World
 
 TWO = {"kafka": ("10.0.0.1", "10.0.0.2")}
@@ -42,7 +42,7 @@ class Attempts:
 
 
 def insist(world: World, member: Member, seconds: float, number: int = 1) -> None:
-    """Ask anew as soon as the last request has failed, for a while."""
+    """Ask again as soon as the last request has failed, for a while."""
     until = world.clock.time + seconds
     while world.clock.time < until:
         asked = Asked(world, member, node(world, number))
@@ -124,7 +124,7 @@ def test_the_setup_limit_is_the_base_again_after_a_success() -> None:
 
 
 def test_all_addresses_are_tried_before_a_backoff() -> None:
-    """B206: unreachable, then refused, then the backoff; the name is looked up anew."""
+    """B206: unreachable, then refused, then the backoff; the name is looked up again."""
     world = World(hosts=TWO)
     member = world.client()
     attempts = Attempts(member, world)
@@ -200,7 +200,7 @@ def test_a_name_server_that_is_gone_is_waited_for_no_longer_than_the_setup_takes
 
 
 def test_an_idle_connection_is_closed_and_opened_on_demand() -> None:
-    """B213: after 3 min, nobody hears of an error, and the next request reopens it."""
+    """B213: after 3 min, no call hears of an error, and the next request reopens it."""
     world = World()
     member = world.client()
     heard: list[object] = []
@@ -258,7 +258,7 @@ def test_connections_are_kept_for_ever_if_asked() -> None:
 
 
 def test_what_happens_to_a_connection_that_has_gone_in_the_same_batch_is_ignored() -> None:
-    """An answer nobody can read, and behind it another one and the end of the connection."""
+    """An unreadable answer, and behind it another one and the end of the connection."""
     world = World()
     member = world.client()
     warm(world, member)

@@ -36,7 +36,7 @@ def test_it_is_told_of_once_a_minute_and_once_when_it_is_back(
     with world.consumer() as consumer:
         consumer.commit_sync(OFFSETS)
         fault = WAYS[way](world)
-        world.control.disconnect()  # What is known of it is looked up anew.
+        world.control.disconnect()  # What is known of it is looked up again.
         began = world.clock.time
         while world.clock.time - began < 270.0:
             with pytest.raises(TimeoutException):

@@ -185,7 +185,7 @@ def test_leaving_a_with_block_closes_with_the_default_timeout() -> None:
 
 
 def test_who_assigns_by_hand_is_no_member_and_can_commit() -> None:
-    """B156: minutes of polling and a commit; nobody joins, nobody sends a heartbeat."""
+    """B156: minutes of polling and a commit; no join, no heartbeat."""
     world = World()
     with world.consumer() as consumer:
         consumer.assign(TP)

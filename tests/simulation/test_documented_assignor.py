@@ -37,7 +37,7 @@ def test_what_the_page_shows_is_an_assignor_that_shares_out_everything() -> None
 
 
 def test_it_does_what_it_says() -> None:
-    """Each partition to the rack of its leader; one without a leader to whoever has least."""
+    """Each partition to the rack of its leader; without a leader, to the one with least."""
     assignor: Assignor = shown()()
     infos = [
         PartitionInfo("t", number, None if rack is None else Node(number, "h", 1, rack))

@@ -31,7 +31,7 @@ class Engine:
         self.world = filled()
         self.consumer: KafkaConsumer = self.world.consumer(**keys)  # type: ignore[arg-type]
         self.member = self.world.members[0]
-        self.call = self.world.call("nobody", LONG)
+        self.call = self.world.call("background", LONG)
         self.waits_until: float | None = None
         poll = self.member.network.poll
 
@@ -54,12 +54,12 @@ class Engine:
         self.consumer.commit_sync()
 
     def commit(self) -> None:
-        """A commit that nobody waits for here."""
+        """A commit that is not waited for here."""
         self.call = self.world.call("commit_sync", LONG)
         self.member.thread.mailbox.post(Commit(self.call, {A: OffsetAndMetadata(7)}))
 
     def look_up(self) -> None:
-        """A look-up that nobody waits for here."""
+        """A look-up that is not waited for here."""
         self.call = self.world.call("committed", LONG)
         self.member.thread.mailbox.post(LookUpCommitted(self.call, (A,)))
 
@@ -82,7 +82,7 @@ def all_paused(engine: Engine) -> None:
 
 
 def positions_unwanted(engine: Engine) -> None:
-    """Assigned, sought by policy, and nobody has asked where that is."""
+    """Assigned, sought by policy, and the position is not looked up yet."""
     engine.warm()
     engine.consumer.seek_to_end()
 
@@ -172,7 +172,7 @@ def state(request: pytest.FixtureRequest) -> "Iterator[tuple[Engine, int]]":
 
 
 def test_no_turn_while_time_stands_still(state: "tuple[Engine, int]") -> None:
-    """B265: whatever it waits for, the loop turns no more when it has done what is due."""
+    """B265: in each kind of wait, the loop turns no more when it has done what is due."""
     engine, _ = state
     turns, wakes = engine.turns, engine.member.network.wakes
     for _ in range(100):
@@ -207,7 +207,7 @@ def test_the_loop_waits_until_the_next_due_time(state: "tuple[Engine, int]") -> 
 
 @pytest.mark.parametrize("timeout", [0.3, 0.0])
 def test_a_call_ends_on_time(state: "tuple[Engine, int]", timeout: float) -> None:
-    """B22: by its own time, whatever the loop sleeps for."""
+    """B22: by its own time, regardless of what the loop sleeps for."""
     engine, _ = state
     began = engine.world.clock.time
     with suppress(TimeoutException):

@@ -31,7 +31,7 @@ class Code(NamedTuple):
 
 
 def codes() -> dict[int, Code]:
-    """Kafka's table without success, and a code that nobody knows yet."""
+    """Kafka's table without success, and an unknown code."""
     rows = [line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]]
     known = {int(row[0]): Code(row[2], row[3] == "yes", row[4] == "yes") for row in rows}
     del known[0]
@@ -111,7 +111,7 @@ def commit(consumer: KafkaConsumer) -> None:
 
 
 def test_every_code_for_a_synchronous_commit() -> None:
-    """Contract 4: retried, found anew, or raised; and the next commit is a good one."""
+    """Contract 4: retried, found again, or raised; and the next commit is a good one."""
     world = World()
     traffic = Traffic(world)
     found: dict[int, str] = {}
@@ -157,7 +157,7 @@ def test_every_code_for_an_asynchronous_commit() -> None:
 
 
 def test_every_code_for_the_search_for_a_coordinator() -> None:
-    """Contract 4, B218: retried after a backoff, or raised to whoever waits."""
+    """Contract 4, B218: retried after a backoff, or raised to waiting calls."""
     world = World()
     traffic = Traffic(world)
     found: dict[int, str] = {}

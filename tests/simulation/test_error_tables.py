@@ -113,7 +113,7 @@ def check(world: World, consumer: KafkaConsumer, table: Table, code: int) -> Non
         else:
             assert table.call(consumer) == table.answer, code
             assert fault.used == (1 if outcome == NONE else 2), code
-        # Whether it is raised or tried again: nobody waits for a deadline.
+        # Whether it is raised or tried again: no call waits for a deadline.
         assert world.clock.time - began < 0.5, code
     if table.api != "Metadata":
         assert bool(world.control.requests("Metadata")) is (outcome == REFRESHED), code
@@ -149,7 +149,7 @@ def test_codes_of_metadata(code: int) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_what_never_mends_is_told_at_the_deadline(name: str) -> None:
-    """B5: the last error is the cause, whatever was asked."""
+    """B5: the last error is the cause, for each request."""
     table = TABLES[name]
     code = 14 if name == "committed" else 5
     world = World()

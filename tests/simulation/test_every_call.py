@@ -87,7 +87,7 @@ def test_a_timeout_that_cannot_be_is_refused_before_anything_happens(
 
 @each_waiting
 def test_an_endless_timeout_waits_for_as_long_as_it_takes(name: str) -> None:
-    """B17: whatever waits with an infinite timeout waits, and is ended by a wake-up only."""
+    """B17: each call with an infinite timeout waits, and is ended by a wake-up only."""
     world, consumer = frozen()
     with consumer:
         began = world.clock.time
@@ -116,7 +116,7 @@ def test_a_wakeup_ends_the_wait(name: str) -> None:
 
 @each_waiting
 def test_a_wakeup_that_came_before_ends_the_next_wait_once(name: str) -> None:
-    """B168, B171, B173: several are one, from whatever thread; without time to wait, too."""
+    """B168, B171, B173: several are one, from any thread; without time to wait, too."""
     world = World()
     with world.consumer() as consumer:
         ready(consumer)

@@ -49,7 +49,7 @@ def test_a_poll_returns_at_most_so_many_records() -> None:
 
 
 def test_a_poll_on_what_is_buffered_wakes_no_thread() -> None:
-    """B266: it posts nothing, and the network thread turns for nobody."""
+    """B266: it posts nothing, and the network thread does not turn."""
     world = written(20)
     with reader(world, max_poll_records=3) as consumer:
         consumer.poll(1.0)
@@ -209,7 +209,7 @@ def test_little_data_is_waited_for() -> None:
 
 @pytest.mark.parametrize("state", ["no data", "all paused"])
 def test_a_client_with_nothing_to_read_does_not_spin(state: str) -> None:
-    """B265: one fetch each half second while somebody polls; none at all when all is paused."""
+    """B265: one fetch each half second during polls; none at all when all is paused."""
     world = written(0, 0, 0, nodes=3)
     with reader(world, A, B, C) as consumer:
         consumer.poll(1.0)
@@ -298,7 +298,7 @@ def test_a_backlog_does_not_starve_a_quiet_partition() -> None:
 
 
 def test_what_is_paused_does_not_starve_the_others() -> None:
-    """A full buffer of which nothing may be returned stops nobody."""
+    """A full buffer of which nothing may be returned stops no other."""
     world = written(100, 30, size=1000)
     with reader(
         world,
@@ -346,7 +346,7 @@ def test_a_parked_fetch_delays_no_other_call() -> None:
 
 
 def test_a_deadline_within_a_long_poll() -> None:
-    """B23: the loop sleeps until the deadline, and no longer, whatever is parked."""
+    """B23: the loop sleeps until the deadline, and no longer, regardless of parked requests."""
     world = written(1)
     with reader(world, fetch_max_wait_ms=29_000) as consumer:
         drained(consumer, 0.2)
@@ -414,7 +414,7 @@ def test_interceptors_see_what_is_returned() -> None:
         def on_consume(self, records: object) -> object:
             seen.append([each.offset for each in records])  # type: ignore[attr-defined]
             if len(seen) == 2:
-                raise RuntimeError("harms nobody")
+                raise RuntimeError("harms no other")
             return records
 
     world = written(5)

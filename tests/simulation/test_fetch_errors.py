@@ -21,7 +21,7 @@ from tests.simulation.reading import (
 from tests.simulation.world import World
 
 RETRIED = (-1, 3, 5, 6, 9, 56, 74, 75, 78, 100, 103)
-"""CONTRACT 4: tried again, most of them with fresh metadata, and nobody hears of it."""
+"""CONTRACT 4: tried again without an error, most of them with fresh metadata."""
 
 
 @pytest.mark.parametrize("code", RETRIED)
@@ -148,7 +148,7 @@ def test_out_of_range_with_a_policy(policy: str, after: list[int]) -> None:
 
 
 def test_out_of_range_without_a_policy() -> None:
-    """B101: raised with the offset, for as long as nobody seeks."""
+    """B101: raised with the offset, until a seek."""
     world = written(6)
     with reader(world, auto_offset_reset="none") as consumer:
         consumer.seek(A, 40)
@@ -264,7 +264,7 @@ def test_a_leader_that_moves() -> None:
 
 
 def test_a_broker_that_is_killed_and_comes_back() -> None:
-    """B106: its partitions are read from their new leader; the session is begun anew."""
+    """B106: its partitions are read from their new leader; the session is started again."""
     world = written(4, 4, 4, nodes=3)
     with reader(world, A, B, C, max_poll_records=2) as consumer:
         seen: dict[TopicPartition, list[int]] = {}

@@ -44,7 +44,7 @@ def act(chance: random.Random, world: World, consumer: KafkaConsumer) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_plan_that_is_kept_is_the_one_that_is_made_afresh(seed: int) -> None:
-    """B109: all is read, whatever is assigned, sought, paused, written or moved."""
+    """B109: all is read, during assignments, seeks, pauses, writes and moves."""
     chance = random.Random(seed)  # noqa: S311 - a test
     world = World(nodes=3, topics={"orders": 12})
     with reader(world, *SOME) as consumer:

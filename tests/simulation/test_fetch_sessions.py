@@ -29,7 +29,7 @@ def test_what_has_not_changed_is_not_said_again() -> None:
 
 
 def test_what_is_buffered_stays_in_the_session() -> None:
-    """B109: nothing is forgotten and asked for anew because it waits to be returned."""
+    """B109: nothing is forgotten and asked for again because it waits to be returned."""
     world = written(9, 9)
     with reader(world, A, B, max_poll_records=1) as consumer:
         for _ in range(6):

@@ -6,7 +6,7 @@ from prokurist.errors import DisconnectException
 from prokurist.network_thread.connections.requests import Lane
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.types import Node
-from tests.simulation.asking import Asked, node, warm
+from tests.simulation.direct_requests import Asked, node, warm
 from tests.simulation.world import LATENCY, World
 
 
@@ -66,7 +66,7 @@ def test_a_connection_that_is_lost_as_soon_as_it_stands_is_not_greeted(when: str
     world.control.offer("ApiVersions", 0, 2)
     asked = Asked(world, member, node(world))
     if when == "greeted":
-        # The answer says to greet anew, and right behind it the connection ends.
+        # The answer says to greet again, and right behind it the connection ends.
         world.at(world.clock.time + 2 * LATENCY, world.control.disconnect)
     else:
         world.control.disconnect()
@@ -77,7 +77,7 @@ def test_a_connection_that_is_lost_as_soon_as_it_stands_is_not_greeted(when: str
 
 
 def test_a_throttle_in_the_greeting_counts() -> None:
-    """B208: the broker listens to nothing after it, whatever the answer was to."""
+    """B208: the broker listens to nothing after it, regardless of the request."""
     world = World()
     member = world.client()
     with world.control.throttle("ApiVersions", 3.0, times=1):
@@ -114,7 +114,7 @@ def test_a_broker_that_moves_house_is_followed() -> None:
 
 
 def test_getting_ready_for_a_broker_that_has_moved_leaves_no_connection_behind() -> None:
-    """Whoever only prepares to ask closes the old one, as whoever asks does."""
+    """Preparing a request closes the old one, as sending one does."""
     world = World()
     member = world.client()
     warm(world, member)
@@ -132,7 +132,7 @@ def test_who_tries_again_at_once_leaves_no_connection_behind_when_a_broker_moves
     member = world.client()
     warm(world, member)
     former = node(world)
-    # Somebody listens at both, so that a connection that was left behind stays open.
+    # Both ports are open, so that a connection that was left behind stays open.
     new = Node(former.id, node(world, 2).host, former.port)
     world.control.freeze()
     again: list[Asked] = []

@@ -29,7 +29,7 @@ def commits(world: World) -> list[tuple[str, int]]:
 
 
 def offsets_sent(world: World) -> list[tuple[int, int]]:
-    """Every offset that somebody asked to have committed, with its partition."""
+    """Every offset that a call asked to commit, with its partition."""
     return [
         (part.partition_index, part.committed_offset)
         for entry in world.cluster.journal.entries("OffsetCommit")
@@ -243,7 +243,7 @@ def test_that_commit_does_not_wait_for_a_topic_that_is_gone() -> None:
 
 
 def test_that_commit_follows_a_stale_epoch() -> None:
-    """B47: it is tried again with the newer one, whatever moved it."""
+    """B47: it is tried again with the newer one, regardless of what moved it."""
     world = grouped(partitions=4, records=50)
     world.control.fail("OffsetCommit", STALE, times=2, whole=True)
     handed_over(world, auto_commit_interval_ms=1_000_000)

@@ -239,7 +239,7 @@ def test_a_group_whose_coordinator_may_not_be_looked_up() -> None:
 
 
 def test_a_topic_that_may_not_be_seen_surfaces_and_the_membership_goes_on() -> None:
-    """B144: raised from poll, one for each heartbeat; and over when somebody grants it."""
+    """B144: raised from poll, one for each heartbeat; and over when it is granted."""
     world = grouped()
     with joined(world) as consumer:
         refused = world.control.fail("ConsumerGroupHeartbeat", 29, times=None)
@@ -329,7 +329,7 @@ def test_who_assigns_by_hand_never_speaks_of_membership() -> None:
 
 
 def test_the_metadata_of_the_group_follows_the_membership() -> None:
-    """B157: epoch and id while it lasts; nobody after unsubscribe."""
+    """B157: epoch and id while it lasts; none after unsubscribe."""
     world = grouped()
     with member(world) as consumer:
         assert consumer.group_metadata().generation_id == -1

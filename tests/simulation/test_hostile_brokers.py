@@ -57,7 +57,7 @@ def test_what_comes_in_the_place_of_an_answer_ends_that_connection_alone(what: s
 
 @pytest.mark.parametrize("what", STRANGE)
 def test_one_strange_broker_of_three_is_passed_by(what: str) -> None:
-    """B204: whoever it is that is asked first."""
+    """B204: regardless of which broker is asked first."""
     data, _ = STRANGE[what]
     for number in (1, 2, 3):
         world = World(nodes=3)

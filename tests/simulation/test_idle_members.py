@@ -12,7 +12,7 @@ A_HEARTBEAT = 4
 
 
 def turns_of_a_minute(world: World) -> int:
-    """How often a loop turns while nobody calls."""
+    """How often a loop turns without calls."""
     network = world.members[0].network
     before = network.turns
     world.clock.sleep(MINUTE)
@@ -27,7 +27,7 @@ def test_a_member_at_rest() -> None:
 
 
 def test_a_member_that_waits_for_a_poll_to_hear_what_comes() -> None:
-    """Nobody asks the application thread twice."""
+    """The application thread is not asked twice."""
     world = grouped()
     with member(world, listener=Notes()) as consumer:
         consumer.poll(0.0)
@@ -55,7 +55,7 @@ def test_a_member_whose_coordinator_is_silent(api: ApiName) -> None:
 
 
 def test_a_member_that_the_coordinator_refuses_again_and_again() -> None:
-    """B141: whoever is not in yet, and is told that he is out, asks again with pauses."""
+    """B141: fenced before it has joined, a client joins again with pauses."""
     world = grouped()
     world.control.fail("ConsumerGroupHeartbeat", 110, times=None)
     with member(world) as consumer:

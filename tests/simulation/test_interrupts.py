@@ -1,4 +1,4 @@
-"""Ctrl-C at whatever place of a call: the next call works, and nothing goes on."""
+"""Ctrl-C at any place of a call: the next call works, and nothing goes on."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ def ask(consumer: KafkaConsumer, call: WaitingCall) -> None:
 def test_an_interrupt_anywhere_in_a_call_leaves_a_client_that_works(
     name: str, *, silent: bool, auto: bool
 ) -> None:
-    """B174, B175: the way in is open, whoever comes; nobody works for the call any more."""
+    """B174, B175: the guard is open to any thread; no work is done for the call any more."""
     world, consumer = used(auto=auto)
     with consumer:
         for nth in count():

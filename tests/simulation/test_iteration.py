@@ -160,7 +160,7 @@ def test_a_poll_after_a_leader_has_moved() -> None:
 
 
 def test_what_is_in_hand_when_one_seeks() -> None:
-    """B80: after a seek a commit goes as far as that, whatever was in hand."""
+    """B80: after a seek a commit goes as far as that, regardless of records in hand."""
     world = written(6)
     with reader(world) as consumer:
         assert [next(iter(consumer)).offset for _ in range(2)] == [0, 1]

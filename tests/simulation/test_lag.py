@@ -28,7 +28,7 @@ def test_the_lag_is_asked_for_once() -> None:
 
 
 def test_a_lag_that_could_not_be_found_is_asked_for_again() -> None:
-    """B94: an error leaves None, and the next question asks anew; no poll raises it."""
+    """B94: an error leaves None, and the next question asks again; no poll raises it."""
     world = filled()
     with world.consumer() as consumer:
         consumer.assign(A)

@@ -1,7 +1,7 @@
 """What a broker may park, beside what a caller waits for (B217).
 
 A broker works on one request of a connection at a time: the cluster model does so
-too, and whatever stood behind a parked request would wait as long as that does.
+too, and all that stood behind a parked request would wait as long as that does.
 What is parked here is a request that the model holds; what it is plays no part.
 """
 
@@ -15,7 +15,7 @@ from prokurist.errors import DisconnectException
 from prokurist.network_thread.connections.connection import Connection
 from prokurist.network_thread.connections.requests import Lane
 from prokurist.types import OffsetAndMetadata, TopicPartition
-from tests.simulation.asking import Asked, down, node, ready
+from tests.simulation.direct_requests import Asked, down, node, ready
 from tests.simulation.world import LATENCY, Member, World
 
 TP = TopicPartition("orders", 0)

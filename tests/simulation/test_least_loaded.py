@@ -9,7 +9,7 @@ from prokurist.events.application_events import Commit, LookUpCommitted
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.connections.requests import Lane
 from prokurist.types import Node, OffsetAndMetadata, TopicPartition
-from tests.simulation.asking import Asked, general, node, warm
+from tests.simulation.direct_requests import Asked, general, node, warm
 from tests.simulation.world import Member, World
 
 TP = TopicPartition("orders", 0)
@@ -29,7 +29,7 @@ def choice(world: World, member: Member) -> int | None:
 
 
 def test_the_ready_node_with_the_fewest_in_flight_is_chosen() -> None:
-    """B210: before one that is coming up, and before one that nobody has tried."""
+    """B210: before one that is coming up, and before one that was not tried."""
     world = World(nodes=4)
     member = world.client()
     assert choice(world, member) == 1
@@ -57,7 +57,7 @@ def test_one_that_comes_up_is_chosen_before_one_that_is_down() -> None:
 
 
 def test_one_that_has_been_coming_up_for_long_is_chosen_last() -> None:
-    """B210: it may swallow everything; but it is chosen when there is nobody else."""
+    """B210: it may swallow everything; but it is chosen when there is no other."""
     world = World(nodes=2)
     member = world.client()
     world.control.freeze(2)
@@ -71,7 +71,7 @@ def test_one_that_has_been_coming_up_for_long_is_chosen_last() -> None:
 
 
 def test_throttled_nodes_and_such_in_a_backoff_are_passed_over() -> None:
-    """B210: None when there is nobody else, and `next_chance` says when to come again."""
+    """B210: None when there is no other, and `next_chance` says when to come again."""
     world = World(nodes=2)
     member = world.client()
     with world.control.throttle("FindCoordinator", 5.0, node=1, times=1):
@@ -109,7 +109,7 @@ def test_who_refuses_is_followed_by_the_next() -> None:
 
 
 def test_clients_with_one_bootstrap_list_do_not_all_begin_at_its_first() -> None:
-    """B210: of equals any, so that the first broker does not carry everybody."""
+    """B210: of equals any, so that the first broker does not carry all requests."""
     world = World(nodes=3)
     assert {choice(world, world.client()) for _ in range(40)} == {1, 2, 3}
 
@@ -130,7 +130,7 @@ def test_the_backoff_of_an_old_address_is_not_the_new_ones() -> None:
 
 @pytest.mark.parametrize("nodes", [1, 3])
 def test_bootstrap_addresses_are_asked_until_metadata_is_there(nodes: int) -> None:
-    """B210: with one dead address among them nobody waits for a second."""
+    """B210: with one dead address among them no request waits for a second."""
     world = World(nodes=nodes)
     member = world.client()
     if nodes > 1:

@@ -1,4 +1,4 @@
-"""The end of a membership: unsubscribe, close, and whoever cannot be told."""
+"""The end of a membership: unsubscribe, close, and brokers that cannot be told."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_unsubscribed_by_subscribing_to_nothing() -> None:
 
 
 def test_unsubscribe_of_one_that_was_put_out() -> None:
-    """B160: lost, and not revoked; there is nobody to leave."""
+    """B160: lost, and not revoked; there is no group to leave."""
     world = grouped()
     notes = Notes()
     with member(world, listener=notes) as consumer:
@@ -228,7 +228,7 @@ def test_close_without_time_leaves_all_the_same() -> None:
 
 
 def test_close_while_partitions_change_hands() -> None:
-    """B183: it waits for nobody."""
+    """B183: it waits for no broker."""
     world = grouped()
     with joined(world, listener=Notes()) as stuck, member(world) as joining:
         joining.poll(0.5)

@@ -5,9 +5,9 @@ import pytest
 from prokurist.errors import OffsetOutOfRangeException
 from prokurist.events.trace import Level
 from prokurist.types import OffsetAndMetadata, TopicPartition
+from tests.recorded_events import Told
 from tests.simulation.joining import Notes
 from tests.simulation.world import World
-from tests.telling import Told
 
 TP = TopicPartition("orders", 0)
 
@@ -69,7 +69,7 @@ def test_what_the_user_gives_back_is_told_once(
     listens: bool,  # noqa: FBT001 - a parameter of the test
     end: str,
 ) -> None:
-    """As what the group wants back; whether anybody listens or not."""
+    """As what the group wants back; with or without a listener."""
     world = World()
     consumer = world.consumer(group_protocol=protocol)
     told = told_in(world)
@@ -116,7 +116,7 @@ def test_leaders_that_move_are_told_of_together() -> None:
 
 
 def test_an_offset_out_of_range_is_told_of_with_the_policy() -> None:
-    """Records were lost: an operator has to know, whatever the policy does."""
+    """Records were lost: an operator has to know, under any policy."""
     world = World()
     with world.consumer(auto_offset_reset="none") as consumer:
         told = told_in(world)
@@ -129,7 +129,7 @@ def test_an_offset_out_of_range_is_told_of_with_the_policy() -> None:
 
 
 def test_each_phase_of_close_is_told_with_its_time() -> None:
-    """In their order; whoever asks where the time of a `close` went sees it."""
+    """In their order; so they show where the time of a `close` went."""
     world = World()
     consumer = world.consumer()
     consumer.commit_sync({TP: OffsetAndMetadata(1)})

@@ -86,7 +86,7 @@ def wish(world: World, random: Random) -> ApplicationEvent:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_every_look_up_ends_in_time_and_leaves_nothing(seed: int) -> None:
-    """B1, B20, B24: whatever happens, each ends by its deadline, and all is well afterwards."""
+    """B1, B20, B24: under all faults, each ends by its deadline, and all is well afterwards."""
     world = World(nodes=3, seed=seed)
     random = Random(seed)  # noqa: S311 - a replayable seed
     member = world.client(request_timeout_ms=3000)

@@ -11,7 +11,7 @@ from prokurist.events.group_assignment import GroupAssignment
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
 from prokurist.network_thread.membership.heartbeat_timer import REASON as HEARTBEAT
 from prokurist.network_thread.operations.timer import Timer
-from tests.simulation.many import Many
+from tests.simulation.random_groups import Many
 from tests.simulation.world import BUILT
 
 PROTOCOLS = ("consumer", "classic")
@@ -61,7 +61,7 @@ def test_groups_by_lot(some: Sequence[int], protocol: str) -> None:
     """B100, B120, B121, B123, B128, B146, B150, B160, B161, B178: at every instant.
 
     One owner at most of each partition, no record skipped, every poll on time, callbacks
-    in order, everybody at rest in the end, and heartbeats by the interval.
+    in order, all members at rest in the end, and heartbeats by the interval.
     """
     live_all(some, protocol)
 
@@ -98,7 +98,7 @@ LIKELY = (9, 2, 12, 17, 22)
 """Seeds in which members compute while others come."""
 
 PLANTED: dict[str, tuple[type, dict[str, Any], str]] = {
-    "the revocation waits for nobody": (
+    "the revocation does not wait": (
         ApplicationSteps,
         {"revoke": tell_and_go_on},
         "was not told before",

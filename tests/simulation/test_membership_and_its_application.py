@@ -50,7 +50,7 @@ class Witness(Notes):
     def _note(self, what: str, partitions: Any) -> None:
         super()._note(what, partitions)
         self.where.append((what, threading.get_ident()))
-        # In a simulation the network thread's turns are made by whoever lets time pass.
+        # In a simulation the network thread's turns are made by the caller that lets time pass.
         self.in_a_turn |= any(
             frame.f_code.co_name == "guarded_turn" for frame, _ in walk_stack(None)
         )
@@ -66,7 +66,7 @@ def test_the_listener_is_called_by_the_polling_thread(protocol: str) -> None:
         settle(consumer, seconds=1.0)
         assert heard.where == [("assigned", here)]
         with joined(world, group_protocol=protocol) as other:
-            # What goes is decided while nobody polls, and told by the thread that then does.
+            # What goes is decided while no thread polls, and told by the thread that then does.
             world.clock.sleep(2 * INTERVAL)
             there = elsewhere(lambda: settle(consumer, other, seconds=4 * INTERVAL))
             assert there != here

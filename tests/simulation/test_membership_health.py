@@ -116,7 +116,7 @@ def test_while_partitions_change_hands(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_put_out_by_the_group(protocol: str) -> None:
-    """Fenced until the listener has heard of it, then joining anew."""
+    """Fenced until the listener has heard of it, then joining again."""
     world = grouped()
     seen: list[MembershipState] = []
     notes = Notes(lost=lambda _: seen.append(state(consumer)))

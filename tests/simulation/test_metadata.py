@@ -127,7 +127,7 @@ def test_a_broker_that_asks_for_quiet_is_not_asked_by_another_way() -> None:
 
 
 def test_a_broker_that_sends_us_away() -> None:
-    """KIP-1102: everything is forgotten, and the bootstrap addresses are connected to anew."""
+    """KIP-1102: everything is forgotten, and the bootstrap addresses are connected to again."""
     world = World(nodes=2)
     member = world.client(bootstrap_servers=[world.address(1)])
     look_up(world, member)
@@ -144,7 +144,7 @@ def test_a_broker_that_sends_us_away() -> None:
 
 
 def test_being_sent_away_in_an_answer_of_a_calls_own() -> None:
-    """KIP-1102: what was known is forgotten, and learnt anew by itself."""
+    """KIP-1102: what was known is forgotten, and learnt again by itself."""
     world = World()
     member = world.client()
     metadata = member.machinery.metadata
@@ -191,7 +191,7 @@ def test_answers_that_are_worth_nothing_for_too_long(strategy: str) -> None:
     world.cluster.state.broker(1).registered = False
     with pytest.raises(errors.TimeoutException):
         look_up(world, member, {TP._replace(topic="other"): END}, timeout=9.0)
-    # For a second opinion, and then anew: the connection there was is the broker's own.
+    # For a second opinion, and then again: the connection there was is the broker's own.
     assert member.network.connects == connects + 2 * (strategy == "rebootstrap")
     world.cluster.state.broker(1).registered = True
     assert look_up(world, member) == {TP: 0}
@@ -209,7 +209,7 @@ def test_a_question_that_no_broker_understands() -> None:
 
 
 def test_every_waiting_call_hears_of_a_fatal_error() -> None:
-    """B199, B201: all at once; who asks later has the question asked anew."""
+    """B199, B201: all at once; who asks later has the question asked again."""
     world = World()
     member = world.client()
     world.control.fail("Metadata", -1, times=1, whole=True)

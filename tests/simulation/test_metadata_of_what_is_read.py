@@ -9,7 +9,7 @@ from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.testing.cluster.journal import Entry
 from prokurist.types import TopicPartition
-from tests.simulation.asking import Asked, node
+from tests.simulation.direct_requests import Asked, node
 from tests.simulation.looking_up import END, ORDERS, TP, look_up
 from tests.simulation.world import Member, World
 
@@ -22,7 +22,7 @@ def questions(world: World) -> list[Entry]:
 
 
 def refresh(world: World, seconds: float = 0.1) -> None:
-    """Have metadata asked for, by nobody in particular."""
+    """Have metadata asked for in the background."""
     world.members[0].machinery.metadata.request_update()
     world.members[0].network.wake()
     world.clock.sleep(seconds)
@@ -107,7 +107,7 @@ def test_a_topic_that_is_missing_is_waited_for_quietly() -> None:
 
 
 def test_a_partition_without_a_leader_is_waited_for() -> None:
-    """B195: its leader is known soon after there is one, without anybody asking."""
+    """B195: its leader is known soon after there is one, without a call."""
     world = World(nodes=2, topics={})
     world.control.create_topic("orders", 2, replication=1)
     with reading(world, TP, ORDERS[1]) as consumer:
@@ -143,7 +143,7 @@ def test_a_name_that_cannot_be_asked_for_spoils_nothing() -> None:
 
 
 def test_answers_that_say_the_same_are_asked_for_more_and_more_seldom() -> None:
-    """B197: whoever wants them how often; something new makes it quick again."""
+    """B197: regardless of the requests for them; something new makes it quick again."""
     world = World(nodes=2)
     with reading(world, TP):
         for _ in range(500):
@@ -161,7 +161,7 @@ def test_answers_that_say_the_same_are_asked_for_more_and_more_seldom() -> None:
 
 
 def test_another_topic_is_asked_for_at_once() -> None:
-    """B197: the backoff of answers that stay the same is nobody else's."""
+    """B197: the backoff of answers that stay the same does not delay others."""
     world = World(topics={"orders": 3, "other": 1})
     with reading(world, TP, MISSING):
         world.clock.sleep(20.0)
@@ -216,7 +216,7 @@ def test_two_errors_are_raised_by_two_polls() -> None:
 
 
 def test_a_question_that_fails_as_a_whole() -> None:
-    """B199: where nobody waits for it a poll raises it; what was known is kept."""
+    """B199: where no call waits for it a poll raises it; what was known is kept."""
     world = World()
     with reading(world, TP) as consumer:
         world.control.fail("Metadata", -1, times=1, whole=True)

@@ -116,7 +116,7 @@ def test_an_iteration_counts_what_it_has_handed_out() -> None:
 
 
 def test_an_unknown_coordinator_counts_while_it_lasts() -> None:
-    """A scrape in the middle of it sees how long somebody has waited by now."""
+    """A scrape in the middle of it sees how long a call has waited by now."""
     world = written(1)
     consumer = reader(world)
     seen: list[float] = []
@@ -137,7 +137,7 @@ def test_an_unknown_coordinator_counts_while_it_lasts() -> None:
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_member_counts_its_rebalances(protocol: str) -> None:
-    """One to join; another when somebody else comes. Heartbeats have an age, too."""
+    """One to join; another when another member comes. Heartbeats have an age, too."""
     world = grouped()
     first = joined(world, group_protocol=protocol)
     settle(first, seconds=5.0)

@@ -147,7 +147,7 @@ def test_a_leader_that_moves_between_quick_steps() -> None:
 
 
 def test_caught_up() -> None:
-    """B297: when all that leaders told of was returned; it asks nothing of anybody."""
+    """B297: when all that leaders told of was returned; it sends no request."""
     world = written(6, 2)
     with reader(world, A, B, max_poll_records=3) as consumer:
         assert not consumer.at_end()

@@ -42,7 +42,7 @@ def test_topics_that_may_not_be_seen(*, warm: bool) -> None:
 
 
 def test_rights_that_were_granted_later() -> None:
-    """B201: the next call asks anew, and does not believe what it heard before."""
+    """B201: the next call asks again, and does not believe what it heard before."""
     world = World()
     member = world.client()
     with (
@@ -271,7 +271,7 @@ def test_a_time_that_cannot_be_written_is_said_at_once() -> None:
 @pytest.mark.parametrize("backoff", [100, 0])
 @pytest.mark.parametrize("state", ["frozen", "killed", "leaderless", "unknown", "moving"])
 def test_waiting_does_not_spin(state: str, backoff: int) -> None:
-    """B31, B265: whatever a look-up waits for costs a few turns for each attempt."""
+    """B31, B265: each wait of a look-up costs a few turns for each attempt."""
     world = World(nodes=2, topics={})
     world.control.create_topic("orders", 1, replication=1)
     member = world.client(retry_backoff_ms=backoff, retry_backoff_max_ms=10 * backoff)

@@ -138,7 +138,7 @@ def test_only_the_failed_rest_is_asked_again() -> None:
 
 @pytest.mark.parametrize("code", [3, 5, 6, 9, 56, 74, 75, 78])
 def test_a_leader_that_is_none_any_more(code: int) -> None:
-    """B83: stale metadata is fetched anew, then the new leader is asked."""
+    """B83: stale metadata is fetched again, then the new leader is asked."""
     world = filled()
     member = world.client()
     look_up(world, member)
@@ -166,7 +166,7 @@ def test_a_leader_that_moved_is_found_by_its_epoch() -> None:
 
 
 def test_a_leader_that_is_not_known_is_waited_for() -> None:
-    """B85: nobody else is asked in its place, and the report says what was waited for."""
+    """B85: no other broker is asked in its place, and the report says what was waited for."""
     world = World(nodes=2, topics={})
     world.control.create_topic("orders", 1, replication=1)
     world.control.kill(1)

@@ -44,7 +44,7 @@ def told(consumer: KafkaConsumer) -> dict[str, int]:
 
 
 def test_commits_end_before_the_lowest_outstanding_record() -> None:
-    """B288: whatever the order; automatic ones, those without offsets, and that of close."""
+    """B288: in any order; automatic ones, those without offsets, and that of close."""
     world = written(10)
     consumer, tracker = tracking(world)
     with consumer:

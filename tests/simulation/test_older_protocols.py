@@ -27,7 +27,7 @@ USED: Final[tuple[Api, ...]] = (
 """What a life without records and groups consists of."""
 
 NEWEST_BY_NAME: Final = {apis.OFFSET_COMMIT: 9, apis.OFFSET_FETCH: 9}
-"""Newer ones name topics by ids alone, which nobody knows who has not asked for them."""
+"""Newer ones name topics by ids alone, which only clients know that asked for them."""
 
 BY_ID_TOO: Final = frozenset({apis.OFFSET_COMMIT})
 """What goes by id where it is known: how far was read, and not what the user has named."""
@@ -111,7 +111,7 @@ def test_a_capped_client_lives_as_any_other(release: str) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_an_old_broker_serves_a_new_client(release: str) -> None:
-    """Contract 4: it offers what it knows; a greeting that is too new is asked anew."""
+    """Contract 4: it offers what it knows; a greeting that is too new is asked again."""
     offered = Versions.of_kafka(release).ranges
     world = filled()
     for api in USED:

@@ -14,7 +14,7 @@ FIRST, _, LAST = os.environ.get("PROKURIST_SEEDS", "1-100").partition("-")
 def test_a_reader_by_lot(seed: int) -> None:
     """B34, B80, B81, B96, B98, B99, B101, B104 to B109, B117: every record once, in order.
 
-    Whatever is written, sought, paused, assigned, committed and broken meanwhile: what
+    During writes, seeks, pauses, assignments, commits and faults: what
     comes is what a plain list says is due, what is paused or given up does not come, no
     poll is late, no commit covers what was not returned, and when all is mended the
     rest comes.

@@ -87,7 +87,7 @@ def asks_again_at_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def redirects_without_a_pause(patch: pytest.MonkeyPatch) -> None:
-    """A replica that is named is asked, or the leader again, whatever came of it before."""
+    """A replica that is named is asked, or the leader again, regardless of earlier outcomes."""
     patch.setattr(sources.PartitionBackoff, "pass_on", lambda *_: None)
     patch.setattr(manager.FetchManager, "_redirected", lambda *_: None)
 

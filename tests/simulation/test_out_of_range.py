@@ -34,7 +34,7 @@ def test_an_offset_that_a_deposed_leader_lacks(policy: str) -> None:
 
 
 def test_an_offset_that_every_leader_lacks() -> None:
-    """B101: the second leader is believed, and nobody is asked a third time."""
+    """B101: the second leader is believed, and no broker is asked a third time."""
     world = written(3, nodes=3)
     with reader(world, auto_offset_reset="none") as consumer:
         consumer.seek(A, 0)

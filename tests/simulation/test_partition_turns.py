@@ -25,7 +25,7 @@ def test_who_has_little_waits_for_one_full_poll() -> None:
 
 
 def test_who_has_much_has_every_other_poll() -> None:
-    """Whatever comes of the others meanwhile, and however short that is."""
+    """Regardless of the others meanwhile, and however short that is."""
     world = written(100)
     with reader(world, A, B, max_poll_records=1) as consumer:
         consumer.poll(1.0)

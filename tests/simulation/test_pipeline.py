@@ -14,7 +14,7 @@ from prokurist.events.application_events import Commit, LookUpCommitted
 from prokurist.network_thread.connections.pipeline import LARGEST_INT32
 from prokurist.network_thread.wire.committed_offsets import OffsetFetch
 from prokurist.types import OffsetAndMetadata, TopicPartition
-from tests.simulation.asking import Asked, down, node, ready, warm
+from tests.simulation.direct_requests import Asked, down, node, ready, warm
 from tests.simulation.world import LATENCY, World
 
 TP = TopicPartition("orders", 0)
@@ -131,7 +131,7 @@ def test_overlapping_throttles_do_not_add_up() -> None:
 
 
 def test_an_abandoned_answer_can_ask_for_silence_too() -> None:
-    """B208: nobody waits for the answer any more; the broker does not listen all the same."""
+    """B208: no call waits for the answer any more; the broker does not listen all the same."""
     world = World()
     member = world.client()
     connection = warm(world, member)
@@ -234,7 +234,7 @@ def test_an_answer_that_is_none_closes_the_connection_and_nothing_is_lost(
 
 
 def test_a_commit_whose_answer_cannot_be_read_may_have_happened() -> None:
-    """B212: it was on the wire, and nobody knows; the caller is told."""
+    """B212: it was on the wire, and its effect is unknown; the caller is told."""
     world = World()
     member = world.client()
     world.ask(member, LookUpCommitted(world.call("committed", 5.0), (TP,)))
@@ -363,7 +363,7 @@ def test_correlation_ids_begin_again_after_the_largest() -> None:
 
 
 def test_operations_that_meddle_while_their_connection_fails_get_their_due() -> None:
-    """B207: one sends anew, one is thrown out, one closes the client, in the middle of it."""
+    """B207: one sends again, one is thrown out, one closes the client, in the middle of it."""
     world = World()
     member = world.client()
     warm(world, member)

@@ -30,7 +30,7 @@ def test_a_poll_lasts_as_long_as_it_is_given(timeout: float | timedelta) -> None
 
 @pytest.mark.parametrize("state", ["frozen", "killed", "unreachable", "no coordinator"])
 def test_a_poll_never_times_out(state: str) -> None:
-    """B27, B265: whatever is missing, an empty list at its time; and it does not spin."""
+    """B27, B265: for anything missing, an empty list at its time; and it does not spin."""
     world = World()
     with world.consumer(fetches=False) as consumer:
         consumer.assign(A)
@@ -51,7 +51,7 @@ def test_a_poll_never_times_out(state: str) -> None:
 
 
 def test_nothing_assigned() -> None:
-    """B95: IllegalState, at once, whatever else is pending."""
+    """B95: IllegalState, at once, with other work pending."""
     world = World()
     with world.consumer(fetches=False) as consumer:
         with pytest.raises(errors.IllegalStateException, match="nothing to read"):
@@ -77,7 +77,7 @@ def test_repeated_polls_without_time_make_positions_known() -> None:
 
 
 def test_an_idle_poll_sends_no_request() -> None:
-    """B265: with positions known, a poll posts nothing, wakes nobody and turns no loop."""
+    """B265: with positions known, a poll posts nothing, wakes no thread and turns no loop."""
     world = filled()
     with world.consumer(fetches=False, enable_auto_commit=False) as consumer:
         consumer.assign(ORDERS)

@@ -63,7 +63,7 @@ def test_who_is_late_leaves_and_comes_back(
 
 
 def test_who_is_late_has_what_he_had_taken_away_before_the_next_poll() -> None:
-    """B150: not a record more, whatever is buffered."""
+    """B150: not a record more, even if some are buffered."""
     world = grouped(records=50)
     with joined(world, max_poll_interval_ms=5000, max_poll_records=5) as consumer:
         consumer.poll(1.0)

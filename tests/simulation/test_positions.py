@@ -82,7 +82,7 @@ def test_no_commit_and_no_policy() -> None:
 
 
 def test_no_group_and_no_policy() -> None:
-    """B76: without a group nobody has to be asked to know that there is none."""
+    """B76: without a group no request is needed to know that there is none."""
     world = World()
     with world.consumer(fetches=False, auto_offset_reset="none", group_id=None) as consumer:
         consumer.assign(A)
@@ -101,7 +101,7 @@ def test_a_position_of_what_is_not_assigned() -> None:
 
 
 def test_a_topic_that_is_missing() -> None:
-    """B79: TimeoutException at its time, saying what it waited for; then nobody asks on."""
+    """B79: TimeoutException at its time, saying what it waited for; then no request follows."""
     world = World()
     missing = TopicPartition("elsewhere", 0)
     with world.consumer(fetches=False, allow_auto_create_topics=False) as consumer:
@@ -315,7 +315,7 @@ def test_who_joins_late_hears_what_was_met() -> None:
 
 
 def test_an_error_that_a_position_has_raised_is_not_raised_again() -> None:
-    """B76: whoever hears of it first has heard of it."""
+    """B76: it is raised once, by the first call."""
     world = World()
     with world.consumer(fetches=False, auto_offset_reset="none") as consumer:
         consumer.assign(A)
@@ -359,7 +359,7 @@ def test_logs_end_where_the_isolation_says(isolation: str) -> None:
 
 
 def test_a_caller_who_has_left_and_sought_in_the_same_moment() -> None:
-    """B90: between two looks of the network thread; nothing is begun, and nobody dies."""
+    """B90: between two looks of the network thread; nothing is begun, and no thread dies."""
     world = World()
     with world.consumer(fetches=False) as consumer:
         consumer.assign(A)

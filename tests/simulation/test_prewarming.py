@@ -100,7 +100,7 @@ def test_what_a_part_needs_is_there_before_it(
 
 
 def test_what_cannot_be_made_ready_hinders_no_join(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a favour: where it fails, whoever asks then tries again."""
+    """It is optional: where it fails, the request itself tries again."""
     world = World()
     (one,) = joined(world)
     get_ready, tried = prewarm.get_ready, list[str]()

@@ -91,7 +91,7 @@ def test_register_covers_clients_that_come_and_go() -> None:
 
 
 def test_to_register_twice_is_to_register_once() -> None:
-    """The second time sets the bound anew."""
+    """The second time sets the bound again."""
     registry = CollectorRegistry()
     prokurist.metrics.register(registry)
     prokurist.metrics.register(registry, most_partitions=7)
@@ -146,7 +146,7 @@ def test_a_label_bomb_is_bounded_and_told_of_once(caplog: pytest.LogCaptureFixtu
 
 
 def test_partitions_can_be_left_out_altogether(caplog: pytest.LogCaptureFixture) -> None:
-    """By a wish of the user, so nobody is warned."""
+    """The user has asked for it, so there is no warning."""
     consumer = reader(written(5))
     consumer.poll(1.0)
     collector = ClientsCollector(0, lambda: [("mine", consumer._counted)])

@@ -33,7 +33,7 @@ def gather(got: list[int], steps: Iterator[ConsumerRecords]) -> None:
 
 @pytest.mark.parametrize(("start", "end"), [(0, 20), (0, 1), (19, 20), (3, 17), (7, 7)])
 def test_a_range_is_what_lies_between_its_ends(start: int, end: int) -> None:
-    """From the first offset to before the second, whatever else there is."""
+    """From the first offset to before the second, with records before and after."""
     with ranger(written(20)) as consumer:
         assert read(consumer, start, end) == list(range(start, end))
         assert consumer.assignment() == frozenset()
@@ -85,7 +85,7 @@ def test_while_the_last_step_is_worked_on_nothing_is_fetched(end: int) -> None:
 
 
 def test_while_a_step_is_worked_on_the_next_is_fetched() -> None:
-    """So that whoever takes as long as the network waits for neither."""
+    """So that work as slow as the network overlaps with it."""
     world = written(40, size=100)
     with ranger(world, max_partition_fetch_bytes=1000) as consumer:
         steps = consumer.read_range(A, 0, 40)
@@ -100,7 +100,7 @@ def test_while_a_step_is_worked_on_the_next_is_fetched() -> None:
 
 @pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
 def test_the_end_may_be_a_marker_or_an_aborted_record(level: str) -> None:
-    """The range is over when the position has come to its end, whatever lies there."""
+    """The range is over when the position has come to its end, also without records there."""
     world = written(2)
     world.control.append(A, b"aborted", b"aborted", producer=9)
     world.control.end_transaction(A, 9, committed=False)
@@ -131,7 +131,7 @@ def test_what_is_damaged_beyond_the_end_is_not_met() -> None:
 
 @pytest.mark.parametrize("policy", ["earliest", "latest", "none"])
 def test_an_offset_that_is_not_in_the_log_is_an_error(policy: str) -> None:
-    """Whatever the policy says; the error tells where the log begins and ends."""
+    """Under any policy; the error tells where the log begins and ends."""
     world = written(10)
     world.control.delete_records(A, 4)
     with ranger(world, auto_offset_reset=policy) as consumer:
@@ -165,7 +165,7 @@ def test_a_log_that_is_cut_back_meanwhile_is_an_error(policy: str) -> None:
 @pytest.mark.parametrize("policy", ["earliest", "none"])
 @pytest.mark.parametrize("pause", [0.0, 30.0], ids=["at once", "later"])
 def test_a_topic_recreated_meanwhile_is_an_error(policy: str, pause: float) -> None:
-    """Whatever the policy says: what has the same offsets now was not asked for."""
+    """Under any policy: what has the same offsets now was not asked for."""
     world, got = written(20, size=100), list[int]()
     keys = {"auto_offset_reset": policy, "max_partition_fetch_bytes": 1000}
     with ranger(world, **keys) as consumer:

@@ -44,7 +44,7 @@ def test_what_is_owned_is_acknowledged() -> None:
 
 
 def test_the_group_converges_while_the_application_computes() -> None:
-    """The design: without listener and auto-commit nobody needs the application thread."""
+    """The design: without listener and auto-commit the application thread is not needed."""
     world = grouped()
     with joined(world) as first, member(world) as second:
         for _ in range(20):
@@ -130,7 +130,7 @@ def test_nothing_is_fetched_before_the_callback_has_returned() -> None:
 
 
 def test_what_goes_is_not_returned_any_more() -> None:
-    """B100: from the moment of the decision on, whatever is buffered."""
+    """B100: from the moment of the decision on, regardless of what is buffered."""
     world = grouped(partitions=2, records=50)
     notes = Notes()
     with (

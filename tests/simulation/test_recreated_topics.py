@@ -1,6 +1,6 @@
-"""Topics that are deleted and created again while somebody reads them.
+"""Topics that are deleted and created again while a consumer reads them.
 
-What was read of the old one says nothing about the new one, whatever its name: it is not
+What was read of the old one says nothing about the new one, even under the same name: it is not
 committed unasked any more, and the new one is read from where its policy says.
 """
 
@@ -190,7 +190,7 @@ def test_it_is_not_read_and_the_group_wants_it_back() -> None:
 
 
 def test_the_coordinator_knows_it_first() -> None:
-    """B196: a commit by id is refused, whatever we know of the name; and it holds up nobody."""
+    """B196: a commit by id is refused, even if the name is known; it delays no other."""
     world = old()
     with reader(world, "consumer", **AT_THE_END) as consumer:
         assert read(consumer) == OLD
@@ -314,7 +314,7 @@ def commits(world: World) -> int:
 
 @BOTH
 def test_what_is_gone_is_not_committed_again_and_again(newest: int) -> None:
-    """B196: while it is known to be gone; how often the interval is over, whoever asks."""
+    """B196: while it is known to be gone; by the interval, for any caller."""
     world = old()
     with reader(world, "by hand", newest, **COMMITS) as consumer:
         assert read(consumer) == OLD
@@ -366,7 +366,7 @@ def test_a_poll_that_waits() -> None:
 
 
 def test_a_look_up_that_is_on_its_way() -> None:
-    """B90, B196: it is of the old one; nobody waits for it, and where he sought stays so."""
+    """B90, B196: it is of the old one; no call waits for it, and a seek's place stays."""
     world = old(nodes=2)
     with reader(world, "by hand", **COMMITS) as consumer:
         read(consumer)

@@ -15,7 +15,7 @@ from prokurist.errors import (
     UnsupportedSaslMechanismException,
 )
 from prokurist.testing.cluster.sasl import Sasl
-from tests.simulation.asking import Asked, node, warm
+from tests.simulation.direct_requests import Asked, node, warm
 from tests.simulation.world import World
 
 ANNA = {"anna": "right", "o,t=to": "p,=ß"}
@@ -255,7 +255,7 @@ def test_a_callable_that_raises_is_told_without_its_text() -> None:
 
 
 def test_a_source_that_hangs_costs_no_deadline() -> None:
-    """Whatever hangs in the helper, calls end by their deadline, and say what hung."""
+    """With the helper hanging at any point, calls end by their deadline, and say what hung."""
     world = secured()
     ours = consumer(world)
     world.members[-1].helping.hangs = True

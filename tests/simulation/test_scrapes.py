@@ -93,7 +93,7 @@ def test_some_partitions_at_a_time(
 
 
 def test_it_sends_no_request() -> None:
-    """Calls end at their deadlines, to the moment, and the loop turns as if nobody read."""
+    """Calls end at their deadlines, to the moment, and the loop turns as without a reader."""
 
     def life(*, scraped: bool) -> list[tuple[float, int, int, int]]:
         world, consumer = wide()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.simulation.chance import ByLot
+from tests.simulation.random_run import ByLot
 from tests.simulation.world import BUILT
 
 USUAL = range(1, 401)
@@ -24,7 +24,7 @@ def seeds() -> Sequence[Sequence[int]]:
 
 @pytest.mark.parametrize("some", seeds(), ids=lambda some: f"{some[0]}-{some[-1]}")
 def test_lives_by_lot(some: Sequence[int]) -> None:
-    """B1 to B8, B20 to B24, B27, B32, B90, B93, B265, B269: whatever happens, and whenever.
+    """B1 to B8, B20 to B24, B27, B32, B90, B93, B265, B269: under all faults, at any time.
 
     Each call ends by its deadline and never later, not by a microsecond; nothing is
     written for it after that nor twice at once, `may_have_happened` is no lie, what

@@ -85,7 +85,7 @@ def test_expired_and_resolved_by_a_later_batch() -> None:
 
 
 def test_a_leader_that_lost_records_gets_a_new_epoch(caplog: pytest.LogCaptureFixture) -> None:
-    """What was acknowledged is gone by an unclean election: what follows begins anew, once."""
+    """What was acknowledged is gone by an unclean election: what follows starts again, once."""
     world = World(nodes=3)
     producer, _ = made(world, batch_size=1)
     with producer, caplog.at_level(logging.WARNING):

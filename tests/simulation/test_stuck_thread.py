@@ -1,4 +1,4 @@
-"""A network thread that does not turn any more: nobody hangs for it.
+"""A network thread that does not turn any more: no call hangs for it.
 
 The caller's wait has its own bound. Here it is the only one: no Timer fires.
 """
@@ -32,7 +32,7 @@ CALLS: Final[Mapping[str, Callable[[KafkaConsumer, float], object]]] = {
 
 @contextmanager
 def stuck(member: Member) -> Iterator[None]:
-    """Its thread makes no turn meanwhile, whatever is due and whoever wakes it."""
+    """Its thread makes no turn meanwhile, regardless of what is due and of wake-ups."""
     member.thread.life = Life.NEW
     try:
         yield

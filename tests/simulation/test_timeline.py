@@ -8,8 +8,8 @@ import pytest
 from prokurist import timeline
 from prokurist.errors import IllegalStateException, TimeoutException
 from prokurist.types import OffsetAndMetadata, TopicPartition
+from tests.recorded_events import check
 from tests.simulation.world import World
-from tests.telling import check
 
 TP = TopicPartition("orders", 0)
 SVG = "{http://www.w3.org/2000/svg}"

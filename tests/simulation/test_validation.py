@@ -148,7 +148,7 @@ def test_a_position_waits_for_its_confirmation() -> None:
 
 @pytest.mark.parametrize("policy", ["earliest", "latest", "by_duration:PT1H"])
 def test_a_log_that_was_cut_back_with_a_policy(policy: str) -> None:
-    """B91: reading goes on where the logs part, whatever the policy is; it is committed so."""
+    """B91: reading goes on where the logs part, under any policy; it is committed so."""
     world = written()
     with reading(world, policy) as consumer:
         world.control.truncate(A, 6)
@@ -298,7 +298,7 @@ def test_brokers_too_old_for_epochs(*, older: bool) -> None:
 
 
 def test_an_epoch_that_is_newer_than_the_leaders() -> None:
-    """B91: fresh metadata first, as another may lead by now; else nobody knows the epoch."""
+    """B91: fresh metadata first, as another may lead by now; else the epoch is not known."""
     world = written()
     with world.consumer(fetches=False, auto_offset_reset="latest") as consumer:
         consumer.end_offsets(A)
@@ -346,7 +346,7 @@ def test_missing_rights() -> None:
 
 @pytest.mark.parametrize("code", [3, 5, 6, 9, 56, 74, 75, 78])
 def test_what_fresh_metadata_mends(code: int) -> None:
-    """B83, B91: metadata is asked for, then the leader again; nobody hears of it."""
+    """B83, B91: metadata is asked for, then the leader again; no call fails."""
     world = written()
     with reading(world) as consumer:
         world.control.move_leader(A)
@@ -373,7 +373,7 @@ def test_reading_starts_again_after_what_was_returned() -> None:
 
 
 def test_a_topic_without_a_leader() -> None:
-    """B85: it waits for a leader; whoever waits for it hears so at his deadline."""
+    """B85: it waits for a leader; a call that waits for it hears so at its deadline."""
     world = World(nodes=2, topics={})
     world.control.create_topic("orders", 1, replication=1)
     tp = TopicPartition("orders", 0)

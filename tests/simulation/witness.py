@@ -88,7 +88,7 @@ class Witness:
 
     Attributes:
         wrongs: What it has seen that may not be.
-        snapshots: The commits that nobody asked for: a later one overtakes them.
+        snapshots: The commits without a call: a later one overtakes them.
     """
 
     def __init__(self, world: World) -> None:
@@ -185,7 +185,7 @@ class Witness:
             if seen.offsets is not None and not error.may_have_happened and self._any(seen):
                 self.wrongs.append(f"{call} said that nothing happened, and it did: {error}")
         except KafkaException as error:
-            # A snapshot is for nobody who waits: of a topic that is gone it is given up.
+            # No call waits for a snapshot: of a topic that is gone it is given up.
             if error.retriable and not (call in self.snapshots and isinstance(error, GONE)):
                 self.wrongs.append(f"{call} ended with a bare {error!r}")
         except KeyboardInterrupt:

@@ -19,7 +19,7 @@ from prokurist.testing.cluster.session import Delivery
 from prokurist.testing.virtual_time import world as virtual_time
 from prokurist.testing.virtual_time.network import LATENCY, ModelNetwork
 from prokurist.testing.virtual_time.world import Clock, Spinning
-from tests.telling import check
+from tests.recorded_events import check
 
 __all__ = [
     "BUILT",
@@ -89,7 +89,7 @@ class SimulatedNetwork(ModelNetwork):
     # --- the world's side ------------------------------------------------------------
 
     def block(self, host: str, port: int) -> None:
-        """From now on nothing reaches an address, and nobody says so."""
+        """From now on nothing reaches an address, without an error."""
         self.unreachable.add(SocketAddress(host, port))
 
     def jam(self) -> None:

@@ -1,4 +1,4 @@
-"""Leaders that move though nobody is ill: another replica is preferred, and elected."""
+"""Leaders that move without a failure: another replica is preferred, and elected."""
 
 import random
 from datetime import timedelta

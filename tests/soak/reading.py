@@ -90,7 +90,7 @@ class Reader:
     def timed(self, kind: str, timeout: float, call: Callable[[], Any]) -> Any:
         """Make a call; None if its time was over or it was woken.
 
-        What the machine owes this process is nobody's lateness.
+        What the machine owes this process is not counted as lateness.
         """
         began, owed = time.monotonic(), starved()
         gave_up = False
@@ -101,7 +101,7 @@ class Reader:
             self.endings[f"{kind}: TimeoutException"] += 1
         except WakeupException:
             self.endings[f"{kind}: WakeupException"] += 1
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is written down
+        except Exception as error:  # noqa: BLE001 - any error is written down
             self.endings[f"{kind}: {type(error).__name__}"] += 1
             self.places.wrong(f"{kind}: {type(error).__name__}: {error}")
         finally:
@@ -159,7 +159,7 @@ class Reader:
         self.timed("commit_async", 0.0, lambda: self.consumer.commit_async(callback=done))
 
     def committed(self) -> None:
-        """Nobody has committed more than was read."""
+        """No more was committed than was read."""
         timeout = self.budget()
         found = self.timed(
             "committed", timeout, lambda: self.consumer.committed(self.all, timeout=timeout)

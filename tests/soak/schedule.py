@@ -56,7 +56,7 @@ def troubles(seed: int, weights: Mapping[str, int] = WEIGHTS) -> Iterator[Troubl
     lot = random.Random(f"{seed} troubles")  # noqa: S311 - a lot that can be drawn again
     while True:
         (kind,) = lot.choices(list(weights), list(weights.values()))
-        # Short ones that nobody notices, and long ones in which a node loses its session.
+        # Short ones without an effect, and long ones in which a node loses its session.
         longest = 4.0 if kind == "freeze all" else lot.choice([0.5, 2.0, 12.0])
         yield Trouble(
             calm=lot.uniform(0.5, 8.0),

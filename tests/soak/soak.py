@@ -159,7 +159,7 @@ class ReaderProcess:
         self._thread.join()
 
     def close(self) -> None:
-        """End it, whatever it is doing; if it hangs it says on stderr where."""
+        """End it at any point; if it hangs it says on stderr where."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGUSR1)
             time.sleep(1.0)

@@ -112,7 +112,7 @@ def test_the_check_of_deadlines_can_fail() -> None:
     ],
 )
 def test_the_other_checks_can_fail(outcome: SoakResult, words: str) -> None:
-    """The reader that is silent, the record that nobody reads, the memory that grows."""
+    """The reader that is silent, the record that is not read, the memory that grows."""
     outcome.judge()
     assert len(outcome.wrongs) == 1
     assert words in outcome.wrongs[0]

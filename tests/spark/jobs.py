@@ -46,7 +46,7 @@ def offsets(frame: "DataFrame") -> dict[int, list[int]]:
 
 
 def save(frame: "DataFrame") -> None:
-    """Read all of it, for nobody."""
+    """Read all of it and drop it."""
     frame.write.format("noop").mode("overwrite").save()
 
 
@@ -54,7 +54,7 @@ def refusal(spark: "SparkSession", format_: str, given: Mapping[str, str]) -> st
     """Why a batch cannot be read; None if it can."""
     try:
         save(batch(spark, format_, given))
-    except Exception as error:  # noqa: BLE001 - whatever either source raises
+    except Exception as error:  # noqa: BLE001 - either source may raise anything
         return str(error)
     return None
 
@@ -91,7 +91,7 @@ def stream_to(
 
 
 def gated(frame: "DataFrame", folder: Path) -> "DataFrame":
-    """The same rows; but none comes before somebody opens the gate in a folder.
+    """The same rows; but none comes before the test opens the gate in a folder.
 
     So the tasks that have begun have what they had read when it was reached, and the others
     have not begun. If their values are large, they have not read all of them. Who has come to
@@ -133,7 +133,7 @@ def rows(query: "StreamingQuery") -> int:
 
 
 def check(query: "StreamingQuery") -> None:
-    """Say why a query has failed, if it has: whoever waits for it would do so in vain."""
+    """Say why a query has failed, if it has: a wait for it would be in vain."""
     failed = query.exception()
     if failed is not None:
         raise failed

@@ -3,7 +3,7 @@
     python -m tests.spark.matrix [--only 4.0.5]
 
 The versions of a row are laid into a folder below `build/spark`, once, and stand before this
-environment's own; whatever else the tests need is taken from here. Spark's workers see them
+environment's own; what else the tests need is taken from here. Spark's workers see them
 too: they are given the same path.
 """
 

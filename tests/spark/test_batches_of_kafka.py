@@ -106,7 +106,7 @@ PLACES: dict[str, dict[str, Any]] = {
 def test_it_begins_and_ends_at_the_same_offsets(
     spark: "SparkSession", prokurist_kafka: RealKafka, topic: str, place: str
 ) -> None:
-    """Whatever way the place is written; or both refuse it."""
+    """In each way of writing the place; or both refuse it."""
     written = {
         name: json.dumps({topic: value}) if isinstance(value, dict) else value
         for name, value in PLACES[place].items()
@@ -203,7 +203,7 @@ def test_filters_are_refused_while_spark_hands_on_none(
 def test_transactions_are_read_alike(
     spark: "SparkSession", prokurist_kafka: RealKafka, level: str, *, committed: bool
 ) -> None:
-    """A marker is the last offset, and nobody waits for a record behind it."""
+    """A marker is the last offset, and no reader waits for a record behind it."""
     name = prokurist_kafka.unique_topic("transactions")
     produce(prokurist_kafka, name, [{"value": b"plain", "partition": 0}] * 3)
     transaction(prokurist_kafka, name, [b"in it"] * 4, committed=True)

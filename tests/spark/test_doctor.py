@@ -82,7 +82,7 @@ exec sleep 600
 
 
 def test_the_command_ends_by_its_timeout_and_leaves_no_spark_behind(tmp_path: Path) -> None:
-    """Whatever a session does; the brokers still have their share of the time."""
+    """Even if a session hangs; the brokers still have their share of the time."""
     home = os.environ.get("JAVA_HOME")
     program = Path(home, "bin", "java") if home else shutil.which("java")
     if java() is None:

@@ -50,7 +50,7 @@ def name() -> str:
 
 @pytest.fixture
 def watched(spark: "SparkSession", prokurist_kafka: RealKafka) -> Iterator[Watch]:
-    """Watch the session's queries; nobody does any more after the test."""
+    """Watch the session's queries; the watch ends with the test."""
     from prokurist.spark import watch
 
     made = []
@@ -163,7 +163,7 @@ def test_other_sources_are_left_alone(spark: "SparkSession", watched: Watch, nam
 def test_metrics_are_served_while_a_query_runs_and_gone_after_it(
     watched: Watch, start: Start, write: Write, topic: str, name: str, eventually: Eventually
 ) -> None:
-    """At the driver's port: what was committed, and the lag of what nobody reads yet."""
+    """At the driver's port: what was committed, and the lag of what is not read yet."""
     write(topic, 200)
     listener = watched(metrics_port=0, group="bills")
     assert listener.metrics_port

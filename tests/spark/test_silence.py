@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.kafka
 
 SILENCES = ("freeze", "kill")
-"""A broker that takes everything and answers nothing, and one that nobody can connect to."""
+"""A broker that takes everything and answers nothing, and one that accepts no connection."""
 DRIVER = 6.0
 """Seconds that the driver is given; enough for a well broker on a machine that is shared."""
 BATCH = 15.0
 """Seconds that a batch is given."""
 STOP = 2.0
-"""Seconds within which a query stops, whatever it waits for."""
+"""Seconds within which a query stops, in any wait."""
 ENDLESS = {"processingTime": "0 seconds"}
 """A trigger: one batch after the other."""
 WAVES, SLOTS = 4, 2

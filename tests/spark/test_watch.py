@@ -41,7 +41,7 @@ def test_what_cannot_be_used_is_refused_when_the_listener_is_made(
 
 
 def test_a_port_that_is_taken_is_told_at_once() -> None:
-    """Nobody believes that metrics are served."""
+    """It must not seem that metrics are served."""
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))  # noqa: S104 - where metrics are served
         taken.listen()
@@ -50,7 +50,7 @@ def test_a_port_that_is_taken_is_told_at_once() -> None:
 
 
 def test_nothing_gets_out_of_a_callback(caplog: pytest.LogCaptureFixture) -> None:
-    """Whatever an event is, it is passed over, and one line of the log a minute says so."""
+    """An unreadable event is passed over, and one line of the log a minute says so."""
     listener = CommitListener(UNUSED_ADDRESS)
     nothing: Any = object()
     with caplog.at_level(logging.WARNING, "prokurist.spark"):

@@ -38,7 +38,7 @@ def test_time_in_which_the_process_stood_still_is_taken_off() -> None:
 
 
 def test_what_a_process_does_to_itself_is_its_own() -> None:
-    """It computes and gives nobody the GIL; the machine is not to blame."""
+    """It computes and holds the GIL; the machine is not to blame."""
     with Stopwatch() as took:
         used = -time.process_time()
         re.match("(a*)*$", "a" * 23 + "b")  # in C, and in one piece
@@ -48,7 +48,7 @@ def test_what_a_process_does_to_itself_is_its_own() -> None:
 
 
 def paper_watch(kept: float) -> type[Stopwatch]:
-    """One that says how much was kept, whatever was."""
+    """A stopwatch that reports a given time as held."""
 
     class Paper(Stopwatch):
         def __exit__(self, *_: object) -> None:

@@ -359,7 +359,7 @@ class MetadataManager:
         """Ask again after a pause, while topics that are read have no leader."""
         same = self.cluster.says_the_same_as(older)
         self._repeated = self._repeated + 1 if same else 0
-        troubled = any(self._troubles(name) for name in self._interest.of_nobody)
+        troubled = any(self._troubles(name) for name in self._interest.of_background)
         if troubled:
             self.request_update()
         if same or troubled:
@@ -378,7 +378,7 @@ class MetadataManager:
     def _refuse(self) -> None:
         """Post errors that belong to no call, one for each cause."""
         refused: dict[int, set[str]] = {}
-        for name in self._interest.of_nobody:
+        for name in self._interest.of_background:
             view = self.cluster.topics.get(name)
             if view is not None and METADATA.of(view.error) is Action.FATAL:
                 refused.setdefault(view.error, set()).add(name)
@@ -394,7 +394,7 @@ class MetadataManager:
             self._updated(older)
 
     def _updated(self, older: Cluster) -> None:
-        moved = self.cluster.moved_since(older, self._interest.of_nobody)
+        moved = self.cluster.moved_since(older, self._interest.of_background)
         if moved:
             self._client.trace.emit(LEADERS_CHANGED, partitions=moved)
         self.on_update(self.cluster)
@@ -413,7 +413,7 @@ class MetadataManager:
         self._watch_age(AUTHENTICATED_AGAIN if unaccepted else self._max_age)
         promise, self._now_asked = self._now_asked, None
         if error is not None and not isinstance(error, Withdrawn) and not self._waiting:
-            self.on_refused(error, self._interest.of_nobody)
+            self.on_refused(error, self._interest.of_background)
         if promise is None:
             return
         if error is None:

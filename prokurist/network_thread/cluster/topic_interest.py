@@ -61,7 +61,7 @@ class TopicInterest:
         return self._read() | self._tracked.keys()
 
     @property
-    def of_nobody(self) -> frozenset[str]:
+    def of_background(self) -> frozenset[str]:
         """The topics that no call asks about: their errors go to the next poll."""
         return self._read() - self._tracked.keys()
 

@@ -192,14 +192,14 @@ class ClassicRound:
             if said.action is Action.DONE and response is not None:
                 self._place.let_in(MemberGeneration(response.member_id, response.generation))
                 return response
-            named_anew = self._place.who.member_id == ""
+            had_no_id = self._place.who.member_id == ""
             if said.action is Action.IDENTIFY and response is not None:
                 self._place.who = MemberGeneration(response.member_id)
             elif said.action in (Action.RESET, Action.OUTDATED):
                 await self._evicted(term, said.action)
             elif said.action is Action.REDISCOVER:
                 self._unname(known_as)
-            if said.action is Action.IDENTIFY and named_anew:
+            if said.action is Action.IDENTIFY and had_no_id:
                 continue
             failures += 1
             await self._timer.sleep(self._backoff.pause(failures), PAUSE)
@@ -239,7 +239,7 @@ class ClassicRound:
         """Assign as the leader, unless it came back to a group that keeps its assignment."""
         members = members_of(joined.members, self._trace)
         names = topics_of(members)
-        cluster = await self._topics.of_everybody(call, names)
+        cluster = await self._topics.of_all_members(call, names)
         if joined.skip_assignment:
             return ()
         there = partitions_of(cluster, names)

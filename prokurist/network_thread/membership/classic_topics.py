@@ -39,7 +39,7 @@ class ClassicTopics(Patterns):
         self._tracking = ExitStack()
         self._rests_on: Mapping[str, int] = {}
 
-    async def of_everybody(self, call: Call, topics: Iterable[str]) -> Cluster:
+    async def of_all_members(self, call: Call, topics: Iterable[str]) -> Cluster:
         """The topics of all members, watched from now on."""
         self.rest()
         own = self.subscribed

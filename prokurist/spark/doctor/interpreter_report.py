@@ -1,6 +1,6 @@
 """What an interpreter tells of itself; run in Spark's workers, which may lack everything.
 
-Thread: a worker's main one, or a process of its own: `python telling.py` prints it.
+Thread: a worker's main one, or a process of its own: `python interpreter_report.py` prints it.
 Invariants: this file is shipped by its value and run by its path, so nothing is imported at
 its top but what comes with every Python, and nothing of prokurist's is taken for granted.
 """

@@ -125,7 +125,7 @@ def wakeup_of_a_commit(stage: Stage) -> None:
 
 
 def seek_races_a_settle(stage: Stage) -> None:
-    """What one seeks stands, whatever was looked up for the place before."""
+    """What one seeks stands, regardless of a look-up for the place before."""
 
     def body(played: Played) -> None:
         consumer = played.consumer
@@ -141,7 +141,7 @@ def seek_races_a_settle(stage: Stage) -> None:
 
 
 def assign_races_a_settle(stage: Stage) -> None:
-    """What is given up and assigned anew begins anew; nothing of the old one sticks."""
+    """What is given up and assigned again starts again; nothing of the old one sticks."""
 
     def body(played: Played) -> None:
         consumer = played.consumer
@@ -171,7 +171,7 @@ def leave_and_seek(stage: Stage) -> None:
 
 
 def death_in_the_midst(stage: Stage) -> None:
-    """The network thread dies while it takes up a commit: whoever waits hears of it."""
+    """The network thread dies while it takes up a commit: waiting callers hear of it."""
 
     def body(played: Played) -> None:
         thread = played.world.members[0].thread

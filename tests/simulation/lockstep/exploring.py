@@ -1,11 +1,11 @@
 """Plays a scene again and again, with other choices each time.
 
 Two ways to choose. `everything` goes through all runs in which the baton is taken
-from somebody at most so many times: a race needs one or two such moments, whatever
+from an actor at most so many times: a race needs one or two such moments, regardless of what
 else happens, so a small bound finds nearly all there is. `by_lot` draws them, many at
 once, also while locks are held.
 
-A run is told by where it departs from what would happen if nobody interfered; that is
+A run is told by where it departs from what would happen without interference; that is
 short, can be played again, and is what a failure prints.
 """
 
@@ -27,7 +27,7 @@ Scene = Callable[[Stage], None]
 """Puts the actors on a stage and plays them; raises what is wrong."""
 
 Departures = Mapping[int, int]
-"""At which choice not to go on as if nobody interfered, and what to choose there."""
+"""At which choice not to go on as without interference, and what to choose there."""
 
 
 def written(departures: Departures) -> str:
@@ -132,7 +132,7 @@ def explore(
     """
     play = Play()
     # Memory is freed between runs: a finalizer in the midst of one would be a choice
-    # that nobody made.
+    # that was not made.
     gc.disable()
     gc.freeze()
     try:

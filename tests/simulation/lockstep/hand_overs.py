@@ -26,7 +26,7 @@ from tests.simulation.lockstep.small import AT_7, ROUNDING, RTT, Small
 from tests.simulation.lockstep.stage import Stage
 
 LONG: Final = math.inf
-"""A timeout that nobody may come to need."""
+"""A timeout that is never to be needed."""
 
 
 def play(small: Small, *bodies: Callable[[], object], mortal: bool = False) -> None:
@@ -180,7 +180,7 @@ def interrupt_in_a_wait(stage: Stage) -> None:
 
 
 def close_races_a_post(stage: Stage) -> None:
-    """The thread is ended while somebody posts: he hears so, and does not wait."""
+    """The thread is ended while an event is posted: the poster hears so, and does not wait."""
     small = Small(stage, latency=1.0)
 
     def app() -> None:
@@ -195,7 +195,7 @@ def close_races_a_post(stage: Stage) -> None:
 
 
 def death_races_a_post(stage: Stage) -> None:
-    """The network thread dies while somebody posts, and everybody hears of it at once."""
+    """The network thread dies while an event is posted; every caller hears of it at once."""
     small = Small(stage, latency=LONG)
     told: list[bool] = []
 
@@ -286,7 +286,7 @@ def two_posts_at_once(stage: Stage) -> None:
 
 
 def answers_are_waited_for_late(stage: Stage) -> None:
-    """A call may have ended before anybody waits for it."""
+    """A call may have ended before a thread waits for it."""
     small = Small(stage)
 
     def app() -> None:

@@ -274,7 +274,7 @@ BUGS: Final = (
         hand_overs.two_posts_at_once,
     ),
     Bug(
-        "the network thread takes it that nobody seeks while it looks",
+        "the network thread takes it that no seek comes while it looks",
         "network_thread.offsets.positions_manager",
         (
             (
@@ -285,7 +285,7 @@ BUGS: Final = (
         clients.leave_and_seek,
     ),
     Bug(
-        "an answer is settled whatever was sought meanwhile",
+        "an answer is settled in spite of a seek meanwhile",
         "events.assignment",
         ((" and state.ticket == ticket", ""),),
         clients.seek_races_a_settle,

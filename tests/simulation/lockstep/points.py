@@ -53,7 +53,7 @@ WITHOUT_POINTS: Final = (
     "is_over",
     "now",
     "refusal",
-    "stand",  # one look, and whoever asks for it stands at a point already
+    "stand",  # one look, and its caller stands at a point already
     "standing",
     "without_time",
 )
@@ -184,7 +184,7 @@ class SteppedLock:
         if me is None:
             self.acquire()
             return
-        # Who holds it may be held up, and then so is whoever waits for it.
+        # Its holder may be held up, and then so are those that wait for it.
         me.locked_out = True
         self.acquire()
         me.locked_out = False

@@ -11,7 +11,7 @@ from tests.simulation.lockstep.stage import Stage
 
 
 def death_races_a_poll(stage: Stage) -> None:
-    """The network thread dies while somebody polls."""
+    """The network thread dies during a poll."""
     small = Small(stage)
     small.subscription.assign([TP])
 

@@ -64,7 +64,7 @@ class Silence:
         return bool(self._readable.poll(0))
 
     def poll(self, seconds: float | None) -> list[Happening]:
-        """Wait until somebody wakes it."""
+        """Wait until another actor wakes it."""
         until = math.inf if seconds is None else self._stage.time + seconds
         if self._stage.wait(self._is_woken, until, "the network"):
             self._wakeup.taken()
@@ -245,8 +245,8 @@ class Small(Polling):
     # --- what has to hold --------------------------------------------------------------
 
     def _nothing_lies_about(self) -> None:
-        """When nobody can go on, no event waits that nobody was woken for."""
-        assert not len(self.thread.mailbox), f"{self.thread.mailbox!r}, and nobody comes"
+        """When no actor can go on, no event waits without a wake-up."""
+        assert not len(self.thread.mailbox), f"{self.thread.mailbox!r}, and no reader comes"
         for call in Counted.made:
             waiter = self.caller._waiting_at
             over = not call.is_open and call.waiter is waiter

@@ -3,9 +3,9 @@
 An actor is a real thread that runs only while it has the baton. At each point (a
 statement of what both threads touch, a lock, a waiter, a wait for the network) the
 stage asks its `decide` who goes on. So a run is nothing but a list of choices: the
-same choices make the same run, and whoever explores changes them one at a time.
+same choices make the same run, and the explorer changes them one at a time.
 
-Time is virtual. It moves when nobody can go on, to the next moment at which somebody
+Time is virtual. It moves when no actor can go on, to the next moment at which one
 can; or by choice, past those who could: that is a thread which gets no processor.
 A signal is a choice too: its handler runs on the actor's own thread, wherever that is.
 
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 MOST_POINTS: Final = 4000
-"""At one moment; whoever needs more is spinning."""
+"""At one moment; an actor that needs more is spinning."""
 
 LONGEST_STALL: Final = 100.0
 """Seconds that a thread which could go on may be held up at once."""
@@ -35,7 +35,7 @@ KEPT: Final = 3000
 
 
 class Abandoned(BaseException):
-    """The run is over for another reason; thrown into whoever is left."""
+    """The run is over for another reason; thrown into the actors that are left."""
 
 
 class Wrong(AssertionError):
@@ -47,8 +47,8 @@ class Choice:
     """What there was to choose from at one point, and what was chosen.
 
     Attributes:
-        costs: For each option, whether it takes the baton from somebody who could
-            have gone on. The first is what happens if nobody interferes.
+        costs: For each option, whether it takes the baton from an actor that could
+            have gone on. The first is what happens without interference.
         taken: The one that was.
     """
 
@@ -111,7 +111,7 @@ class Stage:
         quiet: Choices are not asked for while this is above zero.
         free_start: Whether it costs nothing to begin with another than the first.
         due: When something will happen that no actor does.
-        rules: Called before time moves because nobody could go on: what has to
+        rules: Called before time moves because no actor could go on: what has to
             hold when both threads have nothing left to do.
     """
 
@@ -193,7 +193,7 @@ class Stage:
         return None
 
     def point(self, where: str) -> None:
-        """Somebody else may go on here."""
+        """Another actor may go on here."""
         me = self.present
         if me is None or self._looks:
             return
@@ -212,7 +212,7 @@ class Stage:
         """Have the others go on until something is so, or a moment has come: whether it is."""
         me = self.present
         if me is None:
-            raise AssertionError(f"nobody but an actor waits: {where}")
+            raise AssertionError(f"only an actor may wait: {where}")
         if self._wrong is not None:
             raise Abandoned
         me.where = where
@@ -253,7 +253,7 @@ class Stage:
     # --- choosing --------------------------------------------------------------------
 
     def _pick(self, me: Actor | None) -> Actor | None:
-        """Who goes on; None when everybody's life is over."""
+        """Who goes on; None when every actor has ended."""
         while True:
             able = [each for each in self.actors if self._is_able(each)]
             able.sort(key=lambda each: each is not me)
@@ -262,7 +262,7 @@ class Stage:
             if not able and due == math.inf:
                 left = [each for each in self.actors if not each.ended]
                 if left:
-                    self.fail(Wrong(f"everybody waits, and nothing will happen: {left}"))
+                    self.fail(Wrong(f"every actor waits, and no event is due: {left}"))
                 return None
             # Who has something to lose: the one that has the baton, or at the beginning
             # the first. Who goes on after a wait is free.
@@ -284,7 +284,7 @@ class Stage:
                 chosen.actor.handler = chosen.handler
                 return chosen.actor
             self._move(due, able)
-            # Whoever was held up has lost the baton in any case.
+            # An actor that was held up has lost the baton in any case.
             me = None
 
     def _choose(self, costs: tuple[int, ...]) -> int:
@@ -300,7 +300,7 @@ class Stage:
         return actor.ready is None or self.time >= actor.until or self._look(actor.ready)
 
     def _look(self, ready: Callable[[], object]) -> bool:
-        """Ask what somebody waits for; nobody goes on meanwhile."""
+        """Ask what an actor waits for; none goes on meanwhile."""
         before, self._looks = self._looks, True
         try:
             return bool(ready())
@@ -336,7 +336,7 @@ class Stage:
             self.fail(wrong)
 
     def fail(self, wrong: AssertionError) -> NoReturn:
-        """End the run; on the actors' threads nobody else can take the error for his own."""
+        """End the run; on the actors' threads no other code can take the error for its own."""
         self._wrong = self._wrong or wrong
         raise Abandoned
 

@@ -16,10 +16,10 @@ SCENES = (*hand_overs.SCENES, *polls.SCENES, *clients.SCENES)
 @pytest.mark.mortal
 @pytest.mark.slow
 def test_hand_over(scene: Scene) -> None:
-    """B3, B24, B90, B167 to B175: whoever is interrupted, and wherever.
+    """B3, B24, B90, B167 to B175: an interrupt of any thread at any point.
 
     Each call ends once and by its deadline, both sides say the same of it, nothing is
-    written for somebody who has left, and nobody waits for what has happened already.
+    written for a caller that has left, and no thread waits for what has happened already.
     """
     assert explore(scene, bound=1, seeds=range(40))
 

@@ -1,7 +1,7 @@
 """The whole client on a stage: `KafkaConsumer` and all its machinery, on the cluster model.
 
 Thread: as in production, the application's actor and the network's; brokers and wires
-belong to whoever has the baton.
+belong to the actor that has the baton.
 """
 
 import math
@@ -95,10 +95,10 @@ class StageWorld(World):
 
     def _nothing_lies_about(self) -> None:
         for member in self.members:
-            assert not len(member.thread.mailbox), f"{member.thread.mailbox!r}: nobody comes"
+            assert not len(member.thread.mailbox), f"{member.thread.mailbox!r}: no reader comes"
 
     def judge(self, *, mortal: bool = False) -> None:
-        """See that nothing is left, and that nobody died who was not to."""
+        """See that nothing is left, and that no thread died that was not to."""
         for member in self.members:
             if member.thread.died_of is not None and not mortal:
                 raise AssertionError("the thread died") from member.thread.died_of

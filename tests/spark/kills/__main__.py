@@ -1,6 +1,6 @@
 """Spark in trouble: `make kill-spark`, or `python -m tests.spark.kills --rounds 10 --seed 1`.
 
-With `--batches 1000` nobody is killed: it is seen whether a long life costs more than a
+With `--batches 1000` no process is killed: it is seen whether a long life costs more than a
 short one.
 """
 

@@ -3,7 +3,7 @@
     python -m tests.spark.kills.pipeline DUTY
 
 It takes up its query again when that has failed, as a supervisor would; when it is killed
-itself, whoever started it starts it again, on the same checkpoint. It is told to come to an
+itself, the test starts it again, on the same checkpoint. It is told to come to an
 end by a file, and keeps a journal of what becomes of it.
 
 Thread: the main one.

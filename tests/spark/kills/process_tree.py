@@ -38,7 +38,7 @@ logger.shell.level = off
 """
 """Spark's own logging, which would hide what is ours."""
 LAST: Final = 20.0
-"""Seconds in which whatever a dead driver has left has to end by itself."""
+"""Seconds in which the children of a dead driver have to end by itself."""
 
 
 class Role(StrEnum):
@@ -110,11 +110,11 @@ class Pipeline:
         return self._process.poll() is not None
 
     def all(self) -> list[psutil.Process]:
-        """Every process of it that lives, whatever it is."""
+        """Every living process of it."""
         return [each for each in psutil.process_iter() if self._is_ours(each)]
 
     def roles(self) -> dict[psutil.Process, Role]:
-        """Those of it that are somebody."""
+        """Those of it that have a role."""
         found = {each: role_of(line(each), line_above(each)) for each in self.all()}
         return {each: role for each, role in found.items() if role is not None}
 
@@ -144,7 +144,7 @@ class Pipeline:
         """Wait for the program's end, and end what is left: what that was, in words.
 
         An executor is not told of: one that was still being started when its driver was
-        killed takes as long to notice as Spark likes. Whatever Python it has, is.
+        killed takes as long to notice as Spark likes. Its Python processes are.
         """
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(LAST)

@@ -31,10 +31,10 @@ MOST: Final = 4
 LONGEST: Final = 3.0
 """Seconds, at most, from the end of those to it."""
 WITHIN: Final = 240.0
-"""Seconds for whatever is waited for, on a machine that is shared."""
+"""Seconds for each wait, on a machine that is shared."""
 TOO_SLOW: Final = "Python worker failed to connect back"
 """What Spark says when a Python of its own has not started within ten seconds: a machine
-has too much to do, and nobody's rows are judged by it."""
+has too much to do, and rows are not judged by it."""
 TICK: Final = 0.05
 BURST: Final = 3
 """Records of each partition that are written in a tick."""
@@ -123,7 +123,7 @@ class RoundsResult:
         struck = ", ".join(f"{count} {role}s" for role, count in sorted(self.struck.items()))
         failed = f"{max(self.failed_after):.1f} s" if self.failed_after else "-"
         told = [
-            f"{self.rounds} rounds, {self.rows} rows, killed: {struck or 'nobody'}",
+            f"{self.rounds} rounds, {self.rows} rows, killed: {struck or 'none'}",
             f"{self.underway} of them within a batch, {self.first} before the first was over",
             f"a query failed {failed} after its runner, at most",
             f"Spark found its Python too slow in starting {self.slow} times",

@@ -1,7 +1,7 @@
 """A query's long life: what it holds at its end, beside what it held when it was young.
 
-Nobody is killed here. Looked at are the driver, which is a program and its JVM, the source's
-process beside it, and the workers in which its tasks read.
+No process is killed here. Looked at are the driver, which is a program and its JVM, the
+source's process beside it, and the workers in which its tasks read.
 
 Thread: one.
 """
@@ -40,7 +40,7 @@ LAUNCHER: Final = re.compile(r"WARNING: Using incubator modules: jdk\.incubator\
 
 WATCHED: Final = {Role.PROGRAM, Role.DRIVER, Role.RUNNER, Role.WORKER}
 Held = tuple[Role, int, int, int]
-"""What a process is, and its open files, its threads, and its bytes that are nobody else's."""
+"""What a process is, and its open files, its threads, and its private bytes."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ ROUNDS = [
     Round(LOCAL, "latest", (Blow(Role.WORKER, 0, 0.3), Blow(Role.DRIVER, 1, 0.6))),
     Round(CLUSTER, "earliest", (Blow(Role.EXECUTOR, 1, 0.4), Blow(Role.RUNNER, 0, 0.8))),
 ]
-"""Everybody once, in as few starts of Spark as that takes."""
+"""Each process once, in as few starts of Spark as that takes."""
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_hundred_batches_cost_what_the_first_ones_did(
 
 
 def test_a_seed_replays_its_rounds() -> None:
-    """The same seed, the same lives; everybody is killed in each."""
+    """The same seed, the same lives; every role is killed in each."""
     first = list(islice(drawn(1), 20))
     assert first == list(islice(drawn(1), 20))
     assert first != list(islice(drawn(2), 20))
@@ -90,7 +90,7 @@ DAEMON = ["python3", "-m", "pyspark.daemon", "pyspark.worker"]
 def test_processes_are_known_by_their_command_lines(
     line: list[str], above: list[str], role: Role | None
 ) -> None:
-    """As Spark starts them; those who only plan are nobody."""
+    """As Spark starts them; those that only plan have no role."""
     assert role_of(line, above) == role
 
 
@@ -130,7 +130,7 @@ def test_the_check_of_rows_can_fail(fault: Callable[[list[Row]], None]) -> None:
 
 
 def test_a_beginning_is_what_the_first_offsets_say(tmp_path: Path) -> None:
-    """And nothing else: whoever was killed, they are the first that there were."""
+    """And nothing else: after any kill, they are the first that there were."""
     offsets = tmp_path / "offsets"
     assert begun(tmp_path, "t") is None
     offsets.mkdir()
@@ -167,17 +167,17 @@ def connects(outcome: steady.SteadyResult) -> None:
 
 
 def opens(outcome: steady.SteadyResult) -> None:
-    """Files that nobody closes."""
+    """Files that are not closed."""
     last(outcome, (Role.WORKER, 40, 4, 60 << 20))
 
 
 def starts(outcome: steady.SteadyResult) -> None:
-    """A thread that nobody ends."""
+    """A thread that is not ended."""
     last(outcome, (Role.RUNNER, 10, 4, 50 << 20))
 
 
 def grows(outcome: steady.SteadyResult) -> None:
-    """Memory that nobody gives back."""
+    """Memory that is not given back."""
     last(outcome, (Role.RUNNER, 10, 3, 80 << 20))
 
 
@@ -206,7 +206,7 @@ def speaks(outcome: steady.SteadyResult) -> None:
 
 
 def early(outcome: steady.SteadyResult) -> None:
-    """Nobody has looked at its end."""
+    """Its end was not checked."""
     outcome.samples = outcome.samples[:10]
 
 

@@ -39,7 +39,7 @@ def test_two_with_one_id_have_two_names() -> None:
 
 
 def test_an_unclosed_one_is_gone_when_it_is_collected() -> None:
-    """The list keeps nobody alive."""
+    """The list keeps no client alive."""
     clients = OpenClients[CountedConsumer]()
     clients.add(client("left behind"))
     gc.collect()

@@ -15,5 +15,5 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def test_a_fork_knows_that_it_is_one() -> None:
-    """CONTRACT, rule 1: nobody asks the system for each call, and a copy is known at once."""
+    """CONTRACT, rule 1: no system call is made for each entry, and a copy is known at once."""
     subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)

@@ -1,4 +1,4 @@
-"""B133: the assignors' documented results, and what holds for whatever they are given."""
+"""B133: the assignors' documented results, and what holds for any input."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -65,7 +65,7 @@ def test_range_gives_runs_of_each_topic() -> None:
 
 
 def test_range_asks_who_has_subscribed() -> None:
-    """A topic is shared by its own subscribers; one that does not exist, by nobody."""
+    """A topic is shared by its own subscribers; one that does not exist, by no member."""
     topics = topic("t", 2) | topic("u", 3)
     members = [member("a", "t", "gone"), member("b", "t", "u"), member("c", "u")]
     assert shown(RangeAssignor().assign(topics, members)) == {
@@ -263,7 +263,7 @@ def test_cooperative_leaves_out_what_changes_hands() -> None:
     assert CooperativeStickyAssignor().assign(topics, told(third, pair, 3)) == third
 
 
-# --- whatever they are given -------------------------------------------------------------
+# --- for any input -----------------------------------------------------------------------
 
 NAMES = st.sampled_from("abcdefg")
 
@@ -292,7 +292,7 @@ def groups(draw: st.DrawFn) -> tuple[dict[str, list[PartitionInfo]], list[Member
 def check_complete(
     topics: Topics, members: Sequence[Member], parts: Mapping[str, object]
 ) -> None:
-    """Each partition somebody wants is read by one who wants it, and nothing else is."""
+    """Each subscribed partition goes to a subscriber, and no other partition is assigned."""
     assert set(parts) == {each.member_id for each in members}
     given_out = []
     for each in members:
@@ -307,7 +307,7 @@ def check_complete(
 
 
 def check_balanced(members: Sequence[Member], parts: Parts) -> None:
-    """Nobody has a partition that one with two fewer could read."""
+    """No member has a partition that one with two fewer could read."""
     for each in members:
         for tp in parts[each.member_id]:
             for other in members:
@@ -321,7 +321,7 @@ def check_balanced(members: Sequence[Member], parts: Parts) -> None:
 def test_everything_is_read_once(
     name: str, group: tuple[dict[str, list[PartitionInfo]], list[Member]]
 ) -> None:
-    """Whoever is in the group, whatever there is to read; and always with the same result."""
+    """For any members and any topics; and always with the same result."""
     topics, members = group
     parts = NAMED[name]().assign(topics, members)
     check_complete(topics, members, parts)

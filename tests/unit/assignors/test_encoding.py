@@ -72,7 +72,7 @@ def test_other_versions_are_read(data: bytes, owned: tuple[int, ...], generation
 
 @given(MEMBERS, PARTITIONS)
 def test_what_is_written_is_read(member: Member, parts: tuple[TopicPartition, ...]) -> None:
-    """Whatever a member is."""
+    """Any member."""
     assert subscriber(subscription(member), "m") == member
     assert assigned(assignment(parts)) == parts
 

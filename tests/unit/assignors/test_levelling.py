@@ -79,7 +79,7 @@ def test_no_chain_improves_it(case: Case) -> None:
 
 
 def test_a_chain_is_followed_to_its_end() -> None:
-    """Nobody has two more than his neighbour, and still the first can be relieved."""
+    """No member has two more than its neighbour, and still the first can be relieved."""
     readers = [(0, 1), (1, 2), (2, 3), (3, 4), (4,)]
     kinds = {-1 - nth: PartitionClass(5 - nth, some) for nth, some in enumerate(readers)}
     has = levelled(kinds, {nth: {-1 - nth: 5 - nth} for nth in range(5)})

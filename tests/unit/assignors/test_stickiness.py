@@ -1,4 +1,4 @@
-"""B133, sticky: balance first, and then nobody gives up more than balance asks for."""
+"""B133, sticky: balance first, and then no member gives up more than balance asks for."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -70,7 +70,7 @@ def groups(
 
 
 def test_a_fifth_takes_as_much_from_each_of_four() -> None:
-    """Issue 6: four with 15 each, whatever their partitions, give up 3 each and no more."""
+    """Issue 6: four with 15 each, with any partitions, give up 3 each and no more."""
     topics = topics_of({"t": 60})
     for parts in (
         {f"m{nth}": all_of(topics)[15 * nth : 15 * nth + 15] for nth in range(4)},

@@ -27,7 +27,7 @@ def stamps(records: Sequence[ConsumerRecord]) -> list[int]:
 
 
 def test_records_are_written_as_they_come() -> None:
-    """Once, whatever else may come."""
+    """Once, even if more comes."""
     order = AsTheyCome()
     order.take([record(FIRST, 5), record(SECOND, 3)])
     assert stamps(order.ready([FIRST])) == [5, 3]

@@ -1,4 +1,4 @@
-"""Wrong calls: one line, exit code 2, and nobody is asked anything."""
+"""Wrong calls: one line, exit code 2, and no request is sent."""
 
 import os
 import subprocess

@@ -140,7 +140,7 @@ def test_delivery_timeout_too_short(producer: BuildProducer, spelling: str) -> N
     ],
 )
 def test_idempotence(producer: BuildProducer, keys: Mapping[str, object], *, on: bool) -> None:
-    """Idempotence gives way to what rules it out, if nobody asked for it."""
+    """Idempotence gives way to what rules it out, if it was not given."""
     assert producer(keys).enable_idempotence is on
 
 

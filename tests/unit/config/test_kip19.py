@@ -69,6 +69,6 @@ def test_what_is_overridden_counts_as_given(producer: Build) -> None:
     ],
 )
 def test_old_keys_are_checked_too(producer: Build, keys: Mapping[str, object]) -> None:
-    """A bad value is an error whatever the key's age."""
+    """A bad value is an error for old and new keys."""
     with pytest.raises(ConfigException):
         producer(keys)

@@ -153,7 +153,7 @@ def test_a_consumers_key_given_to_a_producer(producer: BuildProducer) -> None:
 
 
 def test_a_long_value_is_shortened(consumer: Build) -> None:
-    """An error stays readable whatever was given."""
+    """An error stays readable for any value."""
     with pytest.raises(ConfigException) as caught:
         consumer({"max.poll.records": "9" * 10_000})
     assert len(str(caught.value)) < 300
@@ -180,7 +180,7 @@ def test_the_configuration_must_be_a_mapping() -> None:
 
 
 def test_two_spellings_with_equal_values(consumer: Build) -> None:
-    """Saying the same twice is no contradiction, in whatever form."""
+    """Saying the same twice is no contradiction, in any form."""
     config = consumer({"max.poll.records": 5, "max_poll_records": "5"})
     assert config.max_poll_records == 5
 

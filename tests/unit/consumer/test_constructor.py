@@ -28,7 +28,7 @@ NOWHERE = "127.0.0.1:1"
 
 
 def descriptors() -> int:
-    """How many this process has open, once what nobody refers to is gone."""
+    """How many this process has open, once unreferenced ones are gone."""
     gc.collect()
     return psutil.Process().num_fds()
 
@@ -57,7 +57,7 @@ def fails(*_: object, **__: object) -> None:
 def test_a_failure_on_the_way_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, owner: type, name: str
 ) -> None:
-    """B191: raised as it is, whatever was open by then."""
+    """B191: raised as it is, regardless of what was open by then."""
     monkeypatch.setattr(owner, name, fails)
     with pytest.raises(RuntimeError, match="no more"):
         KafkaConsumer(bootstrap_servers="127.0.0.1:1", group_id="g")
@@ -99,7 +99,7 @@ def test_no_descriptor_is_left_of_a_constructor_that_failed(
 
 
 def test_the_network_thread_imports_nothing() -> None:
-    """Whoever imports holds the interpreter, and a poll that waits is late for it."""
+    """An import holds the interpreter, and a poll that waits is late for it."""
     code = """
 import sys, threading
 from prokurist import KafkaConsumer

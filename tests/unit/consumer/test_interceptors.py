@@ -3,7 +3,7 @@
 import pytest
 
 from prokurist.consumer.interceptors import Interceptors
-from tests.telling import logged
+from tests.recorded_events import logged
 
 
 class Adding:

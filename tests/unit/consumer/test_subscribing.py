@@ -59,7 +59,7 @@ class Half:
 
 
 def test_a_listener_has_two_methods_at_least() -> None:
-    """And may have a third; whatever class it is of."""
+    """And may have a third; an object of any class."""
     whole = Whole()
     assert isinstance(whole, ConsumerRebalanceListener)
     assert listener_in(whole) is whole

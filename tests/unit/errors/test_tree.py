@@ -81,7 +81,7 @@ def test_what_an_exception_carries_survives_pickling(error: KafkaException) -> N
 
 
 def test_a_cause_that_cannot_travel_is_told_instead_of_losing_the_report() -> None:
-    """Somebody else's exception with a lock inside becomes one that names it."""
+    """Another library's exception with a lock inside becomes one that names it."""
     cause = RuntimeError("handshake", threading.Lock())
     error = KafkaException("the connection failed")
     error.__cause__ = cause

@@ -117,7 +117,7 @@ def test_a_fatal_error_is_raised_again_and_again_before_all_others() -> None:
 
 
 def test_steps_are_taken_in_order_until_they_are_called_off() -> None:
-    """B149: what nobody has taken by then is never made."""
+    """B149: a step not taken by then is never made."""
     events = BackgroundEvents()
     first, second = Step(StepKind.REVOKED), Step(StepKind.REVOKED)
     assert first != second

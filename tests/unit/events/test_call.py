@@ -67,7 +67,7 @@ def test_whichever_end_comes_first_counts(first: str, second: str) -> None:
 
 
 def test_an_error_is_raised_once() -> None:
-    """B269: its traceback leads to whoever holds the call, so the call lets go of it."""
+    """B269: its traceback leads to the holder of the call, so the call lets go of it."""
     it = call()
     it.fail(KafkaException("no"))
     with pytest.raises(KafkaException, match="no"):
@@ -156,7 +156,7 @@ def test_what_may_have_happened(*, effect: bool, ending: str | None, maybe: bool
 
 @pytest.mark.parametrize("end", ["expire", "leave"])
 def test_the_wait_it_is_in_is_part_of_the_report(end: str) -> None:
-    """B1: whoever ends the call, the text says what it was waiting for."""
+    """B1: on either thread's end of the call, the text says what it was waiting for."""
     it = call()
     it.wait_begins("the group's coordinator", 100.0)
     assert it.expire(102.0) if end == "expire" else it.leave(102.0)
@@ -179,7 +179,7 @@ def test_a_late_ending_does_not_change_the_report() -> None:
 
 
 def test_a_result_before_the_end_is_a_bug_of_ours() -> None:
-    """Nobody reads what is not there."""
+    """What is not there is not read."""
     with pytest.raises(AssertionError, match="no result yet"):
         call().result()
 

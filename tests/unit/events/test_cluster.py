@@ -60,7 +60,7 @@ def test_brokers_that_tell_no_epochs_or_ids_are_believed() -> None:
 
 
 def test_a_topic_recreated_without_an_id_is_believed_when_repeated() -> None:
-    """B196: by the third answer in a row; a newer epoch in between begins the count anew."""
+    """B196: by the third answer in a row; a newer epoch in between begins the count again."""
     old, new = topic(5, leader=1, id_=None), topic(0, leader=2, id_=None)
     assert after(old, new, new).leader(TP) == ONE
     assert after(old, new, new, new).leader(TP) == TWO
@@ -70,7 +70,7 @@ def test_a_topic_recreated_without_an_id_is_believed_when_repeated() -> None:
 
 
 def test_a_snapshot_says_the_same_as_another() -> None:
-    """B197: whatever its version is."""
+    """B197: for any version of it."""
     first, second = after(topic(1)), after(topic(1), topic(1))
     assert second.says_the_same_as(first)
     assert not after(topic(2)).says_the_same_as(first)

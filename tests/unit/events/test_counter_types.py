@@ -28,7 +28,7 @@ def test_one_histogram_takes_in_another() -> None:
 
 
 def test_a_family_keeps_one_for_each_label() -> None:
-    """Whoever reads the table meanwhile goes on with the one that he has."""
+    """A reader of the table meanwhile goes on with the one that it has."""
     family = Family(Histogram)
     first = family.of("a")
     seen = family.children

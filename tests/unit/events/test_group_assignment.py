@@ -63,7 +63,7 @@ def test_what_is_given_up_is_not_returned(subscription: Subscription) -> None:
 
 
 def test_a_term_that_is_over_changes_nothing(subscription: Subscription) -> None:
-    """B149: whatever the network thread has decided before."""
+    """B149: regardless of earlier decisions of the network thread."""
     read(subscription, A)
     subscription.let_go()
     decisions: tuple[Callable[[], bool], ...] = (

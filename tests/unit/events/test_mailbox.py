@@ -59,7 +59,7 @@ def test_a_wake_that_posts_does_not_deadlock() -> None:
 
 
 def test_many_posters_and_one_that_closes() -> None:
-    """Whatever was accepted is drained or given back by close, and nothing twice."""
+    """All that was accepted is drained or given back by close, and nothing twice."""
     for _ in range(20):
         box: Mailbox[tuple[int, int]] = Mailbox(Wakes())
         accepted: list[list[tuple[int, int]]] = [[] for _ in range(4)]

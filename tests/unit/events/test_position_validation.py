@@ -84,7 +84,7 @@ def fetched_ahead() -> Subscription:
 
 
 def test_what_was_fetched_behind_a_position_without_an_epoch() -> None:
-    """B91: under a new leader it is given up, and nobody is asked about the position."""
+    """B91: under a new leader it is given up, and no request is sent about the position."""
     subscription = fetched_ahead()
     ticket, settled = state_of(subscription).ticket, subscription.settled
     assert not subscription.leaders_are({A: 3})

@@ -48,7 +48,7 @@ def test_the_table_of_moves(
 
 
 def test_what_stays_assigned_keeps_its_place() -> None:
-    """Assigning anew begins anew only for what is new."""
+    """Assigning again starts again only for what is new."""
     subscription = reading(A, B)
     subscription.seek(A, Position(5))
     subscription.pause([A], paused=True)
@@ -133,7 +133,7 @@ def test_a_seek_by_policy_is_lazy() -> None:
 
 
 def test_a_poll_asks_once_for_what_is_missing() -> None:
-    """B93: again only for what is new, sought anew, or given up."""
+    """B93: again only for what is new, sought again, or given up."""
     subscription = reading(A, B)
     assert subscription.ask_missing()
     assert not subscription.ask_missing()
@@ -152,7 +152,7 @@ def test_a_poll_asks_once_for_what_is_missing() -> None:
 
 
 def test_what_was_asked_for_in_vain_is_told_once() -> None:
-    """B90: a seek or an assignment makes it worthless; what nobody asked for was not."""
+    """B90: a seek or an assignment makes it worthless; an unsolicited one is not."""
     subscription = reading(A, B)
     subscription.seek(A, Position(1))
     assert not subscription.take_stale()

@@ -32,7 +32,7 @@ def given(topic: UUID) -> Subscription:
 
 
 def test_the_same_again_is_no_news() -> None:
-    """B196: nor is an id that nobody knew, nor none."""
+    """B196: nor is an unknown id, nor none."""
     subscription = assigned()
     for ids in ({"orders": X}, {}, {"other": Y}):
         assert subscription.topics_are(ids, []) == ((), (), (), ())
@@ -49,11 +49,11 @@ def test_a_new_id_starts_at_the_reset_policy() -> None:
     assert subscription.settled > settled
     assert not subscription.fetched(wish, Position(9))
     assert subscription.committable().offsets == {}
-    (anew, other) = sorted(subscription.wanted(), key=lambda each: each.partition)
-    assert (anew.partition, anew.reset) == (A, subscription.policy)
+    (recreated, other) = sorted(subscription.wanted(), key=lambda each: each.partition)
+    assert (recreated.partition, recreated.reset) == (A, subscription.policy)
     assert (other.partition, other.reset) == (B, None)
     assert subscription.places([A])[0].end is None
-    subscription.settle(anew, Position(0))
+    subscription.settle(recreated, Position(0))
     assert subscription.committable() == ({A: OffsetAndMetadata(0)}, {"orders": Y})
 
 
@@ -155,7 +155,7 @@ def test_what_is_absent_is_committed_only_if_it_is_asked_for() -> None:
 
 
 def test_what_is_fetched_by_an_id_is_of_that() -> None:
-    """B196: a place that was sought before anybody has told an id."""
+    """B196: a place that was sought before its id is known."""
     subscription = Subscription(OffsetReset("earliest"))
     subscription.assign([A])
     subscription.seek(A, Position(8))

@@ -1,4 +1,4 @@
-"""The one trace point: who reads, and what it costs when nobody does."""
+"""The one trace point: who reads, and what it costs without a reader."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.log_events import CLIENT_CLOSED, CONNECTION_LOST
 from prokurist.events.trace import UNREAD, Trace
-from tests.telling import Told
+from tests.recorded_events import Told
 
 
 def test_readers_hear_what_is_told_while_they_read() -> None:
@@ -39,7 +39,7 @@ def test_a_trace_is_fine_while_a_reader_wants_that() -> None:
 
 
 def test_a_kind_knows_its_keys() -> None:
-    """Those of the sentence in their order, each once, whatever their format."""
+    """Those of the sentence in their order, each once, regardless of their format."""
     assert CONNECTION_LOST.keys == ("node", "lane", "error")
     assert CLIENT_CLOSED.keys == ("seconds",)
 
@@ -82,7 +82,7 @@ def test_a_call_tells_its_life_once_each() -> None:
     ],
 )
 def test_every_end_has_its_name(end: object, kind: str, outcome: str) -> None:
-    """Whoever ended it, and how."""
+    """Which side ended it, and how."""
     trace, told = Trace(), Told()
     trace.read_by(told, fine=True)
     call = Call("committed", 1.0, Deadline(3.0), trace=trace)

@@ -22,7 +22,7 @@ def test_it_is_closed_until_opened_and_open_from_then_on() -> None:
 
 
 def test_another_thread_opens_it() -> None:
-    """Whoever waits passes when somebody else opens."""
+    """A waiting thread passes when another thread opens."""
     waiter = Waiter()
     opener = threading.Thread(target=waiter.open)
     opener.start()

@@ -15,7 +15,7 @@ from prokurist.events.call_log_events import KINDS, LOOP_WOKE
 from prokurist.events.trace import EventKind, Level
 from prokurist.logs.log import ROOT, sentence
 from prokurist.types import Node, TopicPartition
-from tests.telling import logged
+from tests.recorded_events import logged
 
 NODE = Node(1, "10.0.0.1", 9092)
 RESERVED = {*vars(logging.makeLogRecord({})), "message", "asctime"} | {"event", "exc_info"}
@@ -47,7 +47,7 @@ def test_a_line_says_whose_it_is_and_what(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_a_bug_comes_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
-    """Where somebody has to mend something."""
+    """Where an operator has to mend something."""
     logged().emit(log_events.THREAD_DIED, error=ZeroDivisionError("by zero"))
     (record,) = caplog.records
     assert record.exc_info is not None
@@ -78,7 +78,7 @@ def test_a_partition_is_one_item_and_many_are_cut() -> None:
 
 
 def test_a_brokers_message_stays_on_its_line(caplog: pytest.LogCaptureFixture) -> None:
-    """Nobody writes lines into our log, nor colours, whatever he answers."""
+    """No answer of a broker can write lines or colours into our log."""
     evil = KafkaException("no\n2026 CRITICAL all is lost \x1b[31m %s {error}")
     logged().emit(log_events.AUTO_COMMIT_FAILED, error=evil)
     message = caplog.records[0].getMessage()
@@ -155,7 +155,7 @@ def test_without_configuration_structlog_is_not_used(caplog: pytest.LogCaptureFi
 
 
 def test_no_handler_is_added() -> None:
-    """Whoever has configured nothing sees warnings on stderr: that is Python's own rule."""
+    """Without configuration warnings go to stderr: that is Python's own rule."""
     logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
     assert not ROOT.handlers
 

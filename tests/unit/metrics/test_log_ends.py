@@ -84,7 +84,7 @@ def test_what_is_done_is_forgotten() -> None:
 def test_ages_are_true_up_to_the_distance_of_looks(
     steps: list[int], done: int, data: st.DataObject
 ) -> None:
-    """Whatever comes, a later offset is never older, and an age lies within the history."""
+    """For any history, a later offset is never older, and an age lies within the history."""
     log, end = LogEnds(), 0
     for at, step in enumerate(steps):
         end += step

@@ -1,4 +1,4 @@
-"""CONTRACT, errors per request: every row, every code, and codes nobody knows."""
+"""CONTRACT, errors per request: every row, every code, and unknown codes."""
 
 import pytest
 

@@ -21,7 +21,7 @@ from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.operation import Promise
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.thread import Life, NetworkThread
-from tests.telling import logged
+from tests.recorded_events import logged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ class Stub:
             raise self.bugs[what]
 
     def wake(self) -> None:
-        """Somebody posted."""
+        """An event was posted."""
 
     def poll(self, seconds: float | None = None) -> list[object]:
         """A turn's wait."""
@@ -140,7 +140,7 @@ def dead(call: Call, cause: type[BaseException]) -> bool:
 
 
 def test_the_wait_is_as_long_as_the_earliest_due() -> None:
-    """B216: whatever it is; none at all when it is over by now; for ever without one."""
+    """B216: for any timer; none at all when it is over by now; for ever without one."""
     bench = Bench()
     bench.thread.turn()
     bench.timer.at(17.5, "later", lambda: None)
@@ -244,7 +244,7 @@ def test_closing_what_raises_again_ends_every_call(
 
 @pytest.mark.parametrize("where", ["close", "shutdown"])
 def test_a_bug_while_closing_is_a_death_that_close_hears_of(where: str) -> None:
-    """B267: not a clean end, and nobody waits for it either."""
+    """B267: not a clean end, and no call waits for it either."""
     bench = Bench()
     call = bench.ask()
     bench.thread.guarded_turn()
@@ -259,7 +259,7 @@ def test_a_bug_while_closing_is_a_death_that_close_hears_of(where: str) -> None:
 
 
 def test_who_wants_the_thread_itself_to_end_gets_it_after_the_callers() -> None:
-    """B267: SystemExit in it leaves nobody waiting, and goes on to who raised it."""
+    """B267: SystemExit in it leaves no call waiting, and goes on to who raised it."""
     bench = Bench()
     call = bench.ask()
     bench.stub.bugs = {"flush": SystemExit()}
@@ -323,7 +323,7 @@ def test_two_closes_in_one_turn_both_end() -> None:
 def test_a_thread_that_cannot_start_raises_and_can_be_cleared_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """B268: what the system said, to whoever builds the client; then nothing is left."""
+    """B268: what the system said, to the caller of the constructor; then nothing is left."""
     bench = Bench()
     bench.thread.life = Life.NEW
 

@@ -34,7 +34,7 @@ def test_a_run_is_a_slice(codec: Codec) -> None:
 
 @pytest.mark.parametrize(("start", "stop"), [(-1, 2), (3, 2), (0, 5)])
 def test_a_run_lies_within_its_columns(codec: Codec, start: int, stop: int) -> None:
-    """Nobody reads rows that are not there."""
+    """Rows that are not there are not read."""
     columns = decoded(codec, some_batch())
     with pytest.raises(IndexError, match=f"rows {start} to {stop} of 4"):
         codec.RecordRun(columns, start, stop)
@@ -96,7 +96,7 @@ def test_gathered_as_arrow_keeps_them(codec: Codec) -> None:
 
 @pytest.mark.parametrize("place", [(-1, 1), (0, 7), (7, 0), (2_000_000_000, 2_000_000_000)])
 def test_spans_outside_their_data_are_refused(codec: Codec, place: tuple[int, int]) -> None:
-    """Whoever made them."""
+    """For any producer."""
     with pytest.raises(IndexError, match=f"{place[1]} bytes at {place[0]} of 6"):
         codec.gathered([spans(b"abcdef", (0, 6), place)])
 

@@ -77,7 +77,7 @@ def test_snappy_of_other_clients() -> None:
 
 
 def test_gzip_in_several_members() -> None:
-    """A stream may begin anew."""
+    """A stream may start again."""
     packed = zlib.compress(b"one", wbits=31) + zlib.compress(b"two", wbits=31)
     assert decompress(1, packed, 6) == b"onetwo"
     with pytest.raises(RecordTooLargeException, match="come to more than 5 when"):
@@ -168,7 +168,7 @@ def test_an_unknown_codec_lists_the_known_ones(codec: int) -> None:
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_each_truncation_and_each_flip(codec: Compression) -> None:
-    """Damage is one error, whatever the library calls it; or it goes unnoticed here.
+    """Damage is one error, regardless of the library's own error; or it goes unnoticed here.
 
     Or it makes the data claim more than is taken.
     """

@@ -26,7 +26,7 @@ def patched(data: bytes, at: int, layout: str, value: int) -> bytes:
 
 
 def message(magic: int, offset: int, attributes: int = 0, timestamp: int = 9) -> bytes:
-    """A legacy message with no key and no value; nobody looks at its checksum here."""
+    """A legacy message with no key and no value; its checksum is not checked here."""
     body = struct.pack(">bb", magic, attributes)
     body += struct.pack(">q", timestamp) if magic else b""
     body += struct.pack(">ii", -1, -1)

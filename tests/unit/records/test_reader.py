@@ -139,7 +139,7 @@ ABORTED = [(2, 9), (1, 0)]
 
 @pytest.mark.parametrize("most", [1, 2, 100])
 def test_aborted_transactions_are_never_returned(codec: Codec, most: int) -> None:
-    """B105: whatever a take may hold; other producers and later transactions are kept."""
+    """B105: for any bound of a take; other producers and later transactions are kept."""
     read = reader(codec, transactions(), aborted=ABORTED)
     seen: list[int] = []
     while not read.exhausted:

@@ -88,7 +88,7 @@ def test_a_refused_token() -> None:
 
 @pytest.mark.parametrize("answer", [b"\xff", b"[" * 100_000, b"{}", b"nope"])
 def test_unreadable_errors(answer: bytes) -> None:
-    """An error in whatever form is acknowledged and refused."""
+    """An error in any form is acknowledged and refused."""
     source = Source()
     client = OAuthBearer(keeper(source, source))
     client.first()

@@ -132,7 +132,7 @@ def test_hostile_first_messages(
     ],
 )
 def test_hostile_last_messages(challenge: bytes, why: str) -> None:
-    """S29: a broker that cannot sign is refused, whatever it says instead."""
+    """S29: a broker that cannot sign is refused, for any other answer."""
     cache = ScramKeyCache()
     client = begun(cache=cache)
     client.answer(server_first())

@@ -13,7 +13,7 @@ BILLS = Query("id-1", "run-1", "bills")
 
 @dataclass
 class HandClock:
-    """Time goes on when somebody says so."""
+    """A clock that moves only when a test moves it."""
 
     time: float = 1000.0
 

@@ -80,7 +80,7 @@ class Paper(DriverQueries):
     def at_times(
         self, moments: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | None]:
-        """See `DriverQueries`: what `young` has, whatever the time."""
+        """See `DriverQueries`: what `young` has, at any time."""
         self._ask(moments)
         self.moments = dict(moments)
         return {tp: self.young.get(tp) for tp in moments}

@@ -68,7 +68,7 @@ def test_our_own_first_offset_is_read_without_its_start(tmp_path: Path) -> None:
 def test_only_the_sources_that_are_kafka_s_count(
     tmp_path: Path, version: str, lines: list[str]
 ) -> None:
-    """Whatever else the query reads; one of them can be chosen, by its place or name."""
+    """Beside other sources of the query; one of them can be chosen, by its place or name."""
     folder = made(tmp_path, {0: lines}, done=1, version=version)
     assert read_checkpoint(folder).ends == {T0: 5, U0: 6}
     first: int | str = "a" if version == "v2" else 1
@@ -80,7 +80,7 @@ def test_only_the_sources_that_are_kafka_s_count(
 
 
 def test_a_partition_that_two_sources_read_has_no_one_place(tmp_path: Path) -> None:
-    """A join of a topic with itself: whoever commits says which."""
+    """A join of a topic with itself: the commit says which."""
     folder = made(tmp_path, {0: ['{"t":{"0":5}}', '{"t":{"0":7}}']}, done=1)
     with pytest.raises(CheckpointException, match=r"several sources \(0, 1\) read t-0: pass"):
         read_checkpoint(folder)

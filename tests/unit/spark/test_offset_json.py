@@ -151,7 +151,7 @@ def test_offsets_survive_the_checkpoint(
     | st.from_regex(r'\{"[a$"]{0,3}":\s?[{}\[\]0-9."-]{0,9}', fullmatch=True)
 )
 def test_no_text_ends_otherwise_than_in_offsets_or_their_error(text: str) -> None:
-    """Whatever is written there."""
+    """For any text there."""
     try:
         found = offsets_in(text, "startingOffsets")
     except ConfigException:

@@ -63,7 +63,7 @@ def test_ranges_lie_between_starts_and_ends() -> None:
 def test_pieces_are_the_whole_without_gap_or_overlap(
     sizes: list[int], least: int | None, most: int | None
 ) -> None:
-    """Whatever the limits, each offset is read once."""
+    """For any limits, each offset is read once."""
     pieces = split(ranges_of(sizes), min_partitions=least, max_records=most)
     for number, size in enumerate(sizes):
         reached = 0
@@ -84,7 +84,7 @@ def test_no_piece_is_longer_than_the_limit(sizes: list[int], most: int) -> None:
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=8), st.integers(1, 64))
 def test_about_as_many_pieces_as_are_wanted(sizes: list[int], wanted: int) -> None:
-    """Rounding is off by half a piece for each range at most, and nobody is left out."""
+    """Rounding is off by half a piece for each range at most, and none is left out."""
     pieces = split(ranges_of(sizes), min_partitions=wanted)
     assert {each.partition.partition for each in pieces} == set(range(len(sizes)))
     if len(sizes) >= wanted:

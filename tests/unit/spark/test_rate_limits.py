@@ -1,4 +1,4 @@
-"""How much a trigger takes: Spark's own numbers, and nobody starves."""
+"""How much a trigger takes: Spark's own numbers, and no partition starves."""
 
 import csv
 import math
@@ -59,7 +59,7 @@ def test_a_limit_is_shared_as_spark_s_own_source_shares_it() -> None:
 
 
 def test_a_partition_whose_beginning_is_not_known_is_left_as_it_is() -> None:
-    """It takes no part, and whoever plans the reading will notice."""
+    """It takes no part, and the planning will notice."""
     assert rate_limited(10, {TPS[0]: 0}, by_number([100, 100])) == by_number([10, 100])
 
 

@@ -112,7 +112,7 @@ def test_a_stopped_child_has_stopped_on_return(guarded: GuardedProcess, folder: 
 
 
 def test_a_killed_child_is_gone_on_return(guarded: GuardedProcess, folder: Path) -> None:
-    """Even one that was stopped; and a signal to nobody is no error."""
+    """Even one that was stopped; and a signal to an ended process is no error."""
     guarded.run(SLEEPER, folder / "log")
     pid = guarded.pid
     assert pid is not None

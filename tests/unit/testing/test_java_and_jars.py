@@ -43,14 +43,14 @@ def soon(seconds: float = 10.0) -> Deadline:
     ],
 )
 def test_the_major_version_is_read(tmp_path: Path, says: str, major: int) -> None:
-    """Whatever vendor and stage."""
+    """For any vendor and stage."""
     path = java(tmp_path, says)
     found = find_java("4.3.1", {"PATH": str(tmp_path)})
     assert (found.path, found.major) == (path, major)
 
 
 def test_java_home_comes_before_the_path(tmp_path: Path) -> None:
-    """As everybody else does it; and one that leads nowhere is told, not skipped."""
+    """As other programs use it; and one that leads nowhere is told, not skipped."""
     java(tmp_path / "path", 'version "17.0.1"')
     java(tmp_path / "home" / "bin", 'version "21.0.1"')
     environ = {"PATH": str(tmp_path / "path"), "JAVA_HOME": str(tmp_path / "home")}
@@ -160,7 +160,7 @@ def test_a_maven_that_hangs_is_ended_at_the_deadline(tmp_path: Path, maven: Path
     """With what it started itself: `mvn` is a script around a JVM."""
     script(maven, 'sleep 300 & echo $! > "$0.pid"; wait')
     with pytest.raises(MavenFailed, match="by the deadline"):
-        # Time enough for the script to begin, whatever the machine does.
+        # Time enough for the script to begin, on a busy machine, too.
         fetch_jars("4.3.1", soon(4), CLOCK, tmp_path / "cache")
     assert not list((tmp_path / "cache").glob("*.part-*"))
     below = int(maven.with_name("mvn.pid").read_text())

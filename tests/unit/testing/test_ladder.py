@@ -79,7 +79,7 @@ def test_a_given_kafka_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPat
 def test_a_given_kafka_that_is_not_there_is_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Somebody said that there is one: a skip would hide that there is not."""
+    """The user said that there is one: a skip would hide that there is not."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]

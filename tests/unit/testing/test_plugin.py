@@ -1,4 +1,4 @@
-"""The plugin in test runs of somebody else's, without any Kafka; and our own leak check."""
+"""The plugin in another project's test runs, without any Kafka; and our own leak check."""
 
 import os
 import subprocess

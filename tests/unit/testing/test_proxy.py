@@ -154,7 +154,7 @@ def test_swallow_takes_all_that_is_sent(connect: Connecting, proxy: FaultProxy) 
 
 
 def test_swallow_passes_no_end_and_no_reset_on(connect: Connecting, proxy: FaultProxy) -> None:
-    """Behind a black hole nobody is seen to leave."""
+    """Behind a black hole the end of a connection is not seen."""
     ended, ended_server = connect()
     reset, reset_server = connect()
     with proxy.swallow("to_client"):
@@ -174,7 +174,7 @@ def test_swallow_hides_a_missing_upstream(broker: socket.socket, proxy: FaultPro
         proxy.swallow("to_client"),
         socket.create_connection(proxy.address, WAIT) as client,
     ):
-        client.sendall(b"anybody?")
+        client.sendall(b"anything?")
         assert is_silent(client)
         assert proxy.connections() == 1
     until(lambda: proxy.connections() == 0)

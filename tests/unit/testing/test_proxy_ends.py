@@ -106,7 +106,7 @@ def test_refused_as_if_the_port_were_closed(connect: Connecting, proxy: FaultPro
 
 
 def test_two_refusals_end_with_the_later(proxy: FaultProxy, connect: Connecting) -> None:
-    """As long as one of them holds, nobody gets in."""
+    """As long as one of them holds, no client gets in."""
     first, second = proxy.refuse(), proxy.refuse()
     first.heal()
     with pytest.raises(ConnectionRefusedError):
@@ -166,7 +166,7 @@ def test_many_connections_at_once(connect: Connecting, proxy: FaultProxy) -> Non
 
 
 def test_closing_leaves_no_thread_and_no_socket(broker: socket.socket) -> None:
-    """Whatever is under way; a second close and a late healing do nothing."""
+    """In any state; a second close and a late healing do nothing."""
     before = threading.active_count()
     proxy = FaultProxy(broker.getsockname(), clock=MonotonicClock())
     fault = proxy.delay(60)

@@ -48,7 +48,7 @@ def test_heartbeats_go_on_while_time_passes(prokurist_clock: VirtualClock) -> No
 
 
 def test_what_is_planned_happens_while_a_call_waits(prokurist_clock: VirtualClock) -> None:
-    """At its moment and in order, whatever the call waits for."""
+    """At its moment and in order, regardless of what the call waits for."""
     consumer = prokurist_clock.consumer()
     consumer.assign(TP)
     began, seen = prokurist_clock.now(), list[float]()
@@ -114,7 +114,7 @@ def test_what_the_test_leaves_open_is_closed(recwarn: pytest.WarningsRecorder) -
     clock.broker.drop("OffsetCommit")
     began = clock.now()
     clock.close()
-    assert clock.now() - began < 1.0, "the brokers answered nobody who went"
+    assert clock.now() - began < 1.0, "the brokers answered no client that had gone"
     assert not consumer.health().alive
     del consumer, clock
     assert not recwarn.list

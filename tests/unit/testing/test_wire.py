@@ -105,7 +105,7 @@ def test_a_deadline_that_has_come_is_no_endless_wait(serve: Serving) -> None:
         (VERSIONS[:9], None, "did not answer ApiVersionsRequest"),
         (b"", None, "did not answer ApiVersionsRequest"),
     ],
-    ids=["somebody else's", "cut short", "empty"],
+    ids=["another protocol's", "cut short", "empty"],
 )
 def test_an_answer_that_is_none_is_told(
     serve: Serving, answer: bytes, correlation: int | None, text: str

@@ -64,7 +64,7 @@ RECORDS = st.tuples(
 def test_both_twins_send_alike(
     records: list[tuple[Any, ...]], *, ignore_keys: bool, partitions: int, batch_size: int
 ) -> None:
-    """Whatever is given to `send`: outcomes, choices, and each byte of each batch."""
+    """For any arguments of `send`: outcomes, choices, and each byte of each batch."""
     seen = []
     for twin in TWINS:
         path = Path(twin, partitions=partitions, batch_size=batch_size, ignore_keys=ignore_keys)

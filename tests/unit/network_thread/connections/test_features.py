@@ -1,4 +1,4 @@
-"""What the cluster has finalised: the latest epoch counts, whoever tells it."""
+"""What the cluster has finalised: the latest epoch counts, from any broker."""
 
 from prokurist.network_thread.connections.features import GROUP_VERSION, Features
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer

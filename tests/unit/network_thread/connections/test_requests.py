@@ -5,7 +5,7 @@ from prokurist.network_thread.wire.metadata import CoordinatorOf, FindCoordinato
 
 
 def test_a_request_begins_unwritten_and_unclaimed() -> None:
-    """Nobody's unless it says whose, and without effect unless it says so."""
+    """Without a call and without effect unless it says so."""
     request = FindCoordinator("g", CoordinatorOf.GROUP)
     unsent = Unsent(request, None, effect=False)
     assert (unsent.request, unsent.call, unsent.effect, unsent.due) == (

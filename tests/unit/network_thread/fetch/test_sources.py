@@ -45,7 +45,7 @@ def test_a_partition_waits_longer_each_time() -> None:
 
 
 def test_a_replica_is_preferred_for_a_while() -> None:
-    """As long as it is alive and nobody has said otherwise."""
+    """As long as it is alive and no answer has said otherwise."""
     timer = Timer(0.0)
     replicas = Replicas(timer, 60.0)
     assert replicas.source_of(TP, CLUSTER) == NODES[1]

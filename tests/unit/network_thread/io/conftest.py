@@ -134,15 +134,15 @@ class Driver:
 
 @pytest.fixture
 def peer() -> Iterator[Peer]:
-    """Somebody to connect to."""
+    """A server to connect to."""
     made = Peer()
     with made.open:
         yield made
 
 
 @pytest.fixture
-def nobody() -> Iterator[SocketAddress]:
-    """Where nobody listens: the port is taken, so that no other process begins to meanwhile."""
+def closed_port() -> Iterator[SocketAddress]:
+    """A port without a listener: it is taken, so that no other process begins to meanwhile."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield SocketAddress(*bound.getsockname())

@@ -92,7 +92,7 @@ def test_a_bounded_part_of_what_was_given_back_is_kept(wire: Wire) -> None:
 
 
 def test_frames_outlive_their_watch(wire: Wire) -> None:
-    """Their pages are given back to whoever kept them, and freed with it."""
+    """Their pages are given back to their owner, and freed with it."""
     frame = wire.pull(b"kept" * MIB)
     wire.watch.close()
     wire.watch = wire.watch.__class__(wire._asleep[0], LARGEST)
@@ -102,7 +102,7 @@ def test_frames_outlive_their_watch(wire: Wire) -> None:
 def test_a_slow_sender_is_read_in_the_midst_of_a_large_frame(wire: Wire) -> None:
     """A wake-up waits for a good part of the frame, and not for ever: the rest may be late.
 
-    So a frame comes to its end whatever the system makes of that wish, and an error's
+    So a frame comes to its end regardless of what the system makes of that wish, and an error's
     text says how far it had come.
     """
     wire.theirs.sendall((4 * MIB).to_bytes(4, "big") + b"f" * 1000)

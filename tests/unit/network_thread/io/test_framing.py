@@ -155,7 +155,7 @@ def test_another_protocol_is_recognised_below_a_high_limit_too() -> None:
     assert fed(reader, framed(b"well", alert), framed(b"four")) == [b"well", alert, b"four"]
     reader.room()[0][:4] = alert
     assert not reader._objection(int.from_bytes(alert, "big"), 0, 4)
-    assert not other_protocol(framed(b"whatever"))
+    assert not other_protocol(framed(b"any bytes"))
 
 
 def test_frames_before_a_bad_one_are_kept() -> None:

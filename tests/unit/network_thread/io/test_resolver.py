@@ -1,4 +1,4 @@
-"""Names become addresses off the thread, and a stuck look-up holds up nobody."""
+"""Names become addresses off the thread, and a stuck look-up delays no other."""
 
 import socket
 import threading
@@ -90,7 +90,7 @@ def collector(names: Names) -> Iterator[Collector]:
 def test_an_address_in_digits_is_answered_at_once(
     collector: Collector, names: Names, host: str
 ) -> None:
-    """Nobody is asked, no thread is started, and nothing is collected."""
+    """The system is not asked, no thread is started, and nothing is collected."""
     lookup = collector.resolver.resolve(host, 9092)
     assert lookup.done
     assert lookup.addresses == (SocketAddress(host, 9092),)
@@ -102,7 +102,7 @@ def test_an_address_in_digits_is_answered_at_once(
 
 
 def test_a_name_is_not_taken_for_digits() -> None:
-    """What the system would have to ask for is no literal, whatever it looks like."""
+    """What the system would have to ask for is no literal, even if it looks like one."""
     for host in ("localhost", "", "10.0.0.1:9092", "x" * 300, "a\0b", "kafka..example"):
         assert literal(host) == []
 
@@ -158,7 +158,7 @@ def test_a_failure_is_an_answer(
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_name_service_with_a_bug_is_an_answer_too(collector: Collector, names: Names) -> None:
-    """Nobody waits for ever for a thread that died."""
+    """No look-up waits for ever for a thread that died."""
     names.forward["broker"] = KeyError("bug")
     lookup = collector.resolver.resolve("broker", 1)
     assert collector.next() == [lookup]
@@ -199,7 +199,7 @@ def test_a_stuck_look_up_is_abandoned(collector: Collector, names: Names) -> Non
 
 
 def test_all_of_them_abandoned(collector: Collector, names: Names) -> None:
-    """The answer finds nobody, and the host can be asked about anew."""
+    """The answer has no receiver, and the host can be asked about again."""
     names.forward["broker"] = [ONE]
     collector.resolver.abandon(collector.resolver.resolve("broker", 1))
     assert collector.next() == []
@@ -208,7 +208,7 @@ def test_all_of_them_abandoned(collector: Collector, names: Names) -> None:
 
 
 def test_close_abandons_everything(names: Names) -> None:
-    """A look-up that comes back after it wakes nobody; a second close does nothing."""
+    """A look-up that comes back after it wakes no thread; a second close does nothing."""
     collector = Collector(names)
     names.free.clear()
     lookup = collector.resolver.resolve("broker", 1)

@@ -79,12 +79,12 @@ def test_sockets_are_set_up_for_small_answers_and_idle_hours(peer: "Peer") -> No
             assert left_alone.getsockopt(socket.SOL_SOCKET, option) == systems
 
 
-def test_refused_is_lost(driver: "Driver", nobody: SocketAddress) -> None:
-    """B204: nobody listens; `connect` does not raise, the next poll tells."""
-    driver.network.connect(1, nobody)
+def test_refused_is_lost(driver: "Driver", closed_port: SocketAddress) -> None:
+    """B204: the port is closed; `connect` does not raise, the next poll tells."""
+    driver.network.connect(1, closed_port)
     error = driver.lost(1).error
     assert isinstance(error, NetworkException)
-    assert str(error) == f"no connection to {nobody}: Connection refused (ECONNREFUSED)"
+    assert str(error) == f"no connection to {closed_port}: Connection refused (ECONNREFUSED)"
     assert isinstance(error.__cause__, ConnectionRefusedError)
     assert error.retriable
     assert not driver.network.writable(1)
@@ -105,7 +105,7 @@ def test_refused_is_lost(driver: "Driver", nobody: SocketAddress) -> None:
 def test_what_cannot_be_connected_to_at_once_is_lost_too(
     driver: "Driver", host: str, port: int, says: str
 ) -> None:
-    """Whatever address metadata holds, it is an error of the connection; no look-up."""
+    """A wrong address in metadata is an error of the connection; no look-up."""
     driver.network.connect(1, SocketAddress(host, port))
     assert says in str(driver.lost(1).error)
     assert driver.network.turns == 1
@@ -129,7 +129,7 @@ def test_no_more_descriptors_is_an_error_of_the_connection(
 
 
 def test_a_socket_that_met_itself_is_refused(driver: "Driver") -> None:
-    """TCP may connect a socket to its own port: nobody listens there, says the error."""
+    """TCP may connect a socket to its own port: the error says that no server listens there."""
     for _ in range(100):
         with socket.socket() as own:
             own.bind(("127.0.0.1", 0))
@@ -310,12 +310,12 @@ def test_a_number_belongs_to_one_connection_at_a_time(driver: "Driver", peer: "P
 
 
 def test_thousands_of_connects_to_nothing_leak_nothing(
-    driver: "Driver", nobody: SocketAddress, descriptors: Callable[[], int]
+    driver: "Driver", closed_port: SocketAddress, descriptors: Callable[[], int]
 ) -> None:
     """B204: each is told as lost, and no descriptor stays behind."""
     before = descriptors()
     for number in range(3000):
-        driver.network.connect(number, nobody)
+        driver.network.connect(number, closed_port)
         happened = driver.network.poll(5)
         assert [type(each) for each in happened] == [Lost]
     assert driver.network._connections == {}

@@ -87,7 +87,7 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end() -> None:
 def test_its_authorities_are_its_own(
     authority: Authority, certificate: Path, *, as_text: bool
 ) -> None:
-    """`https.ca.location` and `https.ca.pem` say who may vouch for it; nobody else does."""
+    """`https.ca.location` and `https.ca.pem` name the only trusted authorities."""
     text = authority.location.read_text(encoding="ascii")
     pem = Pem(text=text) if as_text else Pem(path=str(authority.location))
     body = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"

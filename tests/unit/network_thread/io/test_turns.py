@@ -63,7 +63,7 @@ def test_many_frames_in_one_segment(driver: "Driver", peer: "Peer") -> None:
 
 
 def test_a_frame_cut_at_each_position(driver: "Driver", peer: "Peer") -> None:
-    """Whatever the segments are, the frame that arrives is the one that was sent."""
+    """For any segments, the frame that arrives is the one that was sent."""
     other = driver.connected(1, peer)
     stream = framed(b"an answer")
     for cut in range(1, len(stream)):
@@ -119,7 +119,7 @@ def test_the_pure_twin_reads_a_bounded_amount_of_a_socket(driver: "Driver") -> N
     reads: list[int] = []
 
     class Endless:
-        """A socket that fills whatever it is given with one whole frame."""
+        """A socket that fills any buffer that it is given with one whole frame."""
 
         def fileno(self) -> int:
             return made.fileno()

@@ -83,7 +83,7 @@ def test_a_signal_handler_that_raises_within_an_ask_loses_nothing(
 
 
 def test_a_full_pipe_is_no_error() -> None:
-    """Whatever the flag did, an ask never blocks and never raises."""
+    """In any state of the flag, an ask never blocks and never raises."""
     wakeup = Wakeup()
     for _ in range(70_000):
         wakeup._asked = False
@@ -124,7 +124,7 @@ def test_no_ask_of_several_threads_is_lost() -> None:
 
 
 def test_the_descriptors_end_with_the_object() -> None:
-    """Not before: a late waker must not write into somebody else's file."""
+    """Not before: a late waker must not write into another file of that number."""
     wakeup = Wakeup()
     descriptor = wakeup.fileno()
     os.fstat(descriptor)

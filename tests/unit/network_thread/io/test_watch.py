@@ -113,7 +113,7 @@ HEADS = st.sampled_from([b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x0
 def test_the_twins_hear_the_same(
     frames: list[bytes], tail: bytes, head: bytes, cuts: list[int]
 ) -> None:
-    """Whatever the segments: frames, the place in the stream, and the words about its end."""
+    """For any segments: frames, the place in the stream, and the words about its end."""
     try:
         native = watch_of(choose(MODULES, "native"))
     except ImportError as error:

@@ -22,10 +22,10 @@ def test_every_move(now: MemberState, to: MemberState) -> None:
 
 
 def test_from_everywhere_one_can_leave() -> None:
-    """B143, B153: whatever has happened."""
+    """B143, B153: from every state."""
     assert all(MemberState.OUT in moves for moves in MOVES.values())
 
 
 def test_only_who_is_counted_can_be_put_out() -> None:
-    """B141: and whoever is counted can be."""
+    """B141: and each of those states can be."""
     assert {now for now, moves in MOVES.items() if MemberState.FENCED in moves} == COUNTED

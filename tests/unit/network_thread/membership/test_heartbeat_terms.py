@@ -26,7 +26,7 @@ class StaticMember:
 
 
 def terms(instance_id: str | None = None) -> HeartbeatTerms:
-    """Those of a member that nobody knows yet."""
+    """Those of a member that the coordinator does not know yet."""
     return HeartbeatTerms(cast("MembershipContext", StaticMember(instance_id)), "m", "uniform")
 
 

@@ -17,7 +17,7 @@ from prokurist.network_thread.membership.leader_assignment import (
 )
 from prokurist.network_thread.wire.classic_group import JoinedMember
 from prokurist.types import Node, PartitionInfo, TopicPartition
-from tests.telling import logged
+from tests.recorded_events import logged
 
 NODE = Node(1, "10.0.0.1", 9092)
 TOPICS = {
@@ -60,7 +60,7 @@ def test_a_subscription_of_rubbish_is_one_to_nothing(caplog: pytest.LogCaptureFi
 
 
 def test_a_part_that_makes_sense_is_taken_as_it_is() -> None:
-    """Whoever is left out has an empty part, which can be read back."""
+    """A member without partitions has an empty assignment, which can be read back."""
     parts = checked("mine", {"a": [ORDERS_0, ORDERS_1]}, [A, B], TOPICS, cooperative=False)
     assert parts == {"a": (ORDERS_0, ORDERS_1), "b": ()}
     read = {member_id: encoding.assigned(data) for member_id, data in encoded(parts)}

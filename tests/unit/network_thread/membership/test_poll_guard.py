@@ -1,4 +1,4 @@
-"""`max.poll.interval.ms`, read lazily: nobody is woken for a poll."""
+"""`max.poll.interval.ms`, read lazily: no thread is woken for a poll."""
 
 from typing import NamedTuple
 
@@ -112,7 +112,7 @@ def test_each_step_of_an_iteration_is_a_sign_of_life(bench: Bench) -> None:
 
 
 def test_a_record_that_stays_in_hand_is_none(bench: Bench) -> None:
-    """B150: who works on one for too long is late, whatever he has done before."""
+    """B150: who works on one for too long is late, regardless of the time before it."""
     bench.subscription.assign([TP])
     bench.subscription.seek(TP, Position(0))
     [wish] = bench.subscription.fetchable()
@@ -125,7 +125,7 @@ def test_a_record_that_stays_in_hand_is_none(bench: Bench) -> None:
 
 
 def test_what_is_due_by_the_sum_is_due(bench: Bench) -> None:
-    """B265: whatever a subtraction makes of it; else it were looked again and again."""
+    """B265: in spite of rounding; else the loop would look again and again."""
     left = next(at for at in (120.1 + nth / 7 for nth in range(50)) if at + 10.0 - at < 10.0)
     bench.poll_activity.enter()
     bench.at(left)

@@ -75,7 +75,7 @@ def assigned(*partitions: int, topic: UUID = KNOWN) -> TopicIdPartitions:
 
 
 def test_what_goes_is_owned_until_it_is_gone() -> None:
-    """B146: also if the listener has refused its coming, and nobody was told that it came."""
+    """B146: also if the listener refused to take it, and was not told that it came."""
     hands, settled = Hands(), list[bool]()
     it = reconciler(hands, settled)
     hands.coming.keep(False)

@@ -75,7 +75,7 @@ def test_an_operation_that_is_thrown_at_cleans_up_after_itself() -> None:
 
 
 def test_the_last_to_go_forsakes_a_promise() -> None:
-    """A shared look-up stays for those who still wait, and is told when nobody does."""
+    """A shared look-up stays for those who still wait, and is told when no call does."""
     ends, promise, forsaken = Ends(), Promise[int](), []
     promise.on_forsaken = lambda: forsaken.append(True)
     one, two = ends.start(through(promise)), ends.start(through(promise))
@@ -141,7 +141,7 @@ def watched() -> tuple[Promise[int], list[bool]]:
 
 
 def test_several_promises_are_one_when_all_are_kept() -> None:
-    """Their values come in the order of the promises, whatever order they were kept in."""
+    """Their values come in the order of the promises, not of their ends."""
     ends = Ends()
     first, second, third = Promise[int](), Promise[int](), Promise[int]()
     second.keep(2)

@@ -1,4 +1,4 @@
-"""What an answer may cost, whatever its bytes say."""
+"""The bound of an answer's cost, for any bytes."""
 
 import struct
 import time

@@ -136,7 +136,7 @@ def test_a_tagged_field_fills_its_size(cases: "tuple[Case, ...]") -> None:
 
 @pytest.mark.parametrize("frame", [b"", b"\0\0\0"])
 def test_a_frame_without_a_header_is_malformed(frame: bytes) -> None:
-    """Nobody can say whose answer it is."""
+    """The request that it answers is not known."""
     with pytest.raises(MalformedAnswer, match=f"{len(frame)} bytes has no header"):
         correlation_id(frame)
 
@@ -201,7 +201,7 @@ def test_a_negative_throttle_waits_for_nothing() -> None:
 
 @pytest.mark.parametrize("asked", [0, 1, 2, 3, 4])
 def test_a_refused_api_versions_is_answered_in_the_oldest_form(asked: int) -> None:
-    """UNSUPPORTED_VERSION comes in version 0, whatever was asked, with the range to use."""
+    """UNSUPPORTED_VERSION always comes in version 0, with the range to use."""
     frame = HEADER + b"\0\x23" + b"\0\0\0\1" + b"\0\x12\0\0\0\2"
     answer = decode(ASK, asked, frame)
     assert answer == ApiVersionsAnswer(35, Versions({18: Range(0, 2)}))

@@ -87,7 +87,7 @@ def test_each_byte_in_turn(case: Case) -> None:
 def test_flipped_and_cut(
     cases: tuple[Case, ...], which: int, flips: list[tuple[int, int]], cut: int
 ) -> None:
-    """Whatever becomes of an answer on its way."""
+    """Any damage that an answer may take on its way."""
     case = cases[which % len(cases)]
     data = bytearray(case.frame())
     for at, by in flips:

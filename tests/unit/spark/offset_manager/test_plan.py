@@ -87,6 +87,6 @@ def test_text_that_is_no_plan_is_refused(change: dict[str, Any], why: str) -> No
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1}'])
 def test_other_text_is_refused(text: str) -> None:
-    """Whatever it is."""
+    """For any other value."""
     with pytest.raises(ConfigException, match="plan"):
         OffsetPlan.from_json(text)

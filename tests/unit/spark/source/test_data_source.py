@@ -36,7 +36,7 @@ def test_it_is_called_as_it_is_written() -> None:
 
 
 def test_an_option_that_is_none_is_refused_at_once() -> None:
-    """Before anybody is asked."""
+    """Before a request is sent."""
     with pytest.raises(ConfigException, match="subscribe"):
         KafkaDataSource(GIVEN | {"subscrive": "bills"})
 

@@ -52,7 +52,7 @@ class Answers:
         }
 
     def _never(self, *_: object) -> Any:
-        raise AssertionError("nobody asks this")
+        raise AssertionError("this is not looked up")
 
     beginnings = ends = committed = _never
 
@@ -164,7 +164,7 @@ def test_topics_and_partitions_are_left_out(
     ids=str,
 )
 def test_what_says_nothing_of_offsets_leaves_all(asked: spark.Filter) -> None:
-    """Spark judges each record; nobody is asked about times."""
+    """Spark judges each record; times are not looked up."""
     assert where_of(asked) == EVERYWHERE
 
 

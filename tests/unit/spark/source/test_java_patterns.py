@@ -33,7 +33,7 @@ def test_a_pattern_is_searched_for(pattern: str, topics: set[str]) -> None:
     [r"\p{Alpha}+", r"\Qa.b\E", "[a-z&&[^b]]", "[a[bc]]", r"\h", r"(?<n>a)\k<n>", r"[\p{L}]"],
 )
 def test_what_python_reads_otherwise_is_refused(pattern: str) -> None:
-    """It would match other topics than it did, and nobody would notice."""
+    """It would match other topics than it did, and without notice."""
     with pytest.raises(ConfigException, match="Java knows and Python does not"):
         java_pattern(pattern, "subscribePattern")
 

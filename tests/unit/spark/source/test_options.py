@@ -13,7 +13,7 @@ from prokurist.spark.source.partition_selection import Topics
 
 LEAST = {"kafka.bootstrap.servers": "127.0.0.1:9092", "subscribe": "orders"}
 CLIENT = {"bootstrap.servers": "127.0.0.1:9092", "allow.auto.create.topics": "false"}
-"""What the client is told then: whoever reads makes no topics."""
+"""What the client is told then: reading creates no topics."""
 
 
 def test_little_is_enough() -> None:
@@ -84,7 +84,7 @@ def test_the_name_of_spark_for_a_stall_is_known() -> None:
     ],
 )
 def test_a_misspelt_name_is_an_error(written: str, meant: str) -> None:
-    """With the nearest that is known: to pass it over would cost somebody a day."""
+    """With the nearest that is known: to pass it over would cost a user a day."""
     with pytest.raises(ConfigException, match=f"did you mean {meant}\\?"):
         Settings.of(LEAST | {written: "1"})
 

@@ -107,7 +107,7 @@ def test_a_trigger_waits_until_there_is_enough() -> None:
 
 
 def test_what_is_frozen_stays_frozen() -> None:
-    """`availableNow` ends where the logs ended at its start, whatever is written meanwhile."""
+    """`availableNow` ends where the logs ended at its start, regardless of later records."""
     bench = Bench(
         startingOffsets="earliest", maxOffsetsPerTrigger="20", minOffsetsPerTrigger="19"
     )
@@ -250,11 +250,11 @@ def test_a_log_that_seems_shorter_is_looked_at_twice() -> None:
     assert bench.latest(at(10, 20)) == at(10, 21)
 
 
-# --- when nobody answers ---------------------------------------------------------------
+# --- when no broker answers ------------------------------------------------------------
 
 
 def test_brokers_that_are_down_are_an_error() -> None:
-    """Unless somebody says otherwise, and by the deadline of one step."""
+    """Unless an option says otherwise, and by the deadline of one step."""
     bench = Bench(driverDeadlineMs="2000")
     bench.brokers.down = True
     with pytest.raises(TimeoutException):
@@ -292,7 +292,7 @@ def test_what_is_frozen_is_never_skipped() -> None:
 
 
 def test_a_beginning_is_never_skipped() -> None:
-    """Nobody knows where it would be."""
+    """Where it would be is not known."""
     bench = Bench(onBrokerDown="skip")
     bench.brokers.down = True
     with pytest.raises(TimeoutException):

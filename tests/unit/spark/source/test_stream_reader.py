@@ -93,7 +93,7 @@ def test_limits_are_said_in_spark_s_words() -> None:
 
 
 def test_who_is_to_read_all_is_not_limited() -> None:
-    """A trigger `once`, whatever the options say."""
+    """A trigger `once`, regardless of the options."""
     asked = reader(maxOffsetsPerTrigger="9")
     asked.latestOffset(AT, ReadMaxRows(9))
     asked.latestOffset(AT, ReadAllAvailable())
@@ -133,7 +133,7 @@ def test_a_copy_begins_nothing_and_is_whole() -> None:
 def test_each_step_that_may_wait_is_interrupted_by_spark_s_signal(
     ask: Any, signals: list[tuple[int, object]]
 ) -> None:
-    """It is heeded from the first question on, and not where nobody is asked."""
+    """It is heeded from the first question on, and not where no request is sent."""
     asked = reader()
     asked.getDefaultReadLimit()
     assert not signals

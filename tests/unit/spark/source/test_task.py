@@ -98,7 +98,7 @@ def test_what_is_gone_is_passed_over(
 
 
 def test_what_may_be_left_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody could say in time where the log begins, another attempt has to ask."""
+    """Where no broker said in time where the log begins, another attempt has to ask."""
     with pytest.raises(OffsetOutOfRangeException, match="gone"):
         asked(monkeypatch, out_of_range(2, None), fails=False)
 
@@ -126,7 +126,7 @@ def test_a_loss_is_an_error_unless_it_may_be(
 def test_what_takes_too_long_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is passed over for it."""
     with pytest.raises(TimeoutException):
-        asked(monkeypatch, TimeoutException("nobody answers"), fails=False)
+        asked(monkeypatch, TimeoutException("no broker answers"), fails=False)
 
 
 def test_a_piece_holds_no_moment() -> None:

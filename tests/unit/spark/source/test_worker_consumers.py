@@ -77,7 +77,7 @@ def test_a_client_is_one_task_s_at_a_time(made: list[PaperClient]) -> None:
 
 def fail() -> None:
     """The task fails for its client's sake."""
-    raise TimeoutException("nobody answers")
+    raise TimeoutException("no broker answers")
 
 
 def give_up() -> None:

@@ -15,7 +15,7 @@ from tests.unit.spark.hand import A0, BILLS, FakeClient, HandClock, at, batch
 
 CLOCK = MonotonicClock()
 ENOUGH = 3.0
-"""For an attempt, whatever the machine does."""
+"""For an attempt, on a busy machine, too."""
 
 
 class Held(FakeClient):
@@ -76,7 +76,7 @@ def no_queries() -> tuple[frozenset[str], list[QueryBatch]]:
 def test_there_is_a_thread_for_as_long_as_there_are_queries(
     committer: CommitThread, client: Held
 ) -> None:
-    """A daemon, begun with the first event and ended with the last; another begins anew."""
+    """A daemon, begun with the first event and ended with the last; another starts again."""
     assert not committer.is_alive
     for run in ("run-1", "run-2"):
         query = Query("id", run)
@@ -108,7 +108,7 @@ def test_events_wait_for_nothing(committer: CommitThread, client: Held) -> None:
 
 
 def test_flush_returns_when_the_group_knows(committer: CommitThread, client: Held) -> None:
-    """Also for a run that nobody has told of, and a second time at once."""
+    """Also for a run without a start event, and a second time at once."""
     flush(committer, batch(3, at(30)), 20.0, over=True)
     assert client.has == {A0: 30}
     flush(committer, batch(3, at(30)), 0, over=True)
@@ -128,7 +128,7 @@ def test_a_refusal_is_raised_whether_the_query_runs_or_has_ended(
     client: Held,
     over: bool,  # noqa: FBT001
 ) -> None:
-    """Of one that has ended nothing may be left by the time that somebody waits for it."""
+    """Of one that has ended nothing may be left by the time that a call waits for it."""
     client.error = CommitFailedException("members")
     for _ in range(2):
         with pytest.raises(CommitFailedException, match="members"):

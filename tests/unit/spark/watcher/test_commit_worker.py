@@ -199,7 +199,7 @@ def test_offsets_are_told_again_every_hour() -> None:
 
 
 def test_the_lag_rises_while_a_batch_takes_long_and_falls_after_it() -> None:
-    """The logs are looked at every ten seconds, whatever Spark does."""
+    """The logs are looked at every ten seconds, independently of Spark."""
     bench = Bench()
     bench.ready.ends = {A0: 5}
     bench.progress(batch(0, at(5)))
@@ -236,7 +236,7 @@ def test_the_age_of_what_is_not_done_rises_while_no_broker_answers() -> None:
 
 
 def test_new_partitions_are_looked_at_at_once() -> None:
-    """Nobody waits for the next look to know their lag."""
+    """Their lag is known before the next look."""
     bench = Bench()
     bench.ready.ends = {A0: 5, A1: 9}
     bench.progress(batch(0, at(5)))
@@ -384,7 +384,7 @@ def test_a_users_own_error_is_told_of_and_harms_no_other_query(
 
 
 def test_what_is_left_at_the_end_is_closed() -> None:
-    """When nobody listens any more."""
+    """When no listener is left."""
     bench = Bench()
     bench.progress(batch(0, at(5)))
     bench.committing.close()

@@ -110,7 +110,7 @@ def test_runs_that_are_over_are_remembered_within_a_bound() -> None:
 
 
 def test_who_waits_is_told_of_a_refusal_at_once() -> None:
-    """And at the deadline of whatever went wrong last."""
+    """And at the deadline, with the last error."""
     queue = event_queue()
     queue.asked(batch(1, at(1)), over=False)
     queue.failed(BILLS, ValueError("earlier"), refused=False)

@@ -80,7 +80,7 @@ def test_a_group_that_refuses_is_asked_again_after_a_while() -> None:
 
 
 def test_what_has_not_changed_is_told_once_an_hour() -> None:
-    """A group without members forgets; and it is asked first, as somebody may have moved it."""
+    """A group without members forgets; it is asked first: another client may have moved it."""
     state = commitment()
     state.ended({A0: 5, A1: 7})
     state.has({A0: None, A1: None}, 0.0)

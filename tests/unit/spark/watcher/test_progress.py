@@ -132,7 +132,7 @@ def test_a_trigger_that_did_something_has_the_number_of_its_batch(
 
 
 def test_a_trigger_that_moved_was_not_idle() -> None:
-    """Whatever durations Spark tells, as it does in continuous processing."""
+    """With any durations that Spark gives, as it does in continuous processing."""
     moved = idle(3)
     moved["sources"][0]["startOffset"] = None
     batch = QueryBatch.done(moved)

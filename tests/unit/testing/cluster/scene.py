@@ -92,7 +92,7 @@ class Scene:
 
     Attributes:
         talker: The connections.
-        group: The group, which nobody has spoken of before.
+        group: The group, which no request has named before.
         facts: What was told.
     """
 

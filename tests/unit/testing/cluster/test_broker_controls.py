@@ -76,7 +76,7 @@ def test_only_the_groups_of_a_killed_broker_move(lab: "Lab") -> None:
 
 
 def test_a_killed_broker_that_is_not_missed_yet_is_still_named(lab: "Lab") -> None:
-    """Clients find it in metadata, and nobody there."""
+    """Clients find it in metadata, and no server at its address."""
     lab.control.kill(1, missed=False)
     body = lab.ask("Metadata", 12, node=2, topics=None)
     assert [each.node_id for each in body.brokers] == [1, 2, 3]

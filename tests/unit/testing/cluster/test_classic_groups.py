@@ -27,7 +27,7 @@ def voices(lab: "Lab") -> Voices:
 
 @pytest.fixture
 def scene(voices: Voices) -> Scene:
-    """A group, and nobody in it."""
+    """A group without members."""
     return Scene(voices, "billing", "orders")
 
 
@@ -59,7 +59,7 @@ def stable_pair(scene: Scene) -> tuple[str, str]:
 def test_the_first_rebalance_waits_for_more_members(
     lab: "Lab", voices: Voices, scene: Scene
 ) -> None:
-    """A delay, begun anew by each newcomer, up to the rebalance timeout."""
+    """A delay, started again by each newcomer, up to the rebalance timeout."""
     lab.control.configure_groups(GroupSettings(initial_rebalance_delay=3))
     scene.send_join("a", version=3)
     voices.pass_by(2)
@@ -116,7 +116,7 @@ def test_a_full_group_takes_no_member(
     scene.send_join("b", version=3)
     scene.send_join("a", one)
     if size == 1:
-        # Nobody joins the rebalance that the leader begins, so it is complete.
+        # No member joins the rebalance that the leader begins, so it is complete.
         scene.joined("b")
     else:
         scene.joined("a")
@@ -184,7 +184,7 @@ def test_a_parked_member_needs_no_heartbeats(lab: "Lab", voices: Voices, scene: 
 
 
 def test_a_new_member_is_not_parked_for_ever(voices: Voices, scene: Scene) -> None:
-    """It knows no id yet: nobody would miss it."""
+    """It knows no id yet: no member would expire."""
     settings = GroupSettings(new_member_timeout=20)
     voices.lab.control.configure_groups(settings)
     one = scene.join("a", rebalance_timeout=timedelta(seconds=60))
@@ -333,7 +333,7 @@ def test_a_refusal_reaches_who_is_parked(lab: "Lab", scene: Scene) -> None:
 def test_a_broker_that_does_not_work_on_a_group_says_so(
     lab: "Lab", scene: Scene, fault: Callable[["Lab"], object], code: int
 ) -> None:
-    """To everybody, whatever is asked."""
+    """To every member, for every request."""
     one, _ = stable_pair(scene)
     fault(lab)
     scene.join("a", one)

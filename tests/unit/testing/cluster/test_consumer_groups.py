@@ -35,7 +35,7 @@ def voices(lab: "Lab") -> Voices:
 
 @pytest.fixture
 def scene(voices: Voices) -> Scene:
-    """A group, and nobody in it."""
+    """A group without members."""
     return Scene(voices, "billing", "orders")
 
 
@@ -108,7 +108,7 @@ def test_who_does_not_give_up_in_time_is_out(lab: "Lab", voices: Voices, scene: 
 
 
 def test_who_gave_up_in_time_stays(lab: "Lab", voices: Voices, scene: Scene) -> None:
-    """The wait is over with the report, and begins anew with the next thing to give up."""
+    """The wait is over with the report, and starts again with the next thing to give up."""
     scene.hb("m1", 0, rebalance_timeout=timedelta(seconds=3))
     scene.hb("m2", 0)
     scene.hb("m1", 2)
@@ -167,7 +167,7 @@ def test_a_static_name_is_held_until_it_is_released(scene: Scene) -> None:
 
 
 def test_a_topic_that_grows_is_spread(lab: "Lab", scene: Scene) -> None:
-    """With the next heartbeat of anybody."""
+    """With the next heartbeat of any member."""
     scene.hb("m1", 0)
     lab.control.add_partitions("orders", 6)
     scene.hb("m1", 2)
@@ -252,7 +252,7 @@ def test_a_new_coordinator_knows_all_and_restarts_the_waits(
 def test_a_static_member_that_stays_away_is_out(
     lab: "Lab", voices: Voices, scene: Scene
 ) -> None:
-    """When its session is over; until then nobody else has what it had."""
+    """When its session is over; until then no other member has its partitions."""
     scene.hb("s", 0, instance_id="i")
     scene.hb("s", -2, instance_id="i")
     scene.hb("m", 0)

@@ -17,7 +17,7 @@ PART = struct.pack(">hih6siii", 0, 1, 6, b"orders", 1, 2, 0)
 
 @pytest.fixture
 def scene(lab: "Lab") -> Scene:
-    """A group, and nobody in it."""
+    """A group without members."""
     for group in ("billing", "checkout", "never"):
         lab.control.move_coordinator(group, 1)
     return Scene(Voices(lab), "billing", "orders")

@@ -251,6 +251,6 @@ def test_a_topic_takes_its_offsets_along(lab: "Lab") -> None:
 
 
 def test_a_loading_without_end_is_one(lab: "Lab") -> None:
-    """The state says so, for whoever looks."""
+    """The state says so, for a reader of the state."""
     lab.control.coordinator_loading("billing")
     assert lab.cluster.state.groups["billing"].loading_until == math.inf

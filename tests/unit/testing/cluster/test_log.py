@@ -26,7 +26,7 @@ def logged(*batches: list[int], epoch: int = 0) -> Log:
 
 
 def test_a_batch_is_what_kio_reads() -> None:
-    """Our few lines of writer agree with somebody else's reader."""
+    """Our few lines of writer agree with another library's reader."""
     from kio.records.readers import read_batch
 
     headers = (("h", b"1"), ("n", None))
@@ -57,7 +57,7 @@ def test_a_batch_that_was_changed_is_refused(position: int) -> None:
 
 
 def test_a_batch_that_is_cut_off_or_old_is_refused() -> None:
-    """It is not one batch in format 2, whatever its checksum says."""
+    """It is not one batch in format 2, regardless of its checksum."""
     data = make_batch([Record(b"value")]).data
     for wrong in (b"", data[:-1], data + b"\0", data + data, data[:16] + b"\1" + data[17:]):
         with pytest.raises(InvalidBatch):

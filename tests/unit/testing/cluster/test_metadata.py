@@ -50,7 +50,7 @@ def test_a_topic_that_is_not_there_says_why(lab: "Lab", name: str, code: int) ->
 
 
 def test_a_topic_is_found_by_its_id_until_it_is_recreated(lab: "Lab") -> None:
-    """Made anew it has another id, no records and no committed offsets."""
+    """Created again it has another id, no records and no committed offsets."""
     orders = TopicPartition("orders", 0)
     lab.control.append(orders, b"one")
     [topic] = lab.ask("Metadata", 12, topics=None).topics
@@ -65,7 +65,7 @@ def test_a_topic_is_found_by_its_id_until_it_is_recreated(lab: "Lab") -> None:
 
 
 def test_an_unused_id_is_unknown(lab: "Lab") -> None:
-    """Whatever the id."""
+    """For any id."""
     asked = [{"name": None, "topic_id": uuid.UUID(int=7)}]
     assert lab.ask("Metadata", 13, topics=asked).topics[0].error_code == 100
 

@@ -103,7 +103,7 @@ def test_gaps_and_bygone_epochs_are_refused(lab: "Lab") -> None:
 
 
 def test_the_last_five_batches_are_known(lab: "Lab") -> None:
-    """Of the present epoch, whatever their sizes."""
+    """Of the present epoch, regardless of their sizes."""
     for sequence in range(0, 14, 2):
         produce(lab, batch(2, producer=(7, 0, sequence)))
     assert produce(lab, batch(2, producer=(7, 0, 4))) == (0, 4)
@@ -216,7 +216,7 @@ def test_a_too_new_api_versions_is_answered_in_the_first_form(
     """Error 35, and the range of ApiVersions itself."""
     lab = make_lab(1, {}, versions={"ApiVersions": (0, 3)})
     session = lab.connect()
-    body = b"\0\1a\0\2a\2b\0" if version == 4 else b"whatever it says"
+    body = b"\0\1a\0\2a\2b\0" if version == 4 else b"any other bytes!"
     session.receive(struct.pack(">hhi", 18, version, 9) + body, lab.time.at)
     [(_, delivery)] = lab.pass_by(0)
     assert struct.unpack(">ihihhh", delivery.frame) == (9, 35, 1, 18, 0, 3)

@@ -30,7 +30,7 @@ def test_each_partition_goes_to_one_who_wants_it(
     before: dict[str, frozenset[uuid.UUID]],
     wanted: dict[str, frozenset[uuid.UUID]],
 ) -> None:
-    """Whatever was assigned before."""
+    """For any previous assignment."""
     assign = SERVER_ASSIGNORS[name]
     made = assign(wanted, sizes, assign(before, sizes, {}))
     given_out = [part for parts in made.values() for part in parts]

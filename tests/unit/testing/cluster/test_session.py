@@ -159,7 +159,7 @@ def test_a_handler_that_raises_closes_its_connection_and_is_kept(
 
 
 def test_the_one_line_of_each_thing_says_where_it_stands(lab: "Lab") -> None:
-    """State and counts, for whoever reads a failing test."""
+    """State and counts, for the report of a failing test."""
     session = lab.connect()
     lab.control.drop("Metadata")
     lab.send(session, "Metadata", 12)

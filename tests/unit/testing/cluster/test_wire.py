@@ -61,14 +61,14 @@ def test_bytes_that_end_too_soon_are_no_request(frame: bytes) -> None:
 
 def test_the_head_of_a_request_is_read_in_any_version() -> None:
     """What kio cannot read still has a key, a version and a correlation id."""
-    request = decode(struct.pack(">hhi", 3, 99, 5) + b"whatever")
+    request = decode(struct.pack(">hhi", 3, 99, 5) + b"any bytes")
     assert (request.name, request.version, request.correlation_id) == ("Metadata", 99, 5)
     assert request.body is None
     assert decode(struct.pack(">hhi", 77, 0, 5)).name == "API 77"
 
 
 def test_bytes_behind_a_request_are_counted(lab: "Lab") -> None:
-    """A broker does not mind them; whoever tests a client does."""
+    """A broker does not mind them; the test of a client does."""
     session = lab.connect()
     session.receive(struct.pack(">hhihi", 18, 0, 1, -1, 0), lab.time.at)
     assert len(lab.cluster.advance(lab.time.at)) == 1
@@ -76,7 +76,7 @@ def test_bytes_behind_a_request_are_counted(lab: "Lab") -> None:
 
 
 def test_what_is_no_request_closes_the_connection_and_is_kept(lab: "Lab") -> None:
-    """Somebody sent it, and the test hears of it."""
+    """It is reported to the test, since a client sent it."""
     session = lab.connect()
     session.receive(b"\0", lab.time.at)
     [delivery] = lab.cluster.advance(lab.time.at)

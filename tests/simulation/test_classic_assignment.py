@@ -79,7 +79,7 @@ def test_each_assignor_shares_out_everything_evenly(name: str) -> None:
 
 
 def test_a_cooperative_group_goes_on_reading_what_stays() -> None:
-    """B128, KIP-429: revoked is only what goes, and nobody is given it before that."""
+    """B128, KIP-429: revoked is only what goes, and no member is given it before that."""
     world = World(topics={"orders": 4})
     heard, late_heard = Heard(), Heard()
     one = member(world, "one", heard, partition_assignment_strategy=COOPERATIVE)
@@ -285,7 +285,7 @@ def test_a_users_assignor_runs_on_the_application_thread() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [{"nobody": orders(0)}, 7, ValueError("not today")],
+    [{"no-member": orders(0)}, 7, ValueError("not today")],
     ids=lambda each: str(each)[:9],
 )
 def test_a_users_assignor_that_fails_wedges_no_group(answer: object) -> None:

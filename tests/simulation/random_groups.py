@@ -12,13 +12,13 @@ And with each call of a member, and each word to its listener:
 - Calls end by their deadline. Listeners hear of what comes before it goes, of each once,
   and only of what they have are records returned.
 - No record is skipped: none is returned, and none committed, before all that come before
-  it were returned to somebody. None comes again that was committed when it was assigned.
+  it were returned to a member. None comes again that was committed when it was assigned.
 
 Half of the lives are calm: members come, go and compute, and nothing else befalls them.
-There whatever is revoked has been committed, and nobody is ever put out.
+There all that is revoked has been committed, and no member is ever put out.
 
 At the end the faults are undone: the group comes to rest, heartbeats come by the interval
-while nobody polls, and everything is read.
+while no member polls, and everything is read.
 """
 
 import math
@@ -46,7 +46,7 @@ SESSION: Final = 6.0
 MOST: Final = 6
 STEPS: Final = 20
 CALM_INTERVAL: Final = 3600.0
-"""Of polls, in seconds, where nobody is to be late."""
+"""Of polls, in seconds, where no member is to be late."""
 
 BEATS: Final[tuple[ApiName, ...]] = ("Heartbeat", "ConsumerGroupHeartbeat")
 REFUSED: Final[dict[str, tuple[tuple[ApiName, ...], tuple[int, ...]]]] = {
@@ -57,7 +57,7 @@ REFUSED: Final[dict[str, tuple[tuple[ApiName, ...], tuple[int, ...]]]] = {
 
 
 class Watched(World):
-    """A world in which somebody looks after each turn."""
+    """A world that is checked after each turn."""
 
     watch: Callable[[], None] = staticmethod(lambda: None)
 
@@ -90,7 +90,7 @@ class One:
     # --- the listener ----------------------------------------------------------------
 
     def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
-        """What it has not; and nobody else who is in the group has."""
+        """Partitions that neither it nor another member of the group has."""
         assert not partitions & self.held, f"{self.name} was told twice: {partitions}"
         for other in self.life.present():
             both = partitions & other.held if other is not self else frozenset()
@@ -146,7 +146,7 @@ class One:
             self.commit(0.3)
 
     def commit(self, timeout: float) -> None:
-        """What it has returned; whoever refuses has its reasons."""
+        """What it has returned; a member may refuse."""
         began = self.life.world.clock.time
         try:
             self.consumer.commit_sync(timeout=timeout)
@@ -281,11 +281,11 @@ class Many:
         one.absent_until = self.world.clock.time + self.lots.choice((0.5, 3.0, 12.0))
 
     def all_compute(self) -> None:
-        """Nobody polls for a while."""
+        """No member polls for a while."""
         self.world.clock.sleep(self.lots.choice((1.0, 10.0)))
 
     def crash(self) -> None:
-        """A process is gone, and sometimes its machine with it: nobody closes its sockets."""
+        """A process is gone, and sometimes its machine with it: its sockets stay open."""
         if len(self.members) > 1:
             one = self.lots.choice(self.members)
             self.members.remove(one)
@@ -346,7 +346,7 @@ class Many:
                 self.world.clock.sleep(TURN)
             committed = self.committed()
             ahead = [tp for tp, at in committed.items() if at > self.next[tp]]
-            assert not ahead, f"committed, and returned to nobody: {ahead}"
+            assert not ahead, f"committed, and returned to no member: {ahead}"
 
     def rest(self) -> None:
         """It comes to rest, and everything is read."""
@@ -385,7 +385,7 @@ class Many:
         )
 
     def check_heartbeats(self, began: float) -> None:
-        """Each one's since a moment came by the interval, while nobody polled."""
+        """Each one's since a moment came by the interval, while no member polled."""
         now = self.world.clock.time
         at: dict[str, list[float]] = {each.name: [] for each in self.members}
         for api in BEATS:

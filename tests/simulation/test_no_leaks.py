@@ -52,7 +52,7 @@ CALLS: tuple[Callable[[KafkaConsumer], object], ...] = (
 
 
 def commit_behind_another(consumer: KafkaConsumer) -> None:
-    """Its wait is first for a commit that nobody waits for by itself."""
+    """Its wait is first for a commit that no call waits for by itself."""
     consumer.commit_async({TP: OffsetAndMetadata(1)})
     consumer.commit_sync({TP: OffsetAndMetadata(2)}, 0.1)
 
@@ -68,7 +68,7 @@ def dead(world: World) -> None:
 
 
 def cutting(world: World) -> None:
-    """It ends the connection at whatever it is asked."""
+    """It ends the connection at each request."""
     world.control.cut(times=None)
 
 
@@ -160,7 +160,7 @@ def test_calls_leave_nothing_for_the_garbage_collector(fault: Callable[[World], 
 
 
 def test_wakeups_leave_nothing_for_the_garbage_collector() -> None:
-    """B269: nor does a call that is ended from outside, in whatever wait it is."""
+    """B269: nor does a call that is ended from outside, in any wait."""
     world = World()
     with in_use(world) as consumer:
 

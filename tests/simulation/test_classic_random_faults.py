@@ -1,4 +1,4 @@
-"""Groups by lot, in virtual time: whatever befalls them, all is read again in the end."""
+"""Groups under random faults, in virtual time: all is read again in the end."""
 
 from random import Random
 
@@ -52,7 +52,7 @@ class Life:
             self.lots.choice((leaving.close, lambda: leaving.close(0.0), leaving.unsubscribe))()
 
     def compute(self) -> None:
-        """Nobody polls for a while."""
+        """No member polls for a while."""
         self.world.clock.sleep(self.lots.choice((1.0, 5.0, 10.0)))
 
     def refuse(self) -> None:
@@ -69,7 +69,7 @@ class Life:
         self.world.control.disconnect()
 
     def stir(self) -> None:
-        """Somebody wants another round."""
+        """A member asks for another rebalance."""
         self.lots.choice(self.members).enforce_rebalance()
 
     def live(self) -> None:

@@ -51,7 +51,7 @@ class Asked:
                 node, request, call=call, lane=lane, effect=effect, patience=patience
             )
 
-        # Between two turns; whatever is sent in one finds the time set.
+        # Between two turns; all that is sent in one finds the time set.
         member.machinery.timer.now = world.clock.time
         self.operation = Operation(work(), "a test's request", self._ended)
         member.network.wake()

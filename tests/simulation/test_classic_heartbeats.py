@@ -276,7 +276,7 @@ def test_a_commit_never_outlives_its_membership() -> None:
 
 
 def test_an_automatic_commit_ends_with_its_generation() -> None:
-    """B64: what is tried again is not sent once more when the group has shared out anew."""
+    """B64: what is tried again is not sent once more when the group has rebalanced."""
     world = World()
     (consumer,) = joined(
         world,

@@ -1,4 +1,4 @@
-"""The first rung: a Kafka that somebody else runs."""
+"""The first rung: a Kafka that the user runs."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.kafka
 
 @pytest.fixture
 def given(prokurist_kafka: RealKafka, monkeypatch: pytest.MonkeyPatch) -> Iterator[RealKafka]:
-    """The session's Kafka, as if it were somebody else's."""
+    """The session's Kafka, as if the user ran it."""
     monkeypatch.setenv("PROKURIST_TEST_BOOTSTRAP", prokurist_kafka.direct_bootstrap)
     with RealKafka() as kafka:
         yield kafka
@@ -23,7 +23,7 @@ def test_it_serves_first(given: RealKafka, prokurist_kafka: RealKafka) -> None:
     assert given.bootstrap == prokurist_kafka.direct_bootstrap
     topic = given.unique_topic(partitions=2)
     assert given.leaders(topic) == prokurist_kafka.leaders(topic) == [0, 0]
-    assert given.describe_group("nobody").state == "Dead"
+    assert given.describe_group("no-such-group").state == "Dead"
     given.delete_topic(topic)
     assert survey() == f"given, {given.bootstrap} (PROKURIST_TEST_BOOTSTRAP)"
 

@@ -61,7 +61,7 @@ def test_a_note_that_is_too_long_names_the_partition_and_the_brokers_key() -> No
 
 
 def test_what_is_over_says_what_to_do_instead() -> None:
-    """B176: of a closed client, and of one that nobody closed."""
+    """B176: of a closed client, and of one that was not closed."""
     world = World()
     consumer = world.consumer()
     with pytest.warns(ResourceWarning, match="close it, or use it in a with statement"):

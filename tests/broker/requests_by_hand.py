@@ -1,4 +1,4 @@
-"""Requests by hand to whatever listens at an address: a real Kafka, or the model.
+"""Requests by hand to the server at an address: a real Kafka, or the model.
 
 Nothing of the client's and nothing of the model's stands in between: frames are
 filled and read with kio, and what is compared is what came over the wire.

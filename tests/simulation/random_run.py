@@ -25,7 +25,7 @@ class ByLot:
         seed: Everything comes of it.
 
     Attributes:
-        log: What happened, for whoever reads a failure.
+        log: What happened, for the report of a failure.
     """
 
     def __init__(self, seed: int) -> None:
@@ -88,7 +88,7 @@ class ByLot:
                 self.world.clock.sleep(self.lot.choice((0.0, 0.0015, 0.05, 0.3, 1.5)))
         for user in self.users:
             if self.lot.random() < 0.5:
-                user.close()  # In the midst of whatever goes wrong.
+                user.close()  # In the midst of all faults.
         self.world.clock.sleep(LONGEST + 0.001)
         turns, lived = self._turns(), self.world.clock.time - 1000.0
         # Without a pause between tries a broker that refuses is asked once a round

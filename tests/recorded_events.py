@@ -1,4 +1,4 @@
-"""Traces whose tellings a test looks at."""
+"""Readers of a trace for tests: they log, check or keep its events."""
 
 from collections.abc import Mapping
 
