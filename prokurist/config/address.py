@@ -42,7 +42,7 @@ class Servers:
     accepts: str = "str | Sequence[str | Address]"
 
     def read(self, value: object) -> tuple[Address, ...]:
-        """See `ValueKind.read`."""
+        """Read one or more addresses, without repetitions."""
         if isinstance(value, Address):
             value = [value]
         entries = split(value)

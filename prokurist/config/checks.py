@@ -1,4 +1,4 @@
-"""What must hold between keys: a list of checks for each client.
+"""Checks keys against each other: a list of checks for each client.
 
 Each is handed the effective values by field name and the names of the keys that were
 given. It yields a text for each contradiction that the user wrote, and settles quietly, as

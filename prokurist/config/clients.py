@@ -67,7 +67,7 @@ class ConsumerConfig(ConsumerKeys):
     def check(
         config: Mapping[str, object] | None = None, /, **keywords: object
     ) -> ConfigReport:
-        """Look what every key of a configuration means here, without raising or warning.
+        """Report what every key of a configuration means here, without raising or warning.
 
         Args:
             config: Keys and values, in any client's spelling.
@@ -115,7 +115,7 @@ class ProducerConfig(ProducerKeys):
     def check(
         config: Mapping[str, object] | None = None, /, **keywords: object
     ) -> ConfigReport:
-        """Look what every key of a configuration means here, without raising or warning.
+        """Report what every key of a configuration means here, without raising or warning.
 
         Args:
             config: Keys and values, in any client's spelling.

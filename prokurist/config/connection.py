@@ -25,7 +25,7 @@ METRICS = without_effect(
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False, eq=False)
 class ConnectionKeys(SaslKeys):
-    """What every client has; slotted dataclasses compose only in one line, hence the base."""
+    """Keys of every client; slotted dataclasses compose only in one line, hence the base."""
 
     bootstrap_servers: Annotated[
         tuple[Address, ...],

@@ -1,4 +1,4 @@
-"""Keys of librdkafka and kafka-python that mean nothing here.
+"""Lists keys of librdkafka and kafka-python that have no counterpart here.
 
 A key that only tunes the other client's machinery is accepted and listed in one warning.
 A key whose loss would change what the program does is refused, or accepted only with the
@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foreign:
-    """What becomes of another client's key.
+    """How another client's key is handled.
 
     Attributes:
         reason: Why it has no effect or is refused, and what to do instead.

@@ -1,4 +1,4 @@
-"""Java's login configuration, as users of Java and Spark paste it, in our keys.
+"""Reads Java's login configuration (JAAS), as users of Java and Spark paste it.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";
 
@@ -88,7 +88,7 @@ INSTEAD: Final = "or leave it out and give the keys of their own: sasl.username,
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What an entry says.
+    """One entry of a login configuration.
 
     Attributes:
         mechanisms: Those that it is for.
@@ -159,7 +159,7 @@ def _login(module: str, options: list[str]) -> Login:
 
 
 def _tokens(text: str) -> list[str]:
-    """The words, quoted texts, equals signs and semicolons."""
+    """Split a text into words, quoted texts, equals signs and semicolons."""
     found: list[str] = []
     at, end = 0, len(text.rstrip())
     while at < end:

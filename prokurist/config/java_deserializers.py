@@ -1,4 +1,4 @@
-"""Kafka's own deserializers of Java, by the names that property files have.
+"""Counterparts of Kafka's own Java deserializers, by the names that property files have.
 
 Each makes what the Java class makes of the same bytes, and raises where it does.
 """

@@ -1,4 +1,4 @@
-"""What the table says of one configuration key.
+"""The entries of the table of keys: importance, effect, documentation.
 
 Invariants: a `Key` stands in the annotation of a dataclass's field; what the field says
 by itself (name, Python type, default) is not said here again.
@@ -11,7 +11,7 @@ from prokurist.config.kinds import ValueKind
 
 
 class Importance(Enum):
-    """How often a key is worth a thought; Kafka's grading."""
+    """Kafka's grading of how often a key needs attention."""
 
     HIGH = "high"
     MEDIUM = "medium"

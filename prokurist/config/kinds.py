@@ -82,7 +82,7 @@ class Boolean:
     accepts: str = "bool | str"
 
     def read(self, value: object) -> bool:
-        """See `ValueKind.read`."""
+        """Read a bool, or the word "true" or "false"."""
         if isinstance(value, bool):
             return value
         word = value.strip().lower() if isinstance(value, str) else ""
@@ -106,7 +106,7 @@ class Integer:
 
     @property
     def valid(self) -> str:
-        """See `ValueKind.valid`."""
+        """The bounds, as the documentation shows them."""
         if self.high in {INT_MAX, LONG_MAX}:
             return f"≥ {self.low}"
         besides = "" if self.besides is None else f" or {self.besides}"
@@ -114,11 +114,11 @@ class Integer:
 
     @property
     def accepts(self) -> str:
-        """See `ValueKind.accepts`."""
+        """The annotation of what `read` takes: with timedelta for milliseconds."""
         return "int | str | timedelta" if self.unit == "ms" else "int | str"
 
     def read(self, value: object) -> int:
-        """See `ValueKind.read`; a fraction of a millisecond counts as a whole one."""
+        """Read a whole number within the bounds, rounding a timedelta up to milliseconds."""
         number: int | None = None
         if (
             (isinstance(value, int) and not isinstance(value, bool))
@@ -177,11 +177,11 @@ class Real:
 
     @property
     def valid(self) -> str:
-        """See `ValueKind.valid`."""
+        """The bounds, as the documentation shows them."""
         return f"{self.low} to {self.high}"
 
     def read(self, value: object) -> float:
-        """See `ValueKind.read`."""
+        """Read a finite number within the bounds."""
         number = math.nan
         if isinstance(value, (int, float, str)) and not isinstance(value, bool):
             try:
@@ -204,11 +204,11 @@ class Text:
 
     @property
     def valid(self) -> str:
-        """See `ValueKind.valid`."""
+        """ "not blank", where a blank string is refused."""
         return "" if self.blank else "not blank"
 
     def read(self, value: object) -> str:
-        """See `ValueKind.read`."""
+        """Check a string, and return it unchanged."""
         if not isinstance(value, str):
             raise Rejected("must be a string")
         if not self.blank and not value.strip():
@@ -231,11 +231,11 @@ class Choice:
 
     @property
     def valid(self) -> str:
-        """See `ValueKind.valid`."""
+        """The words, separated by commas."""
         return ", ".join(self.words)
 
     def read(self, value: object) -> str:
-        """See `ValueKind.read`."""
+        """Find the word that is meant, in any mix of upper and lower case."""
         spelled = value.strip().lower() if isinstance(value, str) else ""
         for word, meaning in (*((word, word) for word in self.words), *self.also):
             if spelled == word.lower():
@@ -252,7 +252,7 @@ class Acknowledgements:
     accepts: str = "str | int"
 
     def read(self, value: object) -> str:
-        """See `ValueKind.read`; -1 is another spelling of "all"."""
+        """Read "all", 0 or 1; -1 is another spelling of "all"."""
         if isinstance(value, (str, int)) and not isinstance(value, bool):
             word = str(value).strip().lower()
             if word in {"all", "-1"}:
@@ -273,7 +273,7 @@ class Names:
     accepts: str = "str | Sequence[str]"
 
     def read(self, value: object) -> tuple[str, ...]:
-        """See `ValueKind.read`."""
+        """Read a list of strings, or one string with commas, without empty names."""
         items = split(value)
         names = tuple(item.strip() for item in items if isinstance(item, str))
         if len(names) != len(items) or not all(names):

@@ -38,7 +38,7 @@ class Function:
     valid: str = field(default="", init=False)
 
     def read(self, value: object) -> Callable[..., Any]:
-        """See `ValueKind.read`."""
+        """Check that the value is callable."""
         if callable(value):
             return value
         raise Rejected(
@@ -56,7 +56,7 @@ class TokenProvider:
     accepts: str = "Callable[[str], Any] | object"
 
     def read(self, value: object) -> object:
-        """See `ValueKind.read`."""
+        """Check that the value is callable or has a method `token`."""
         if callable(value) or callable(getattr(value, "token", None)):
             return value
         raise Rejected(
@@ -74,7 +74,7 @@ class Deserializer:
     accepts: str = "Callable[..., Any] | object"
 
     def read(self, value: object) -> object:
-        """See `ValueKind.read`."""
+        """Check a deserializer, or find the one that has the name of a Java class."""
         if callable(value) or callable(getattr(value, "deserialize", None)):
             return value
         if isinstance(value, str) and value.startswith(JAVA_PACKAGE):
@@ -98,7 +98,7 @@ class Partitioner:
     accepts: str = "Callable[..., int]"
 
     def read(self, value: object) -> Callable[..., Any] | None:
-        """See `ValueKind.read`; librdkafka's "murmur2_random" is Java's own way, hence None."""
+        """Check a callable; None for librdkafka's "murmur2_random", Java's own way."""
         if value == "murmur2_random":
             return None
         if callable(value):
@@ -120,7 +120,7 @@ class Interceptors:
     accepts: str = "Sequence[object]"
 
     def read(self, value: object) -> tuple[object, ...]:
-        """See `ValueKind.read`."""
+        """Check that the list holds objects and no class names."""
         items = split(value)
         if any(isinstance(item, _NO_OBJECT) for item in items):
             raise Rejected(
@@ -139,7 +139,7 @@ class Assignors:
     accepts: str = "str | Sequence[str | object]"
 
     def read(self, value: object) -> tuple[str | object, ...]:
-        """See `ValueKind.read`."""
+        """Read a list of at least one assignor, each named once."""
         items = tuple(_assignor(item) for item in split(value))
         if not items:
             raise Rejected(f"must name at least one assignor: {self.valid}")

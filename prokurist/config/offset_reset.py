@@ -65,7 +65,7 @@ class Reset:
     accepts: str = "str | OffsetReset"
 
     def read(self, value: object) -> OffsetReset:
-        """See `ValueKind.read`."""
+        """Read a policy from its word or from `by_duration:` and a duration."""
         word = str(value).strip() if isinstance(value, (str, OffsetReset)) else ""
         if word.lower().startswith(_PREFIX):
             return OffsetReset("by_duration", _seconds(word[len(_PREFIX) :]))

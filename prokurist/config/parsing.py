@@ -1,4 +1,4 @@
-"""From what the user wrote to the values of a table.
+"""Reads, checks and translates the keys that a user gave.
 
 Every road into a configuration leads through `_Reading`: a mapping with dotted, underscored
 or another client's keys, and keywords. It finds each key's row, converts and checks the
@@ -65,7 +65,7 @@ def check(
     config: Mapping[str, object] | None,
     keywords: Mapping[str, object],
 ) -> ConfigReport:
-    """Look what every key of a configuration means, without raising or warning.
+    """Report what every key of a configuration means, without raising or warning.
 
     Args:
         client: Whose configuration it is.
@@ -91,7 +91,7 @@ def _entries(
 
 
 class _FaultyValue(LookupError):
-    """A check has read a key whose own value is at fault."""
+    """Raised when a check reads a key whose own value is at fault."""
 
 
 class _Effective(dict[str, Any]):
@@ -124,7 +124,7 @@ class _Reading:
     def take_all(
         self, config: Mapping[str, object] | None, keywords: Mapping[str, object]
     ) -> None:
-        """Take every key, and look what must hold between them."""
+        """Take every key, then check them against each other."""
         try:
             entries = _entries(config, keywords)
         except ConfigException as error:
@@ -219,7 +219,7 @@ class _Reading:
             self._find(self._spellings[bare], Verdict.TRANSLATED, self._advice, migrated)
 
     def _check(self) -> None:
-        """Look whether anything is missing, and what must hold between keys."""
+        """Check that nothing is missing, and the keys against each other."""
         for name, row in table(self._client).items():
             if name in self._faulty:
                 continue
@@ -240,7 +240,7 @@ class _Reading:
             self._notice_unused_credentials(str(self._effective["security_protocol"]))
 
     def used(self) -> tuple[dict[str, Any], frozenset[str]]:
-        """The configuration, if there is no fault; what it makes of some keys is warned of.
+        """Build the configuration if there is no fault; warn of keys that were converted.
 
         Raises:
             ConfigException: There are faults; it has them all.
@@ -260,7 +260,7 @@ class _Reading:
         return dict(self._effective), frozenset(self._values)
 
     def _notice_unused_credentials(self, protocol: str) -> None:
-        """Find SASL keys where connections are made without SASL: it may be forgotten."""
+        """Warn of SASL keys where connections are made without SASL."""
         if protocol.startswith("SASL"):
             return
         for place, finding in enumerate(self.findings):
@@ -289,7 +289,7 @@ class _Reading:
 
 
 def _notes(findings: Iterable[KeyFinding]) -> str:
-    """What a warning says of the keys that have no effect, and of those that were converted."""
+    """Describe the keys that have no effect and those that were converted, for a warning."""
     idle = [
         f"{each.key} ({each.why})"
         for each in findings
@@ -360,7 +360,7 @@ def _unknown(client: Client, other: Client, spelling: str) -> ConfigException:
 
 
 def _callers_level() -> int:
-    """How far up the stack the first frame outside this library is, for `warnings.warn`."""
+    """Find the stack level of the first frame outside this library, for `warnings.warn`."""
     level = 0
     frame = inspect.currentframe()
     while frame is not None:

@@ -73,7 +73,7 @@ class ConfigReport:
 
 
 def property_text(value: object) -> str:
-    """A value as a property file has it; empty where it cannot."""
+    """Write a value as a property file has it; empty where it cannot be."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):

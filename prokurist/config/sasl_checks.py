@@ -16,7 +16,7 @@ BUILT: Final = (*WITH_PASSWORD, "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI")
 
 
 def check_sasl(values: dict[str, Any], given: Collection[str]) -> None:
-    """See that there are credentials for the mechanism.
+    """Check that there are credentials for the mechanism.
 
     Args:
         values: The effective values by field name; what JAAS says is put in.

@@ -124,7 +124,7 @@ class SecretText:
     accepts: str = "SecretSource"
 
     def read(self, value: object) -> Secret:
-        """See `ValueKind.read`."""
+        """Wrap a string or a callable as a `Secret`."""
         if isinstance(value, Secret):
             return value
         if isinstance(value, str) or callable(value):

@@ -48,7 +48,7 @@ class ConfigRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Client:
-    """What tells one client's configuration from the other's.
+    """The parts of a client's configuration that differ between consumer and producer.
 
     Attributes:
         word: "consumer" or "producer".
@@ -89,7 +89,7 @@ def table(client: Client, /) -> Mapping[str, ConfigRow]:
 
 @cache
 def spellings(client: Client, /) -> Mapping[str, ConfigRow]:
-    """Every spelling of every key of a table, aliases included.
+    """List every spelling of every key of a table, aliases included.
 
     Args:
         client: The client.

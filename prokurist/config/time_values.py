@@ -14,7 +14,7 @@ DURATION: Final = re.compile(
 
 
 def milliseconds(text: str) -> int:
-    """A moment: milliseconds since the epoch, or a date and time, in UTC unless it says.
+    """Read a moment: milliseconds since the epoch, or a date and time, in UTC by default.
 
     Raises:
         ValueError: It is neither.
@@ -34,7 +34,7 @@ def milliseconds(text: str) -> int:
 
 
 def span(text: str) -> int:
-    """A duration in milliseconds, such as `90m`, `1d12h`, or as ISO 8601 has it, `PT90M`.
+    """Read a duration, such as `90m`, `1d12h` or ISO 8601's `PT90M`, in milliseconds.
 
     Raises:
         ValueError: It is none.

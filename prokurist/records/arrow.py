@@ -44,7 +44,7 @@ NO_HEADERS: Final = 1
 
 
 def table(runs: Sequence[RecordColumns]) -> Any:
-    """All runs as one table of one chunk."""
+    """Make one table of one chunk from all runs."""
     topics = list(dict.fromkeys(run.topic for run in runs))
     counts = [len(run.offsets) for run in runs]
     indices = repeated("i", [topics.index(run.topic) for run in runs], counts)
@@ -62,20 +62,20 @@ def table(runs: Sequence[RecordColumns]) -> Any:
 
 
 def repeated(code: str, values: Iterable[int], counts: Iterable[int]) -> Any:
-    """For each run the same number for all its rows."""
+    """Repeat one number per run for all its rows."""
     pieces = [array(code, [value]) * count for value, count in zip(values, counts, strict=True)]
     return joined([memoryview(piece) for piece in pieces], KINDS[code])
 
 
 def joined(columns: Sequence[memoryview], kind: Any) -> Any:
-    """Columns of numbers one behind the other; a single one as it lies."""
+    """Join columns of numbers; a single one is not copied."""
     data = columns[0] if len(columns) == 1 else b"".join(columns)
     count = sum(map(len, columns))
     return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(data)])
 
 
 def timestamps(columns: Sequence[memoryview]) -> Any:
-    """Timestamps, with null for none."""
+    """Make a column of timestamps, with null for none."""
     found = joined(columns, pa.int64())
     if len(found) and pc.min(found).as_py() < 0:
         found = pc.if_else(pc.less(found, 0), pa.scalar(None, pa.int64()), found)
@@ -83,7 +83,7 @@ def timestamps(columns: Sequence[memoryview]) -> Any:
 
 
 def byte_strings(columns: Sequence[Spans]) -> Any:
-    """A column of byte strings, copied together."""
+    """Make a column of byte strings, copied together."""
     ends, data, valid = CODEC.gathered(columns)
     buffers = [
         valid if valid is None else pa.py_buffer(valid),
@@ -93,7 +93,7 @@ def byte_strings(columns: Sequence[Spans]) -> Any:
 
 
 def headers(columns: Sequence[Spans]) -> Any:
-    """Headers as lists of pairs."""
+    """Make a column of headers, as lists of pairs."""
     kind = SCHEMA.field("headers").type
     lengths = joined([spans.lengths for spans in columns], pa.int32())
     if not len(lengths) or pc.max(lengths).as_py() <= NO_HEADERS:

@@ -151,11 +151,11 @@ class Columns:
         return len(self) * ROW_BYTES
 
     def index_of(self, offset: int) -> int:
-        """The first row at or after an offset."""
+        """Find the first row at or after an offset."""
         return bisect_left(self.offsets, offset)
 
     def sliced(self, start: int, stop: int) -> RecordColumns:
-        """Some rows, as they are shown to users; nothing is copied."""
+        """Select some rows, as they are shown to users; nothing is copied."""
 
         def cut(column: "array[int]") -> memoryview:
             return memoryview(column).toreadonly()[start:stop]
@@ -175,7 +175,7 @@ class Columns:
 
 
 def most_rows(size: int, cap: int) -> int:
-    """How many rows may be decoded from so many bytes.
+    """Bound the number of rows that may be decoded from so many bytes.
 
     Args:
         size: Bytes that were decompressed for them; 0 where they lie in the frame.
@@ -202,7 +202,7 @@ def refuse_rows(most: int, size: int, cap: int) -> NoReturn:
 
 
 def read_headers(data: bytes | bytearray | memoryview, start: int, length: int) -> Headers:
-    """The headers in a span that was checked."""
+    """Read the headers in a span that was checked."""
     if length <= 1:
         return []
     region = bytes(data[start : start + length])
@@ -218,7 +218,7 @@ def read_headers(data: bytes | bytearray | memoryview, start: int, length: int) 
 
 
 def pack_headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes:
-    """Headers as they are on the wire: their number, and then each.
+    """Write headers as they are on the wire: their number, and then each.
 
     Raises:
         ValueError: There are more than a record may have.
@@ -235,12 +235,12 @@ def pack_headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes:
 
 
 def sized(value: bytes | None) -> tuple[bytes, bytes]:
-    """A byte string behind its length; null has the length −1."""
+    """Write a byte string behind its length; null has the length −1."""
     return (b"\x01", b"") if value is None else (encode_varint(len(value)), value)
 
 
 def gathered(parts: Sequence[Spans]) -> tuple[bytes, bytes, bytes | None]:
-    """Columns of byte strings brought together, as Arrow keeps one.
+    """Join columns of byte strings into one, as Arrow keeps it.
 
     Returns:
         Where each begins and the last ends, as 32-bit integers; their bytes; and a

@@ -172,7 +172,7 @@ def _gunzip(data: bytes | memoryview, budget: Budget) -> bytes | bytearray:
 
 
 def _single_member(data: bytes | memoryview, cap: int) -> bytes | None:
-    """What one small member comes to, as nearly all data is one; None for any other data."""
+    """Find the size of data that is one small member, as nearly all is; None for other data."""
     if len(data) > GZIP_WINDOW:
         return None
     member = zlib.decompressobj(wbits=31)
@@ -233,7 +233,7 @@ def _unsnap(data: bytes | memoryview, budget: Budget) -> bytearray:
 
 
 def _unsnapped_size(block: bytes | memoryview) -> int:
-    """How many bytes a block says it comes to, which its own size has to allow."""
+    """Read the decompressed size that a block claims, and check it against its own size."""
     size: int = cramjam.snappy.decompress_raw_len(block)
     if size > SNAPPY_MOST * len(block):
         raise IndexError(f"a block of {len(block)} bytes says it comes to {size}")
@@ -305,7 +305,7 @@ def _bound(sizes: Iterator[int], budget: Budget) -> int:
 
 
 def _lz4_sizes(data: bytes | memoryview) -> Iterator[int]:
-    """What each piece of an LZ4 stream can come to at most: a frame by itself to nothing."""
+    """Bound the size of each piece of an LZ4 stream; a frame by itself adds nothing."""
     at = 0
     while at < len(data):
         (magic,) = struct.unpack_from("<I", data, at)
@@ -326,7 +326,7 @@ def _lz4_sizes(data: bytes | memoryview) -> Iterator[int]:
 
 
 def _zstd_sizes(data: bytes | memoryview) -> Iterator[int]:
-    """What each piece of a Zstandard stream can come to at most."""
+    """Bound the size of each piece of a Zstandard stream."""
     at = 0
     while at < len(data):
         (magic,) = struct.unpack_from("<I", data, at)

@@ -69,7 +69,7 @@ def read_rows(header: BatchHeader, body: bytes, shift: int) -> Iterator[Row]:
 
 
 def check_count(count: int, room: int) -> None:
-    """See that so many records can be there, before anything is made for them.
+    """Check that so many records can be there, before anything is made for them.
 
     Raises:
         CorruptRecordException: They cannot.
@@ -81,7 +81,7 @@ def check_count(count: int, room: int) -> None:
 
 
 def check_end(at: int, room: int) -> None:
-    """See that nothing follows the last record.
+    """Check that nothing follows the last record.
 
     Raises:
         CorruptRecordException: Something does.

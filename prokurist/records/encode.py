@@ -123,7 +123,7 @@ def batch_header(
     producer_epoch: int = -1,
     base_sequence: int = -1,
 ) -> bytes:
-    """The header of a batch of magic 2, checksum included.
+    """Write the header of a batch of magic 2, checksum included.
 
     Args:
         body: The records behind it, compressed as the attributes say.

@@ -48,7 +48,7 @@ LAST_OFFSET: Final = (1 << 63) - 2
 
 
 class BatchHeader(NamedTuple):
-    """What is known of a batch before its records are decoded.
+    """The header of a batch: what is known before its records are decoded.
 
     Attributes:
         base_offset: Its first offset. A compressed message of the legacy formats
@@ -129,7 +129,7 @@ def extent(data: bytes | memoryview) -> Extent:
 
 
 def headers(data: bytes | memoryview, position: int = 0) -> Iterator[BatchHeader]:
-    """The headers of the whole batches in a run, in order.
+    """Read the headers of the whole batches in a run, in order.
 
     Raises:
         CorruptRecordException: A length, a magic number or an offset is impossible.
@@ -140,7 +140,7 @@ def headers(data: bytes | memoryview, position: int = 0) -> Iterator[BatchHeader
 
 
 def header_at(data: bytes | bytearray | memoryview, position: int) -> BatchHeader | None:
-    """The header of the batch that begins at a position; None if it is cut off.
+    """Read the header of the batch that begins at a position; None if it is cut off.
 
     Raises:
         CorruptRecordException: A length, a magic number or an offset is impossible.

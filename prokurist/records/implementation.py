@@ -27,59 +27,59 @@ class Codec(Protocol):
 
     @property
     def encode_varint(self) -> Callable[[int], bytes]:
-        """See `prokurist.records.varints`."""
+        """Encodes a signed number as a varint; see `prokurist.records.varints`."""
         ...
 
     @property
     def decode_varint(self) -> Callable[[bytes | memoryview, int], tuple[int, int]]:
-        """See `prokurist.records.varints`."""
+        """Decodes a varint; see `prokurist.records.varints`."""
         ...
 
     @property
     def encode_records(self) -> Callable[[Iterable[NewRecord], int], bytes]:
-        """See `prokurist.records.encode`."""
+        """Writes records one behind the other; see `prokurist.records.encode`."""
         ...
 
     @property
     def decode_batch(self) -> Callable[[str, int, BatchHeader, Bytes, int, int], Columns]:
-        """See `prokurist.records.decode`."""
+        """Decodes a batch of magic 2 to columns; see `prokurist.records.decode`."""
         ...
 
     @property
     def decode_messages(
         self,
     ) -> Callable[[str, int, BatchHeader, bytes | bytearray, int], Columns]:
-        """See `prokurist.records.legacy`."""
+        """Decodes messages of magic 0 and 1; see `prokurist.records.legacy`."""
         ...
 
     @property
     def extent(self) -> Callable[[bytes | memoryview], Extent]:
-        """See `prokurist.records.headers`."""
+        """Finds where a run of batches ends; see `prokurist.records.headers`."""
         ...
 
     @property
     def header_at(self) -> Callable[[bytes | memoryview, int], BatchHeader | None]:
-        """See `prokurist.records.headers`."""
+        """Reads the header of one batch; see `prokurist.records.headers`."""
         ...
 
     @property
     def gathered(self) -> Callable[[Sequence[Spans]], tuple[bytes, bytes, bytes | None]]:
-        """See `prokurist.records.columns`."""
+        """Joins columns of byte strings for Arrow; see `prokurist.records.columns`."""
         ...
 
     @property
     def Columns(self) -> type[Columns]:  # noqa: N802 - it is a class
-        """See `prokurist.records.columns`."""
+        """The class of decoded batches; see `prokurist.records.columns`."""
         ...
 
     @property
     def RecordRun(self) -> type[RecordRun]:  # noqa: N802 - it is a class
-        """See `prokurist.records.run`."""
+        """The class of runs of records; see `prokurist.records.run`."""
         ...
 
     @property
     def ConsumerRecord(self) -> type[ConsumerRecord]:  # noqa: N802 - it is a class
-        """See `prokurist.records.record`."""
+        """The class of records that users read; see `prokurist.records.record`."""
         ...
 
 

@@ -39,7 +39,7 @@ class Message(NamedTuple):
     value_length: int
 
     def row(self, offset: int, timestamp: int) -> Row:
-        """As a row, at the end of the data there are no headers."""
+        """Make a row of the message, which has no headers."""
         key = (self.key, self.key_length)
         return (offset, timestamp, *key, self.value, self.value_length, 0, 0)
 
@@ -111,7 +111,7 @@ def decode_messages(
 
 
 def first_offset(wrapper: BatchHeader, last: int) -> int:
-    """What the offsets of wrapped messages count from.
+    """Find the offset that the offsets of wrapped messages count from.
 
     Args:
         wrapper: The header of the one that wraps them.
@@ -121,7 +121,7 @@ def first_offset(wrapper: BatchHeader, last: int) -> int:
 
 
 def check_offset(wrapper: BatchHeader, offset: int, previous: int) -> None:
-    """See that a wrapped message lies behind the one before it, and within its wrapper.
+    """Check that a wrapped message lies behind the one before it, and within its wrapper.
 
     Raises:
         CorruptRecordException: It does not.
@@ -134,7 +134,7 @@ def check_offset(wrapper: BatchHeader, offset: int, previous: int) -> None:
 
 
 def _rows(wrapper: BatchHeader, plain: bytes | bytearray, cap: int) -> Iterator[Row]:
-    """The rows of wrapped messages, with their offsets as they say them."""
+    """Read the rows of wrapped messages, with the offsets that they claim."""
     at, left = 0, most_rows(len(plain), cap)
     stamped = wrapper.timestamp_type is TimestampType.LOG_APPEND_TIME
     while at < len(plain):
@@ -194,7 +194,7 @@ def _sized(
 
 
 def mended(data: bytes) -> bytes:
-    """An LZ4 frame with the right checksum over its header.
+    """Correct the header checksum of an LZ4 frame.
 
     Producers of magic 0 took the checksum over the frame's magic number too, and
     every reader of their messages has to accept it.
@@ -206,7 +206,7 @@ def mended(data: bytes) -> bytes:
 
 
 def xxh32(data: bytes) -> int:
-    """The hash that LZ4 frames use, for less than sixteen bytes."""
+    """Compute the hash that LZ4 frames use, for less than sixteen bytes."""
     one, two, three, four, five = XXH_PRIMES
     total = five + len(data)
     whole = len(data) & ~3

@@ -44,7 +44,7 @@ UNREADABLE: Final = (CorruptRecordException, RecordTooLargeException)
 
 
 class PartitionReader:
-    """What was fetched of one partition, and how far it has been read.
+    """Reads the fetched batches of one partition, and keeps how far it has read.
 
     Args:
         topic: The topic.
@@ -136,7 +136,7 @@ class PartitionReader:
         enough: int = sys.maxsize,
         over: Callable[[], bool] | None = None,
     ) -> list[RecordRun]:
-        """The next records, at most so many of them.
+        """Return the next records, at most so many of them.
 
         Args:
             most: How many.
@@ -173,7 +173,7 @@ class PartitionReader:
         return runs
 
     def _opened(self, over: Callable[[], bool] | None) -> Columns | None:
-        """The batch that the next record is in; None at the end, of the time too."""
+        """Open the batch that the next record is in; None at the end, of the time too."""
         while self._open is None:
             if self._stop is not None and self._position >= self._stop:
                 return None
@@ -210,7 +210,7 @@ class PartitionReader:
         return self._open
 
     def _look_ahead(self) -> BatchHeader | None:
-        """The header of the next batch; None at the end."""
+        """Read the header of the next batch; None at the end."""
         if self._ahead is None:
             self._ahead = self._codec.header_at(self._data, self._at)
         return self._ahead
@@ -223,7 +223,7 @@ class PartitionReader:
             self._data, self._at = memoryview(b""), 0
 
     def _columns(self, header: BatchHeader) -> Columns | None:
-        """The batch's records; None if there are none to return."""
+        """Decode the batch's records; None if there are none to return."""
         if self._check_crcs:
             self._compare_checksum(header)
         if header.magic == 2 and self._skips(header):
@@ -245,7 +245,7 @@ class PartitionReader:
         return self._codec.decode_batch(*place, plain, 0, len(plain))
 
     def _check_rows(self, header: BatchHeader, room: int, added: int) -> None:
-        """See that so many records can be there, and that their columns are not too large.
+        """Check that so many records can be there, and that their columns are not too large.
 
         Raises:
             CorruptRecordException: They cannot be there.
@@ -268,7 +268,7 @@ class PartitionReader:
             )
 
     def _skips(self, header: BatchHeader) -> bool:
-        """Whether no record of the batch is to be returned, by what kind it is of."""
+        """Whether the whole batch is skipped, by its kind."""
         if self._committed_only and header.producer_id >= 0:
             while self._aborted and self._aborted[0][1] <= header.last_offset:
                 self._aborting.add(self._aborted.popleft()[0])
@@ -301,7 +301,7 @@ class PartitionReader:
         )
 
     def _beyond(self, header: BatchHeader) -> int:
-        """The offset to seek to past a batch."""
+        """Find the offset to seek to past a batch."""
         return max(header.next_offset, self._position + 1)
 
     def _damage(

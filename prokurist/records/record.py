@@ -204,7 +204,7 @@ class ConsumerRecord:
 
 
 def views(columns: Columns, start: int, stop: int) -> Iterator[ConsumerRecord]:
-    """The views of consecutive rows that there are."""
+    """Make the views of consecutive rows."""
     make = ConsumerRecord.__new__
     for index in range(start, stop):
         view = make(ConsumerRecord)
@@ -215,12 +215,12 @@ def views(columns: Columns, start: int, stop: int) -> Iterator[ConsumerRecord]:
 
 
 def span(data: bytes | bytearray | memoryview, start: int, length: int) -> bytes | None:
-    """Bytes cut out of a batch; a negative length is null."""
+    """Cut bytes out of a batch; a negative length is null."""
     return None if length < 0 else bytes(data[start : start + length])
 
 
 def raw_bytes(name: str, value: object) -> bytes:
-    """What a key or value is made of.
+    """Return the bytes of a key or value.
 
     Raises:
         TypeError: It is neither bytes nor None.
@@ -237,7 +237,7 @@ def raw_bytes(name: str, value: object) -> bytes:
 def raw_parts(
     key: object, value: object, headers: Iterable[tuple[str, bytes | None]]
 ) -> tuple[bytes, bytes, bytes]:
-    """The bytes of a record that was not read: key, value and headers.
+    """Copy the key, value and headers of a record that was not read.
 
     Raises:
         OverflowError: They are more than spans can count.
@@ -252,7 +252,7 @@ def raw_parts(
 
 
 def moment(timestamp: int) -> datetime | None:
-    """Milliseconds since the epoch as a time in UTC."""
+    """Convert milliseconds since the epoch to a time in UTC."""
     try:
         return EPOCH + timedelta(milliseconds=timestamp) if timestamp >= 0 else None
     except OverflowError:
@@ -260,7 +260,7 @@ def moment(timestamp: int) -> datetime | None:
 
 
 def fields(record: ConsumerRecord) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What the constructor has to be given to make the record again."""
+    """List the constructor's arguments that make the record again."""
     return (record.topic, record.partition, record.offset, *record.raw()), {
         "timestamp": record.timestamp,
         "timestamp_type": record.timestamp_type,
@@ -270,7 +270,7 @@ def fields(record: ConsumerRecord) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def reduced(record: ConsumerRecord) -> tuple["Callable[..., ConsumerRecord]", tuple[Any, ...]]:
-    """How a record is pickled: detached, and for either twin to read."""
+    """Pickle a record: detached, and for either twin to read."""
     from prokurist.records.restoring import restored  # noqa: PLC0415 - it knows both twins
 
     return restored, (*fields(record), record.deserialized())
@@ -282,7 +282,7 @@ def same(one: ConsumerRecord, other: ConsumerRecord) -> bool:
 
 
 def told(record: ConsumerRecord) -> tuple[Any, ...]:
-    """All that a record says of itself."""
+    """Collect all fields of a record, for comparisons."""
     return (
         record.topic,
         record.partition,
@@ -297,7 +297,7 @@ def told(record: ConsumerRecord) -> tuple[Any, ...]:
 
 
 def described(record: ConsumerRecord) -> str:
-    """One line that says which record it is, and how what it holds begins."""
+    """Describe a record in one line: which it is, and how its contents begin."""
     headers = f", headers={len(record.headers)}" if record.headers else ""
     return (
         f"ConsumerRecord({record.topic}-{record.partition} @ {record.offset}, "
@@ -307,7 +307,7 @@ def described(record: ConsumerRecord) -> str:
 
 
 def shortened(value: Any) -> str:
-    """A value's repr, or how it begins and how long it is."""
+    """Shorten a value's repr to its beginning and its length."""
     if isinstance(value, bytes) and len(value) > SHOWN:
         return f"{value[:SHOWN]!r}… ({len(value)} bytes)"
     text = repr(value)

@@ -1,4 +1,4 @@
-"""Records out of a pickle: made by whichever twin runs where it is read.
+"""Restores records from a pickle, as the twin that runs where it is read.
 
 Thread: any; nothing here keeps state.
 """

@@ -15,7 +15,7 @@ INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 
 def encode_varint(value: int) -> bytes:
-    """The bytes of a signed 64-bit number.
+    """Encode a signed 64-bit number.
 
     Raises:
         OverflowError: The number needs more than 64 bits.
@@ -32,7 +32,7 @@ def encode_varint(value: int) -> bytes:
 
 
 def decode_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
-    """The number that begins at `position`, and the position after it.
+    """Decode the number at `position`, and return it with the position after it.
 
     Raises:
         CorruptRecordException: The data ends within the number, or the number

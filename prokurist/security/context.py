@@ -37,7 +37,7 @@ def no_listener(_error: KafkaException | None) -> None:
 
 
 class TlsContexts:
-    """The context of new connections, renewed with the files it was built from.
+    """The TLS context of new connections, rebuilt when one of its files changes.
 
     Args:
         keys: The configuration.
@@ -109,7 +109,7 @@ def _stamp(path: str) -> tuple[int, int, int] | None:
 
 
 def built(keys: TlsKeys) -> ssl.SSLContext:
-    """The context that a configuration asks for.
+    """Build the context that a configuration asks for.
 
     Raises:
         ConfigException: A key cannot be used; the text names it.
@@ -185,7 +185,7 @@ def _set_suites(context: ssl.SSLContext, keys: TlsKeys) -> None:
 
 
 def openssl_name(suite: str) -> str:
-    """OpenSSL's name of a suite of TLS 1.2, from its own or from IANA's, as Java has it."""
+    """Translate a TLS 1.2 suite's IANA name, as Java has it, to OpenSSL's; both are taken."""
     if not suite.startswith("TLS_"):
         return suite
     exchange, _, cipher = suite.removeprefix("TLS_").partition("_WITH_")

@@ -21,7 +21,7 @@ def is_installed() -> bool:
 
 
 class Gssapi:
-    """See `Mechanism`.
+    """A GSSAPI (Kerberos) authentication.
 
     Args:
         service: `sasl.kerberos.service.name`.
@@ -51,7 +51,7 @@ class Gssapi:
         self._chosen = False
 
     def first(self) -> bytes:
-        """The initial token for the broker's service."""
+        """Begin a security context, and return its initial token for the broker's service."""
         try:
             if self._gssapi is None:
                 self._gssapi = importlib.import_module("gssapi")
@@ -98,7 +98,7 @@ class Gssapi:
         return refused(self.name, f"{why}; the service asked for is {self._target}")
 
     def explain(self, told: str) -> str:
-        """See `Mechanism.explain`."""
+        """Name the service that was asked for, and what to check."""
         return (
             f"{told}; the service asked for was {self._target}: check "
             "sasl.kerberos.service.name and the ticket (klist)"

@@ -22,7 +22,7 @@ class Mechanism(Protocol):
     name: str
 
     def first(self) -> bytes:
-        """The message that begins the exchange."""
+        """Make the message that begins the exchange."""
         ...
 
     def answer(self, challenge: bytes) -> bytes | None:
@@ -41,23 +41,23 @@ class Mechanism(Protocol):
         ...
 
     def explain(self, told: str) -> str:
-        """Why the broker refused, from its own message and what the exchange has shown."""
+        """Say why the broker refused, from its own message and what the exchange has shown."""
         ...
 
 
 def printable(text: str, longest: int = LONGEST_QUOTE) -> str:
-    """A text of a broker or a token endpoint, fit for an error: short, one line."""
+    """Make a text of a broker or a token endpoint fit for an error: short, one line."""
     shown = "".join(each if each.isprintable() else " " for each in text[:longest])
     return shown.strip() + ("…" if len(text) > longest else "")
 
 
 def refused(mechanism: str, why: str) -> SaslAuthenticationException:
-    """The error for an answer that the mechanism does not accept."""
+    """Make the error for an answer that the mechanism does not accept."""
     return SaslAuthenticationException(f"{mechanism} authentication failed: {why}")
 
 
 def octets(text: str, what: str) -> bytes:
-    """A credential as UTF-8.
+    """Encode a credential as UTF-8.
 
     Raises:
         SaslAuthenticationException: It cannot be encoded; the text does not quote it.

@@ -28,7 +28,7 @@ MOST_TRIES = 5
 
 
 class ConfiguredMechanisms:
-    """See `network_thread.connections.authentication.Mechanisms`.
+    """Makes the mechanism of `sasl.mechanism` for each authentication.
 
     Args:
         keys: The configuration.
@@ -153,12 +153,12 @@ class ConfiguredMechanisms:
 
 
 def stored(secret: Secret | None, location: str | None) -> Secret | None:
-    """A secret that is given, or that lies in a file and is read when it is needed."""
+    """Return a secret that is given, or one that reads its file when it is needed."""
     return secret if location is None else Secret(partial(text_of, location))
 
 
 def text_of(location: str) -> str:
-    """The secret in a file, without the line's end.
+    """Read the secret in a file, without the line's end.
 
     Raises:
         SaslAuthenticationException: It cannot be read.
@@ -174,6 +174,6 @@ def text_of(location: str) -> str:
 
 
 def path_of(url: str) -> str:
-    """The path in a `file:` address, with or without an empty host."""
+    """Extract the path of a `file:` address, with or without an empty host."""
     path = url.partition(":")[2]
     return path[2:] if path.startswith("///") else path

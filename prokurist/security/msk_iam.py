@@ -29,7 +29,7 @@ _HOST_REGION: Final = re.compile(r"\.([a-z]{2}(?:-[a-z]+)+-\d+)\.(?:vpce\.)?amaz
 
 
 def region_of(host: str) -> str | None:
-    """The region in the name of an MSK broker; None for another host."""
+    """Extract the region from the name of an MSK broker; None for another host."""
     found = _HOST_REGION.search(host.lower())
     return None if found is None else found[1]
 
@@ -37,7 +37,7 @@ def region_of(host: str) -> str | None:
 def signature(
     secret_key: str, date: str, region: str, service: str, string_to_sign: str
 ) -> str:
-    """The signature of Signature Version 4, in hexadecimal digits."""
+    """Compute the signature of Signature Version 4, in hexadecimal digits."""
     key = f"AWS4{secret_key}".encode()
     for part in (date[:8], region, service, "aws4_request"):
         key = hmac.digest(key, part.encode(), "sha256")
@@ -45,7 +45,7 @@ def signature(
 
 
 def canonical_query(parameters: Mapping[str, str]) -> str:
-    """Parameters as they are signed: encoded, then sorted."""
+    """Write parameters as they are signed: encoded, then sorted."""
     pairs = sorted(
         (percent_encoded(name), percent_encoded(value)) for name, value in parameters.items()
     )
@@ -64,7 +64,7 @@ def presigned(
     path: str = "/",
     payload_hash: str = hashlib.sha256(b"").hexdigest(),
 ) -> dict[str, str]:
-    """The query parameters of a presigned GET, signature included.
+    """Make the query parameters of a presigned GET, signature included.
 
     Args:
         host: The one signed header.
@@ -99,7 +99,7 @@ def presigned(
 
 
 class MskIam:
-    """See `Mechanism`.
+    """An AWS_MSK_IAM authentication: one signed request.
 
     Args:
         host: The broker's name, which is signed.
@@ -117,7 +117,7 @@ class MskIam:
         self._now = now
 
     def first(self) -> bytes:
-        """The signed payload, as the first message."""
+        """Sign the payload that is the first message."""
         credentials = self._credentials()
         region = credentials.region or region_of(self._host)
         if region is None:
@@ -143,7 +143,7 @@ class MskIam:
         return json.dumps(payload, separators=(",", ":")).encode()
 
     def answer(self, challenge: bytes) -> None:
-        """The broker accepted, with the id of its request."""
+        """Check the broker's acceptance, which has the id of its request."""
         try:
             told = json.loads(challenge)
         except (ValueError, RecursionError):
@@ -153,7 +153,7 @@ class MskIam:
             raise refused(self.name, f"the broker's answer is not understood: {shown!r}")
 
     def explain(self, told: str) -> str:
-        """See `Mechanism.explain`."""
+        """Name the credentials, policy and clock as what to check."""
         return (
             f"{told}; check the credentials in use, that their policy allows {ACTION}, and "
             "this machine's clock"

@@ -12,7 +12,7 @@ _SEPARATOR = "\x01"
 
 
 class OAuthBearer:
-    """See `Mechanism`.
+    """An OAUTHBEARER authentication with the current token.
 
     Args:
         tokens: The client's token.
@@ -25,14 +25,14 @@ class OAuthBearer:
         self._error = ""
 
     def first(self) -> bytes:
-        """The token, and the extensions behind it."""
+        """Make the first message: the token, and the extensions behind it."""
         token = self._tokens.current()
         fields = [f"auth=Bearer {token.secret.reveal()}"]
         fields += [f"{name}={value}" for name, value in token.extensions.items()]
         return f"n,,{_SEPARATOR}{_SEPARATOR.join(fields)}{_SEPARATOR}{_SEPARATOR}".encode()
 
     def answer(self, challenge: bytes) -> bytes | None:
-        """Nothing is success; an error is acknowledged, after which the broker refuses."""
+        """Take success, which is empty, or acknowledge an error; then the broker refuses."""
         if self._error:
             raise refused(
                 self.name, self.explain("the broker went on after refusing the token")
@@ -43,7 +43,7 @@ class OAuthBearer:
         return _SEPARATOR.encode()
 
     def explain(self, told: str) -> str:
-        """See `Mechanism.explain`; the token is fetched again for the next try."""
+        """Say where the refused token came from, and have another fetched for the next try."""
         self._tokens.refused()
         reason = f": {self._error}" if self._error and self._error not in told else ""
         return f"{told}{reason}; the token came from {self._tokens!r}"
@@ -53,7 +53,7 @@ class OAuthBearer:
 
 
 def reason_of(challenge: bytes) -> str:
-    """The status, scope and configuration in a broker's error (RFC 7628 §3.2.2)."""
+    """Extract status, scope and configuration from a broker's error (RFC 7628 §3.2.2)."""
     text = challenge.decode("utf-8", "replace")
     try:
         told = json.loads(text)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def identity(path: str, password: Secret | None) -> tuple[str, str]:
-    """The certificate with its chain, and the key, as PEM.
+    """Extract the certificate with its chain, and the key, as PEM.
 
     Raises:
         ConfigException: The store cannot be opened, or has no key.
@@ -35,7 +35,7 @@ def identity(path: str, password: Secret | None) -> tuple[str, str]:
 
 
 def authorities(path: str, password: Secret | None) -> str:
-    """All certificates of a store, as PEM.
+    """Extract all certificates of a store, as PEM.
 
     Raises:
         ConfigException: The store cannot be opened, or has none.

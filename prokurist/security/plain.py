@@ -9,7 +9,7 @@ from prokurist.security.mechanism import octets
 
 
 class Plain:
-    """See `Mechanism`.
+    """A PLAIN authentication: user name and password in one message.
 
     Args:
         username: Who authenticates.
@@ -23,7 +23,7 @@ class Plain:
         self._password = password
 
     def first(self) -> bytes:
-        """NUL, name, NUL, password; the authorization id is left empty."""
+        """Make the only message: NUL, name, NUL, password; no authorization id."""
         name = octets(self._username, "sasl.username")
         password = octets(self._password.reveal(), "sasl.password")
         if b"\0" in name or b"\0" in password:
@@ -33,10 +33,10 @@ class Plain:
         return b"\0" + name + b"\0" + password
 
     def answer(self, challenge: bytes) -> None:
-        """The broker accepted: there is no second message."""
+        """Take the acceptance: there is no second message."""
 
     def explain(self, told: str) -> str:
-        """See `Mechanism.explain`."""
+        """Name the keys to check after a refusal."""
         return f"{told}; check sasl.username and sasl.password"
 
     def __repr__(self) -> str:

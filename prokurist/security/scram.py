@@ -37,7 +37,7 @@ _ITERATIONS: Final = re.compile(r"[1-9][0-9]{0,9}")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScramKeys:
-    """What remains of a password once it is salted: enough to authenticate again."""
+    """The keys derived from a salted password: enough to authenticate again."""
 
     client: bytes
     server: bytes
@@ -55,7 +55,7 @@ class ScramKeyCache:
         self._keys: dict[tuple[str, str, bytes, int], ScramKeys] = {}
 
     def get(self, key: tuple[str, str, bytes, int]) -> ScramKeys | None:
-        """The keys for a mechanism, user, salt and iteration count."""
+        """Look up the keys for a mechanism, user, salt and iteration count."""
         return self._keys.get(key)
 
     def keep(self, key: tuple[str, str, bytes, int], keys: ScramKeys) -> None:
@@ -67,7 +67,7 @@ class ScramKeyCache:
             self._keys.pop(oldest, None)
 
     def clear(self) -> None:
-        """Forget all: a broker has refused."""
+        """Forget all keys, after a broker has refused."""
         self._keys.clear()
 
     def __repr__(self) -> str:
@@ -75,12 +75,12 @@ class ScramKeyCache:
 
 
 def random_nonce() -> str:
-    """144 random bits as printable characters without a comma."""
+    """Draw 144 random bits, as printable characters without a comma."""
     return b64encode(secrets.token_bytes(NONCE_BYTES)).decode()
 
 
 class Scram:
-    """See `Mechanism`.
+    """A SCRAM authentication, by password or delegation token.
 
     Args:
         name: `SCRAM-SHA-256` or `SCRAM-SHA-512`.
@@ -115,7 +115,7 @@ class Scram:
         self._message = b""
 
     def first(self) -> bytes:
-        """The client's name and nonce."""
+        """Make the first message: the client's name and nonce."""
         name = self._username.replace("=", "=3D").replace(",", "=2C")
         extension = ",tokenauth=true" if self._token else ""
         self._first = f"n={name},r={self._nonce}{extension}"
@@ -197,7 +197,7 @@ class Scram:
         self._cache.keep(self._key, self._keys)
 
     def explain(self, told: str) -> str:
-        """See `Mechanism.explain`; keys that may be stale are dropped."""
+        """Drop cached keys, which may be stale, and name the keys to check."""
         self._cache.clear()
         if self._token:
             return f"{told}; check the delegation token's id, HMAC and expiry"

@@ -56,7 +56,7 @@ class Identity:
 
 
 def authorities(keys: TlsKeys) -> Pem | None:
-    """Who may vouch for a broker; None for those that the system knows.
+    """Find the authorities that broker certificates are verified by; None for the system's own.
 
     Raises:
         ConfigException: More than one key says so, or what one names cannot be read.
@@ -84,7 +84,7 @@ def authorities(keys: TlsKeys) -> Pem | None:
 
 
 def identity(keys: TlsKeys) -> Identity | None:
-    """This client's certificate and key; None where it has none.
+    """Find this client's certificate and key; None where it has none.
 
     Raises:
         ConfigException: More than one key names a certificate, there is a key without a
@@ -146,7 +146,7 @@ def _only_one(given: Mapping[str, object]) -> None:
 
 
 def _readable(key: str, path: str, *, folder: bool = False) -> str:
-    """The path, which can be read.
+    """Check that a path can be read, and return it.
 
     Raises:
         ConfigException: It cannot.
@@ -165,7 +165,7 @@ def _readable(key: str, path: str, *, folder: bool = False) -> str:
 
 
 def _store(name: str, path: str, declared: str) -> str:
-    """The format of a store: `PEM` or `PKCS12`.
+    """Determine the format of a store: `PEM` or `PKCS12`.
 
     Java's JKS stands for both its own format and PKCS12, so what the file is decides.
 
@@ -194,7 +194,7 @@ def _store(name: str, path: str, declared: str) -> str:
 
 
 def watched(keys: TlsKeys) -> tuple[str, ...]:
-    """The files whose change makes another context."""
+    """List the files whose change needs another context."""
     named = (
         keys.ssl_ca_location,
         keys.ssl_certificate_location,

@@ -47,7 +47,7 @@ ALERTS: Final[Mapping[str, str]] = {
 def tls_failure(
     error: ssl.SSLError, expected: str, address: str, certificate: Certificate | None
 ) -> SslAuthenticationException:
-    """The exception for an error of the handshake.
+    """Make the exception for an error of the handshake.
 
     Args:
         error: What OpenSSL says.
@@ -111,7 +111,7 @@ def _alert(error: ssl.SSLError) -> str:
 
 
 def certificate_of(connection: ssl.SSLObject) -> Certificate | None:
-    """The certificate that the peer has shown, verified or not; None where none can be had.
+    """Read the certificate that the peer has shown, verified or not; None where there is none.
 
     Before the end of a handshake the public method has none. The one beneath it has what
     the peer sent, and stands here for an error's text alone.
@@ -125,7 +125,7 @@ def certificate_of(connection: ssl.SSLObject) -> Certificate | None:
 
 
 def described(certificate: Certificate | None) -> str:
-    """A certificate in a clause: its names, its issuer, and until when it is valid."""
+    """Describe a certificate in a clause: its names, its issuer, and until when it is valid."""
     if not certificate:
         return ""
     names = names_of(certificate)
@@ -137,7 +137,7 @@ def described(certificate: Certificate | None) -> str:
 
 
 def days_left(certificate: Certificate, now: float) -> int | None:
-    """For how many whole days a certificate is valid yet; None where it does not say.
+    """Count the whole days until a certificate expires; None where it does not say.
 
     Args:
         certificate: The certificate.
@@ -150,7 +150,7 @@ def days_left(certificate: Certificate, now: float) -> int | None:
 
 
 def names_of(certificate: Certificate) -> list[str]:
-    """The names and addresses that a certificate is for."""
+    """List the names and addresses that a certificate is for."""
     entries = certificate.get("subjectAltName")
     if not isinstance(entries, tuple):
         return []
@@ -158,7 +158,7 @@ def names_of(certificate: Certificate) -> list[str]:
 
 
 def common_name(name: object) -> str:
-    """The common name of an issuer or a subject; else all that there is."""
+    """Find the common name of an issuer or a subject; else return the whole name."""
     pairs = [pair for group in name for pair in group] if isinstance(name, tuple) else []
     for key, value in pairs:
         if key == "commonName":
@@ -170,5 +170,5 @@ def common_name(name: object) -> str:
 
 
 def plain(text: str) -> str:
-    """A text of the peer's, short and without control characters."""
+    """Make the peer's text short and free of control characters."""
     return "".join(each if each.isprintable() else "?" for each in text[:200])

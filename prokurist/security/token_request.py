@@ -95,7 +95,7 @@ class ClientCredentials:
         self._again = again
 
     def fetch(self) -> Token:
-        """See `TokenSource.fetch`; what another try may mend is tried again for a while."""
+        """Request a token; what another try may mend is tried again for a while."""
         tries = 0
         while True:
             tries += 1
@@ -172,7 +172,7 @@ def _json_object(body: bytes) -> dict[str, Any] | None:
 
 
 def why(told: Mapping[str, Any] | None) -> str:
-    """The reason in an error answer (RFC 6749 §5.2), short."""
+    """Extract the reason from an error answer (RFC 6749 §5.2), short."""
     if told is None:
         return ""
     parts = [
@@ -184,7 +184,7 @@ def why(told: Mapping[str, Any] | None) -> str:
 
 
 def percent_encoded(text: str, safe: str = "") -> str:
-    """A text as it stands in a form or a query (RFC 3986)."""
+    """Encode a text for a form or a query (RFC 3986)."""
     kept = _UNRESERVED | frozenset(safe.encode())
     return "".join(
         chr(each) if each in kept else f"%{each:02X}"

@@ -44,7 +44,7 @@ class CallableSource:
         self._extensions = extensions
 
     def fetch(self) -> Token:
-        """See `TokenSource.fetch`."""
+        """Call the provider and check the token that it returns."""
         try:
             told, extensions = self._asked()
         except KafkaException:
@@ -107,7 +107,7 @@ class FileSource:
         self._extensions = extensions
 
     def fetch(self) -> Token:
-        """See `TokenSource.fetch`; without an expiry, so that a new file counts at once."""
+        """Read the token, without an expiry, so that a new file counts at once."""
         try:
             text = Path(self._path).read_bytes().decode("ascii")
         except OSError as error:
@@ -144,7 +144,7 @@ class UnsecuredSource:
         self._now = now
 
     def fetch(self) -> Token:
-        """See `TokenSource.fetch`."""
+        """Make an unsigned token from the settings."""
         settings = self._settings
         began = self._now()
         expires = began + float(settings.get("lifeSeconds", UNSECURED_LIFE))
@@ -172,7 +172,7 @@ class UnsecuredSource:
 
 
 def unsecured_settings(config: str) -> dict[str, str]:
-    """The settings in `sasl.oauthbearer.config`.
+    """Parse the settings in `sasl.oauthbearer.config`.
 
     Raises:
         SaslAuthenticationException: They cannot be read, or name no principal.
@@ -201,5 +201,5 @@ def unsecured_settings(config: str) -> dict[str, str]:
 
 
 def unreachable(url: str, why: str) -> NetworkException:
-    """The error for a token endpoint that gave no usable answer this time."""
+    """Make the error for a token endpoint that gave no usable answer this time."""
     return NetworkException(f"the token endpoint {url} {why}")

@@ -51,7 +51,7 @@ class TokenSource(Protocol):
 
 
 def checked_token(text: object, source: str) -> str:
-    """A token's text, if it can be one.
+    """Check a token's text, and return it.
 
     Raises:
         SaslAuthenticationException: It cannot; the text names the source alone.
@@ -75,7 +75,7 @@ def checked_token(text: object, source: str) -> str:
 
 
 def checked_extensions(extensions: Mapping[str, str]) -> dict[str, str]:
-    """SASL extensions, if RFC 7628 allows them.
+    """Check SASL extensions against RFC 7628, and return them.
 
     Raises:
         SaslAuthenticationException: It does not; values are not quoted.
@@ -93,7 +93,7 @@ def checked_extensions(extensions: Mapping[str, str]) -> dict[str, str]:
 
 
 def claims_of(token: str) -> dict[str, Any]:
-    """The claims of a JWT, unverified; empty for a token of another kind."""
+    """Read the claims of a JWT, unverified; empty for a token of another kind."""
     parts = token.split(".")
     if len(parts) != 3:
         return {}
@@ -105,19 +105,19 @@ def claims_of(token: str) -> dict[str, Any]:
 
 
 def expiry_of(token: str) -> float | None:
-    """When a JWT runs out; None for one that does not say."""
+    """Read when a JWT expires; None for one that does not say."""
     return seconds_of(claims_of(token).get("exp"))
 
 
 def seconds_of(told: object) -> float | None:
-    """A number of seconds in JSON; None for what is none, or is beyond all time."""
+    """Read a number of seconds in JSON; None for an invalid or unbounded one."""
     if isinstance(told, bool) or not isinstance(told, int | float):
         return None
     return float(told) if abs(told) <= MOST_SECONDS else None
 
 
 def unsecured_token(claims: Mapping[str, object]) -> str:
-    """An unsigned JWT (`alg` none), for brokers in development that accept it."""
+    """Make an unsigned JWT (`alg` none), for brokers in development that accept it."""
     parts = ({"alg": "none"}, claims)
     return (
         ".".join(
@@ -167,7 +167,7 @@ class TokenKeeper:
         self._renew_at = 0.0
 
     def current(self) -> Token:
-        """The token to authenticate with.
+        """Return the token to authenticate with, fetching another late in its life.
 
         Raises:
             KafkaException: There is none that lives, and no new one can be had.
@@ -202,7 +202,7 @@ class TokenKeeper:
         return token
 
     def refused(self) -> None:
-        """A broker has refused the token: the next authentication fetches a new one."""
+        """Drop the token that a broker refused: the next authentication fetches a new one."""
         self._token = None
 
     def __repr__(self) -> str:
