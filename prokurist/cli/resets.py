@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.consume import chosen
 from prokurist.cli.errors import Failed, Misused
-from prokurist.cli.moments import milliseconds, span
 from prokurist.cli.output import Column, Row, show
 from prokurist.cli.start_offset import StartOffset
+from prokurist.cli.time_arguments import milliseconds, span
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import CommitFailedException

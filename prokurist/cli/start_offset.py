@@ -10,7 +10,7 @@ from typing import Final
 
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed, Misused
-from prokurist.cli.moments import milliseconds, span
+from prokurist.cli.time_arguments import milliseconds, span
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.clock import epoch_milliseconds
 from prokurist.types import TopicPartition

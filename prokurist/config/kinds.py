@@ -204,7 +204,7 @@ class Text:
 
     @property
     def valid(self) -> str:
-        """ "not blank", where a blank string is refused."""
+        """The rule "not blank", where a blank string is refused."""
         return "" if self.blank else "not blank"
 
     def read(self, value: object) -> str:

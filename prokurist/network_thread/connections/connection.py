@@ -32,7 +32,7 @@ from prokurist.events.log_events import (
 )
 from prokurist.events.trace import EventKind
 from prokurist.network_thread.connections.authentication import Authentication, Authenticator
-from prokurist.network_thread.connections.connection_owner import Owner
+from prokurist.network_thread.connections.connection_owner import ConnectionOwner
 from prokurist.network_thread.connections.connection_state import (
     COMING_UP,
     ConnectionState,
@@ -73,7 +73,7 @@ class Connection:
         node: Node,
         lane: Lane,
         *,
-        owner: Owner,
+        owner: ConnectionOwner,
         network: Network,
         timer: Timer,
         limits: Limits,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from prokurist.network_thread.connections.connection import Connection
 
 
-class Owner(Protocol):
+class ConnectionOwner(Protocol):
     """What a connection calls of the client that owns it.
 
     Attributes:

@@ -264,27 +264,27 @@ class NetworkClient:
     # --- what connections ask of their owner -----------------------------------------
 
     def number(self, connection: Connection) -> int:
-        """See `Owner`."""
+        """Give an attempt of a connection a new number."""
         self._forget(connection)
         self._numbers += 1
         self._by_number[self._numbers] = connection
         return self._numbers
 
     def resolve(self, connection: Connection) -> None:
-        """See `Owner`."""
+        """Look up the connection's host."""
         self._lookups.resolve(connection)
 
     def press(self, connection: Connection) -> None:
-        """See `Owner`."""
+        """Have the connection flushed in this turn."""
         self._pressing[connection] = None
 
     def greeted(self, answer: ApiVersionsAnswer) -> None:
-        """See `Owner`."""
+        """Note that a broker was reached, and the features that it told."""
         self.reachability.connected()
         self.features.told(answer)
 
     def take_over(self, connection: Connection, error: KafkaException) -> bool:
-        """See `Owner`."""
+        """Move a refused connection's requests to a connection that stands in, if there is one."""
         other = self._stand_in(connection)
         if other is None:
             return False
@@ -296,11 +296,11 @@ class NetworkClient:
         return True
 
     def ended(self, connection: Connection) -> None:
-        """See `Owner`."""
+        """Forget the number of a connection's attempt."""
         self._forget(connection)
 
     def went_down(self, connection: Connection, error: KafkaException, since: float) -> None:
-        """See `Owner`."""
+        """Note a lost connection, and tell `on_disconnect`."""
         self.reachability.failed(error, self._timer.now)
         if not any(each.state is ConnectionState.READY for each in self._connections.values()):
             self.reachability.none_left(since)

@@ -1,4 +1,4 @@
-"""Times as they are written on a command line, as milliseconds since the epoch.
+"""Parses the times and durations of a command line; one that is invalid is a wrong call.
 
 Thread: any; pure functions.
 """
@@ -8,10 +8,10 @@ from prokurist.config import time_values
 
 
 def milliseconds(text: str) -> int:
-    """Read a moment; see `config.time_values`.
+    """Read a moment in milliseconds since the epoch; see `config.time_values`.
 
     Raises:
-        Misused: It is none.
+        Misused: The text is invalid.
     """
     try:
         return time_values.milliseconds(text)
@@ -20,10 +20,10 @@ def milliseconds(text: str) -> int:
 
 
 def span(text: str) -> int:
-    """Read a duration; see `config.time_values`.
+    """Read a duration in milliseconds; see `config.time_values`.
 
     Raises:
-        Misused: It is none.
+        Misused: The text is invalid.
     """
     try:
         return time_values.span(text)

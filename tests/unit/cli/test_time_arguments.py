@@ -3,8 +3,8 @@
 import pytest
 
 from prokurist.cli.errors import Misused
-from prokurist.cli.moments import milliseconds, span
 from prokurist.cli.start_offset import StartOffset
+from prokurist.cli.time_arguments import milliseconds, span
 
 
 @pytest.mark.parametrize(
