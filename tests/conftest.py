@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,8 +64,7 @@ class Held:
         return cls(
             threads=frozenset(threading.enumerate()),
             sockets=frozenset(_sockets()),
-            # Not recursively: the broker below a session's guard may have been restarted.
-            children=frozenset(psutil.Process().children()),
+            children=frozenset(_children()),
             reaper=_has_reaper(),
         )
 
@@ -80,6 +80,19 @@ class Held:
         if self.reaper == before.reaper and len(self.sockets) > len(before.sockets):
             found += [f"socket {one}" for one in self.sockets - before.sockets]
         return found
+
+
+def _children() -> Iterator[psutil.Process]:
+    # Not recursively: the broker below a session's guard may have been restarted.
+    lists = [*Path("/proc/self/task").glob("*/children")]
+    if not lists:
+        # psutil looks at every process there is, which takes a hundred times as long.
+        yield from psutil.Process().children()
+    for each in lists:
+        with suppress(OSError):  # The thread has ended.
+            for pid in each.read_text().split():
+                with suppress(psutil.NoSuchProcess):
+                    yield psutil.Process(int(pid))
 
 
 def _sockets() -> Iterator[str]:
