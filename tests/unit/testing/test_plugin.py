@@ -61,22 +61,25 @@ def test_the_plugin_is_light() -> None:
     assert loaded == ["prokurist", "prokurist.testing", "prokurist.testing.plugin"]
 
 
-@nested
-@pytest.mark.parametrize(
-    "fixture",
-    [
-        "prokurist_kafka",
-        "prokurist_cluster",
-        "prokurist_own_kafka",
-        "prokurist_own_cluster",
-        "prokurist_topic",
-    ],
+FIXTURES = (
+    "prokurist_kafka",
+    "prokurist_cluster",
+    "prokurist_own_kafka",
+    "prokurist_own_cluster",
+    "prokurist_topic",
 )
-def test_without_kafka_each_fixture_skips_in_one_line(run: Running, fixture: str) -> None:
+
+
+@nested
+def test_without_kafka_each_fixture_skips_in_one_line(run: Running) -> None:
     """So that skips can be counted by their reason."""
-    ran = run("-rs", conftest=NO_KAFKA, test_it=f"def test_it({fixture}): pass\n")
-    assert "no Kafka: no Docker engine answers; no Java on the path" in ran.stdout
-    assert "1 skipped" in ran.stdout
+    tests = (f"def test_{fixture}({fixture}): pass\n" for fixture in FIXTURES)
+    ran = run("-rs", conftest=NO_KAFKA, test_it="".join(tests))
+    told = [line for line in ran.stdout.splitlines() if line.startswith("SKIPPED")]
+    assert told
+    for line in told:
+        assert "no Kafka: no Docker engine answers; no Java on the path" in line
+    assert f"{len(FIXTURES)} skipped" in ran.stdout
     assert ran.returncode == 0
 
 
@@ -115,17 +118,21 @@ def test_the_version_is_an_option_and_the_marker_wins(run: Running) -> None:
 
 
 @nested
-@pytest.mark.parametrize("arguments", ["'3.9.2'", "versoin='3.9.2'"])
-def test_a_marker_with_a_mistake_is_an_error(run: Running, arguments: str) -> None:
+def test_a_marker_with_a_mistake_is_an_error(run: Running) -> None:
     """A typing mistake must not start the wrong broker."""
     test = (
         "import pytest\n"
-        f"@pytest.mark.prokurist_broker({arguments})\n"
-        "def test_it(prokurist_own_kafka): pass\n"
+        "@pytest.mark.prokurist_broker('3.9.2')\n"
+        "def test_without_a_name(prokurist_own_kafka): pass\n"
+        "@pytest.mark.prokurist_broker(versoin='3.9.2')\n"
+        "def test_misspelled(prokurist_own_kafka): pass\n"
     )
-    ran = run(conftest=NO_KAFKA, test_it=test)
-    assert "takes version=, properties= and security=, by name" in ran.stdout
-    assert "1 error" in ran.stdout
+    ran = run("-rE", conftest=NO_KAFKA, test_it=test)
+    told = [line for line in ran.stdout.splitlines() if line.startswith("E  ")]
+    assert (
+        sum("takes version=, properties= and security=, by name" in each for each in told) == 2
+    )
+    assert "2 errors" in ran.stdout
 
 
 HEALING = """
