@@ -166,10 +166,10 @@ def test_a_sticky_group_moves_as_little_as_it_can() -> None:
 def test_partitions_that_are_added_are_shared_out() -> None:
     """B202 for groups: the leader sees them with the next metadata, and asks for a round."""
     world = World()
-    one, other = member(world, "one"), member(world, "other")
+    one, other = (member(world, each, metadata_max_age_ms=20_000) for each in ("one", "other"))
     settle(world, one, other)
     world.control.add_partitions("orders", 6)
-    live(world, one, other, seconds=400.0, until=lambda: group_of(world).generation > 2)
+    live(world, one, other, seconds=30.0, until=lambda: group_of(world).generation > 2)
     settle(world, one, other)
     assert one.assignment() | other.assignment() == orders(*range(6))
     assert "orders has 6 partitions by now" in {
@@ -192,14 +192,14 @@ def test_a_topic_that_appears_is_read() -> None:
 def test_the_leader_looks_at_topics_that_only_others_read() -> None:
     """KIP-814's note and Java's: who does not read a topic shares it out all the same."""
     world = World(topics={"orders": 2, "bills": 2})
-    leader = member(world, "leader")
+    leader = member(world, "leader", metadata_max_age_ms=20_000)
     settle(world, leader)
-    other = consumer_in(world, "other")
+    other = consumer_in(world, "other", metadata_max_age_ms=20_000)
     other.subscribe("bills")
     settle(world, leader, other)
     assert {each.topic for each in other.assignment()} == {"bills"}
     world.control.add_partitions("bills", 4)
-    live(world, leader, other, seconds=400.0, until=lambda: len(other.assignment()) == 4)
+    live(world, leader, other, seconds=30.0, until=lambda: len(other.assignment()) == 4)
     assert len(other.assignment()) == 4
 
 

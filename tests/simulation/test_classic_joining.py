@@ -145,13 +145,13 @@ def test_a_full_group_refuses_the_newcomer_alone() -> None:
     world = World()
     world.cluster.state.group_settings = GroupSettings(max_size=1)
     (one,) = joined(world)
-    other = consumer_in(world, "other")
+    other = consumer_in(world, "other", max_poll_interval_ms=50_000)
     other.subscribe("orders")
     for _ in range(2):
         with pytest.raises(errors.GroupMaxSizeReachedException, match=r"group\.max\.size"):
             live(world, one, other, seconds=5.0)
     assert one.assignment() == orders(0, 1, 2)
-    live(world, one, seconds=400.0)  # Longer than max.poll.interval.ms, which it is out of.
+    live(world, one, seconds=60.0)  # Longer than max.poll.interval.ms, which it is out of.
     with pytest.raises(errors.GroupMaxSizeReachedException):
         other.poll(0)
     other.unsubscribe()

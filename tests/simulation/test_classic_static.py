@@ -97,15 +97,13 @@ def test_a_static_leader_comes_back_without_assigning() -> None:
     settle(world, before, other)
     had, generation = before.assignment(), group_of(world).generation
     before.close()
-    after = consumer_in(world, "static", group_instance_id="me")
+    after = consumer_in(world, "static", group_instance_id="me", metadata_max_age_ms=20_000)
     after.subscribe("orders")
     settle(world, after, other)
     assert (after.assignment(), group_of(world).generation) == (had, generation)
     assert asked(world, "SyncGroup", "static")[-1].body.assignments == ()
     world.control.add_partitions("orders", 5)
-    live(
-        world, after, other, seconds=400, until=lambda: group_of(world).generation > generation
-    )
+    live(world, after, other, seconds=30, until=lambda: group_of(world).generation > generation)
     settle(world, after, other)
     assert after.assignment() | other.assignment() == orders(0, 1, 2, 3, 4)
 

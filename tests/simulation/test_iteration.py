@@ -35,7 +35,7 @@ def test_it_waits_until_a_record_comes() -> None:
     world = written(0)
     with reader(world) as consumer:
         began = world.clock.time
-        world.at(began + 1000.0, lambda: world.control.append(A, b"late"))
+        world.at(began + 320.0, lambda: world.control.append(A, b"late"))
         assert next(iter(consumer)).value == b"late"
         world.at(world.clock.time + 50.0, consumer.wakeup)
         with pytest.raises(errors.WakeupException):
