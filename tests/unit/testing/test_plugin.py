@@ -199,7 +199,7 @@ def test_socket():
 def test_process():
     kept.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]))
 def test_tidy():
-    thread = threading.Thread(target=threading.Event().wait, args=(0.3,))
+    thread = threading.Thread(target=threading.Event().wait, args=(0.1,))
     thread.start()
 @pytest.mark.parametrize("number", [1, 2])
 def test_skipped(number):
@@ -217,13 +217,12 @@ def test_our_own_runs_fail_leaks_and_count_skips(run: Running) -> None:
     conftest = (ROOT / "tests" / "conftest.py").read_text("utf-8")
     assert "GRACE = 20.0" in conftest
     ran = run(
-        "-q",
         "-p",
         "no:cacheprovider",
-        conftest=conftest.replace("GRACE = 20.0", "GRACE = 2.0"),
+        conftest=conftest.replace("GRACE = 20.0", "GRACE = 1.0"),
         test_it=LEAKING,
     )
-    assert "real Kafka: " in run("--co", test_it=LEAKING).stdout
+    assert "real Kafka: " in ran.stdout
     assert "left behind: thread left-behind" in ran.stdout
     assert "left behind: socket socket:[" in ran.stdout
     assert "left behind: process " in ran.stdout
