@@ -284,7 +284,7 @@ class NetworkClient:
         self.features.told(answer)
 
     def take_over(self, connection: Connection, error: KafkaException) -> bool:
-        """Move a refused connection's requests to a connection that stands in, if there is one."""
+        """Move the requests of a refused connection to a stand-in, if there is one."""
         other = self._stand_in(connection)
         if other is None:
             return False
