@@ -94,7 +94,7 @@ LIBRDKAFKA = MappingProxyType(
         "message.copy.max.bytes": Foreign("how records are buffered is the client's business"),
         "offset.store.path": Foreign("offsets are kept by the broker"),
         "offset.store.sync.interval.ms": Foreign("offsets are kept by the broker"),
-        "produce.offset.report": Foreign("a sent record's offset is in its future"),
+        "produce.offset.report": Foreign("a sent record's offset is in its delivery"),
         "queue.buffering.backpressure.threshold": Foreign(_BATCHES),
         "queue.buffering.max.kbytes": Foreign(_BATCHES),
         "queue.buffering.max.messages": Foreign(_BATCHES),
