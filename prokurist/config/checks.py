@@ -134,10 +134,11 @@ def _check_idempotence(values: dict[str, Any], given: Collection[str]) -> Iterat
 
 
 def _check_transactions(values: dict[str, Any], given: Collection[str]) -> Iterator[str]:
-    if values["transactional_id"] is not None and not values["enable_idempotence"]:
+    if values["transactional_id"] is not None:
         yield (
-            f"transactional.id={values['transactional_id']!r} needs idempotence: leave "
-            "enable.idempotence out or true, with acks=all and retries above 0"
+            f"transactional.id={values['transactional_id']!r} asks for transactions, which "
+            "this producer does not have yet: leave it out; without it records are written "
+            "once each, but not several together"
         )
     if values["transaction_two_phase_commit_enable"] and "transaction.timeout.ms" in given:
         yield (

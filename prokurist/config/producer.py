@@ -179,7 +179,7 @@ class ProducerKeys(ConnectionKeys):
         str | None,
         Key(
             Text(blank=False),
-            "Name of a transactional producer, which is not built yet: the key is checked.",
+            "Name of a transactional producer; refused, since transactions are not built yet.",
             LOW,
         ),
     ] = None
@@ -187,7 +187,7 @@ class ProducerKeys(ConnectionKeys):
         int,
         Key(
             millis(1, INT_MAX),
-            "Age at which the coordinator aborts a transaction; checked only, as above.",
+            "Age at which the coordinator aborts a transaction; checked only.",
             LOW,
         ),
     ] = 60_000
@@ -195,8 +195,7 @@ class ProducerKeys(ConnectionKeys):
         bool,
         Key(
             Boolean(),
-            "Whether transactions end only when an outside coordinator says so; checked "
-            "only, as above.",
+            "Whether transactions end only when an outside coordinator says so; checked only.",
             LOW,
         ),
     ] = False
