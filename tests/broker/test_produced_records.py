@@ -118,7 +118,7 @@ def test_java_places_keys_alike(prokurist_kafka: RealKafka) -> None:
 def test_columns_are_read_by_others(
     prokurist_kafka: RealKafka, prokurist_topic: str, consumer_of: Consuming
 ) -> None:
-    """P65: confluent-kafka reads what `send_batch` was given, each part of a record."""
+    """B317: confluent-kafka reads what `send_batch` was given, each part of a record."""
     rows = [
         {
             "key": None if number % 3 == 1 else b"k%d" % number,

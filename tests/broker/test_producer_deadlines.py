@@ -141,3 +141,27 @@ def test_send_waits_for_no_broker_that_is_gone(prokurist_own_kafka: RealKafka) -
         assert not delivery.done()
         kafka.restart(0)
         assert delivery.result(60.0).offset == 1
+
+
+def test_many_records_whose_memory_ends_half_way(
+    prokurist_kafka: RealKafka, prokurist_topic: str
+) -> None:
+    """B318: the count is what is in the log afterwards; the rest was not sent."""
+    with KafkaProducer(
+        bootstrap_servers=prokurist_kafka.bootstrap,
+        request_timeout_ms=60_000,
+        buffer_memory=200_000,
+        max_block_ms=1000,
+    ) as producer:
+        producer.send(prokurist_topic, b"first").result(30.0)
+        prokurist_kafka.freeze()
+        records = [b"%4d" % each * 100 for each in range(1000)]
+        with Watch(1.0):
+            deliveries = producer.send_many(prokurist_topic, records)
+        assert isinstance(deliveries.error, errors.BufferExhaustedException)
+        assert 0 < deliveries.count < 1000
+        prokurist_kafka.thaw()
+        assert isinstance(deliveries.exception(60.0), errors.BufferExhaustedException)
+        assert sum(run.records for run in deliveries.offsets()) == deliveries.count
+    log = values(prokurist_kafka, prokurist_topic)
+    assert log == [b"first", *records[: deliveries.count]]

@@ -1,4 +1,4 @@
-"""Many records in one call: P65 and P66, and what their handle tells."""
+"""Many records in one call: B317 and B318, and what their handle tells."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def producer_of(world: World, **keys: Any) -> KafkaProducer:
 
 @pytest.mark.parametrize("keyed", [False, True])
 def test_they_go_where_a_send_of_each_has_them_go(*, keyed: bool) -> None:
-    """P65: partition by partition the same records, in the same order."""
+    """B317: partition by partition the same records, in the same order."""
     values = [None if number % 7 == 3 else b"v%d" % number * 20 for number in range(300)]
     keys = [None if number % 5 == 2 else b"k%d" % number for number in range(300)]
     found = []
@@ -85,7 +85,7 @@ def table() -> Any:
 
 
 def test_columns_are_sent_as_their_rows_would_be() -> None:
-    """P65: of nulls, slices and several chunks."""
+    """B317: of nulls, slices and several chunks."""
     found = []
     for columns in (True, False):
         world = World()
@@ -141,7 +141,7 @@ def test_what_a_consumer_reads_as_columns_can_be_sent() -> None:
 
 
 def test_nothing_is_sent_of_nothing() -> None:
-    """P65: no records, no requests; the handle is done."""
+    """B317: no records, no requests; the handle is done."""
     world = World()
     with producer_of(world) as producer:
         for deliveries in (
@@ -154,7 +154,7 @@ def test_nothing_is_sent_of_nothing() -> None:
 
 
 def test_memory_that_ends_half_way() -> None:
-    """P66: the count is exact; those are delivered, and none behind them is sent."""
+    """B318: the count is exact; those are delivered, and none behind them is sent."""
     world = World()
     producer, sender = made(
         world, buffer_memory=20_000, batch_size=4000, max_block_ms=1000, linger_ms=0
