@@ -13,6 +13,7 @@ Thread: the network thread alone; `pushes` is read by any.
   the pushing.
 """
 
+import math
 from collections.abc import Iterable
 from copy import copy
 from random import Random
@@ -52,6 +53,8 @@ from prokurist.types import Node
 
 UNTOLD: Final = 300.0
 """Seconds to the next question where no broker has said how many; Java has the same."""
+UNASKED_TRIES: Final = 3
+"""How often a question is repeated soon that no caller waits for."""
 LEAST: Final = 0.1
 """Seconds between two pushes at least: what Kafka allows a subscription to say."""
 WAIT: Final = "the telemetry subscription"
@@ -99,7 +102,8 @@ class TelemetryManager:
         self._refusal: KafkaException | None = None
         self._callers: list[Call] = []
         self._known: Promise[UUID] = Promise()
-        self._knock: Promise[None] | None = None
+        self._resting: Promise[None] | None = None
+        self._wants_connection = False
         self._opened = 0
 
     # --- what the loop and callers ask -----------------------------------------------
@@ -109,9 +113,9 @@ class TelemetryManager:
         if self._life is None:
             if not self._ended:
                 self._life = Operation(self._live(), "telemetry", self._over)
-        elif self._knock is not None and self._client.counters.opened != self._opened:
+        elif self._wants_connection and self._client.counters.opened != self._opened:
             self._opened = self._client.counters.opened
-            self._knock.keep(None)
+            self._wake()
 
     def take(self, event: InstanceId | PushLast, calls: Calls) -> None:
         """Work for an event of the application."""
@@ -134,8 +138,7 @@ class TelemetryManager:
         known = self._known
         self._callers.append(call)
         try:
-            if self._knock is not None:
-                self._knock.keep(None)
+            self._wake()
             return await known
         finally:
             self._callers.remove(call)
@@ -216,12 +219,15 @@ class TelemetryManager:
                 for call in self._callers:
                     call.met(met)
                 failures += 1
-                await self._timer.sleep(self._backoff.pause(failures), "telemetry backoff")
+                if self._callers or failures <= UNASKED_TRIES:
+                    pause = self._backoff.pause(failures)
+                    await self._timer.sleep(pause, "telemetry backoff")
+                    continue
             else:
                 self._refuse(met)
-                interval = UNTOLD if self._told is None else self._told.interval
-                await self._timer.sleep(interval, "the next telemetry question")
-                self._refusal = None
+            failures = 0
+            await self._rest(UNTOLD if self._told is None else self._told.interval)
+            self._refusal = None
 
     async def _to_be_asked(self) -> Node:
         """A broker whose connection stands, once there is one; any while a caller waits."""
@@ -229,12 +235,27 @@ class TelemetryManager:
             node = self._ready()
             if node is not None:
                 return node
-            knock = self._knock = Promise[None]()
+            self._wants_connection = True
             try:
-                await knock
+                await self._rest(math.inf)
             finally:
-                self._knock = None
+                self._wants_connection = False
         return await self._metadata.any_broker()
+
+    async def _rest(self, seconds: float) -> None:
+        """Leave the question for so long, or until something wakes it up."""
+        rest = self._resting = Promise[None]()
+        due = self._timer.after(seconds, "the next telemetry question", lambda: rest.keep(None))
+        try:
+            await rest
+        finally:
+            self._timer.cancel(due)
+            self._resting = None
+
+    def _wake(self) -> None:
+        """Ask now: a caller waits for the id, or a connection has come up."""
+        if self._resting is not None:
+            self._resting.keep(None)
 
     def _ready(self) -> Node | None:
         """A broker whose connection stands: the last one that was spoken to, if it can be."""
