@@ -104,7 +104,8 @@ def point_of(data: bytes) -> Point:
     """A `NumberDataPoint`."""
     plain = {number: value for number, value in fields(data) if isinstance(value, bytes)}
     began, at = (int.from_bytes(plain.get(each, b""), "little") for each in (2, 3))
-    return Point(struct.unpack("<d", plain[4])[0], attributes_of(data, 7), began, at)
+    (value,) = struct.unpack("<d", plain[4])
+    return Point(float(value), attributes_of(data, 7), began, at)
 
 
 def read(codec: int, data: bytes) -> Pushed:

@@ -63,7 +63,16 @@ class Receiving:
             return []
         rows = [line.split("\t") for line in self.out.read_text("utf-8").splitlines()]
         return [
-            Point(*row[:2], row[2] == "true", *row[3:6], float(row[6]), row[7])
+            Point(
+                client_id=row[0],
+                instance=row[1],
+                terminating=row[2] == "true",
+                resource=row[3],
+                kind=row[4],
+                name=row[5],
+                value=float(row[6]),
+                attributes=row[7],
+            )
             for row in rows
             if row[0] == client_id and len(row) == 8
         ]
@@ -109,7 +118,16 @@ def receiving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiving]:
         pytest.skip("there is no JDK on the path, or Kafka's jars are not here")
     folder = tmp_path_factory.mktemp("receiver")
     subprocess.run(
-        [compiler, "-Xlint:-removal", "-cp", f"{jars}/*", "-d", str(folder / "classes"), str(SOURCE)], check=True
+        [
+            compiler,
+            "-Xlint:-removal",
+            "-cp",
+            f"{jars}/*",
+            "-d",
+            str(folder / "classes"),
+            str(SOURCE),
+        ],
+        check=True,
     )
     agent, out = folder / "receiver.jar", folder / "points.tsv"
     with zipfile.ZipFile(agent, "w") as archive:
@@ -138,11 +156,17 @@ def topic(receiving: Receiving) -> str:
 
 def test_a_real_broker_hands_on_what_is_pushed(receiving: Receiving, topic: str) -> None:
     """B338: under the id that it gave; sums of deltas come to what has happened."""
-    keys = {"bootstrap_servers": receiving.kafka.bootstrap, "enable_metrics_push": True}
+    servers = receiving.kafka.bootstrap
     with (
-        KafkaProducer(**keys, client_id="told-producer") as producer,
+        KafkaProducer(
+            bootstrap_servers=servers, enable_metrics_push=True, client_id="told-producer"
+        ) as producer,
         KafkaConsumer(
-            **keys, client_id="told-consumer", group_id=topic, auto_offset_reset="earliest"
+            bootstrap_servers=servers,
+            enable_metrics_push=True,
+            client_id="told-consumer",
+            group_id=topic,
+            auto_offset_reset="earliest",
         ) as consumer,
     ):
         for _ in range(100):
@@ -156,11 +180,11 @@ def test_a_real_broker_hands_on_what_is_pushed(receiving: Receiving, topic: str)
             "told-producer": producer.client_instance_id(30.0),
             "told-consumer": consumer.client_instance_id(30.0),
         }
-        for name in ids:
-            until(lambda name=name: receiving.points(name), f"a push of {name}")
+        until(lambda: all(map(receiving.points, ids)), "a push of each")
         before = {name: len(receiving.points(name)) for name in ids}
-        for name in ids:
-            until(lambda name=name: len(receiving.points(name)) > before[name], "another")
+        until(
+            lambda: all(len(receiving.points(name)) > before[name] for name in ids), "another"
+        )
 
     sent = receiving.points("told-producer")
     got = receiving.points("told-consumer")
