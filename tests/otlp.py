@@ -44,9 +44,9 @@ class Pushed:
 
     def one(self, name: str, **attributes: str) -> float:
         """The one value of a metric with these attributes."""
-        points = (*self.gauges.get(name, ()), *self.sums.get(name, ()))
-        [value] = [each.value for each in points if each.attributes == attributes]
-        return value
+        points: list[Point] = [*self.gauges.get(name, []), *self.sums.get(name, [])]
+        [point] = [each for each in points if each.attributes == attributes]
+        return point.value
 
     @property
     def names(self) -> set[str]:

@@ -13,7 +13,7 @@ _telemetry = partial(EventKind, area="client", side=Side.NETWORK)
 TELEMETRY_SUBSCRIBED: Final = _telemetry(
     "telemetry_subscribed",
     Level.INFO,
-    "brokers know this client as {instance}, and want each {interval:g} s: {metrics}",
+    "brokers know this client as {instance}, and want each {interval} s: {metrics}",
     "Which metrics the cluster's operator has this client push (KIP-714), and the id that they "
     "come under.",
 )

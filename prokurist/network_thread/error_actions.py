@@ -48,6 +48,7 @@ class Action(Enum):
     LATER = "leave it until the interval is over"
     SUBSCRIBE = "ask for the telemetry subscription again"
     ANOTHER_CODEC = "the same, and compress the next push otherwise"
+    END = "push no metrics any more"
     FATAL = "raise it"
 
 
@@ -348,10 +349,10 @@ GET_TELEMETRY_SUBSCRIPTIONS: Final = table(
 PUSH_TELEMETRY: Final = table(
     "PushTelemetry",
     {
-        35: (Action.FATAL, "the broker does not know the request"),
-        42: (Action.FATAL, "the broker rejects the request's contents"),
+        35: (Action.END, "the broker does not know the request"),
+        42: (Action.END, "the broker rejects the request's contents"),
         76: (Action.ANOTHER_CODEC, "the broker has no such compression"),
-        87: (Action.FATAL, "the broker's receiver cannot read the metrics"),
+        87: (Action.END, "the broker's receiver cannot read the metrics"),
         89: _EARLY,
         117: (Action.SUBSCRIBE, "another subscription is configured by now"),
         118: (Action.LATER, "more bytes than the broker takes at once"),

@@ -349,7 +349,7 @@ class TelemetryManager:
             return Action.LATER
         refused = PUSH_TELEMETRY.error(answer.error)
         self._client.trace.emit(TELEMETRY_NOT_PUSHED, node=node, error=refused)
-        if action is Action.FATAL and last is None:
+        if action in (Action.END, Action.FATAL) and last is None:
             raise refused
         if action is Action.ANOTHER_CODEC:
             self._unfit.add(payload.codec.value)
