@@ -8,7 +8,7 @@ import pytest
 
 from prokurist import errors
 from prokurist.consumer.closing import Closing
-from tests.simulation.telemetry import consumer_in, content, fresh, producer_in, pushes
+from tests.simulation.telemetry import asked, consumer_in, content, fresh, producer_in, pushes
 from tests.simulation.world import World
 
 pytestmark = pytest.mark.usefixtures("closed_at_the_end")
@@ -75,6 +75,18 @@ def test_an_id_that_will_not_come() -> None:
     world.control.receive_telemetry()
     world.clock.sleep(301.0)
     assert consumer.client_instance_id(60.0).int
+
+
+def test_an_id_that_was_refused_for_good() -> None:
+    """B341: the refusal, to each call, also once nothing is asked any more."""
+    world = fresh()
+    producer = world.producer(enable_metrics_push=True)
+    with world.control.fail("GetTelemetrySubscriptions", 42, times=1):
+        for _ in range(2):
+            with pytest.raises(errors.InvalidRequestException):
+                producer.client_instance_id(60.0)
+    world.clock.sleep(3600.0)
+    assert len(asked(world)) == 1
 
 
 # --- close -------------------------------------------------------------------------------
