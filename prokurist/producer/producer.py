@@ -148,6 +148,11 @@ class KafkaProducer(WaitingCalls):
         self._counted = CountedProducer(
             config, machinery, self._counters, self._sending.counters
         )
+        if machinery.telemetry is not None:
+            # Imported here, as for `metrics`: the network thread imports nothing later.
+            from prokurist.metrics.telemetry import TelemetrySource  # noqa: PLC0415
+
+            machinery.telemetry.source = TelemetrySource(self._counted, machinery.time_of_day)
         code = UserCode(
             Serializers(config.key_serializer, config.value_serializer),
             config.partitioner_class,
@@ -334,6 +339,7 @@ class KafkaProducer(WaitingCalls):
                 self._built().thread,
                 seconds,
                 may_wait=self._may_wait(),
+                pushes=self._pushes(),
             )
         finally:
             OPEN.remove(self._counted)

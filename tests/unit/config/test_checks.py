@@ -96,11 +96,12 @@ def test_reconnect_backoff(consumer: Build, keys: Mapping[str, object], longest:
     assert consumer(keys).reconnect_backoff_max_ms == longest
 
 
-def test_metrics_push(consumer: Build) -> None:
-    """Pushing metrics is off, and asking for it is an error."""
-    assert consumer({"enable.metrics.push": False}).enable_metrics_push is False
-    with pytest.raises(ConfigException, match="not built yet"):
-        consumer({"enable.metrics.push": True})
+@pytest.mark.parametrize(
+    ("keys", "pushes"), [({}, False), ({"enable.metrics.push": True}, True)]
+)
+def test_metrics_push(consumer: Build, keys: Mapping[str, object], *, pushes: bool) -> None:
+    """Pushing metrics is off, unless it is asked for."""
+    assert consumer(keys).enable_metrics_push is pushes
 
 
 @pytest.mark.parametrize(
