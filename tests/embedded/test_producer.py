@@ -10,6 +10,7 @@ import time
 import pytest
 
 from prokurist import KafkaProducer, TopicPartition
+from prokurist.events.accumulator.implementation import CHOICE
 from prokurist.testing.broker import EmbeddedBroker
 from tests.stopwatch import undisturbed
 
@@ -123,6 +124,33 @@ assert producer.close(5.0) == 0
     assert ended(prokurist_broker, code) == (0, "", [])
 
 
+def test_a_copy_in_a_child_process_runs_no_code_of_its_user(
+    prokurist_broker: EmbeddedBroker,
+) -> None:
+    """ForkedClientError at once, also where a partitioner wants a topic that is not known."""
+    code = """
+told = []
+def serialize(value):
+    told.append(value)
+    return value
+with KafkaProducer(
+    bootstrap_servers=sys.argv[1], value_serializer=serialize,
+    partitioner_class=lambda *_: 0,
+) as other:
+    child = os.fork()
+    if child == 0:
+        began = time.monotonic()
+        try:
+            other.send("unknown", b"v")
+        except errors.ForkedClientError:
+            os._exit(0 if time.monotonic() - began < 5.0 and not told else 1)
+        os._exit(2)
+    found = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert found == 0, found
+"""
+    assert ended(prokurist_broker, code) == (0, "", [])
+
+
 def test_a_program_that_ends_flushes(prokurist_broker: EmbeddedBroker) -> None:
     """P51: what lingers is delivered, and nothing is said."""
     code = """
@@ -164,6 +192,7 @@ print(time.monotonic())
     assert 0.5 < took < 1.0 + LATE
 
 
+@pytest.mark.skipif(CHOICE.name != "native", reason="a handle of Python's is an object more")
 def test_handles_that_are_kept_are_no_work_for_the_collector(
     prokurist_broker: EmbeddedBroker,
 ) -> None:
