@@ -56,6 +56,7 @@ _TITLES = {
     "group": "The group",
     "commit": "Commits",
     "fetch": "Reading",
+    "produce": "Writing",
     "call": "Calls",
     "loop": "The loop",
 }
