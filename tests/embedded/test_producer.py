@@ -91,6 +91,7 @@ calls = [
     lambda: producer.send("orders", b"v"),
     lambda: producer.send("orders", b"v", partition=0),
     lambda: producer.send("unknown", b"v"),
+    lambda: producer.send_many("orders", [b"v"]),
     lambda: delivery.result(5.0),
     lambda: delivery.result(),
     lambda: delivery.exception(5.0),
@@ -104,7 +105,7 @@ for _ in range({10 if busy else 2}):
     child = os.fork()
     if child == 0:
         for number, call in enumerate(calls):
-            if delivery.done() and 3 <= number <= 5:
+            if delivery.done() and 4 <= number <= 6:
                 continue
             try:
                 call()
@@ -140,11 +141,16 @@ with KafkaProducer(
     child = os.fork()
     if child == 0:
         began = time.monotonic()
-        try:
-            other.send("unknown", b"v")
-        except errors.ForkedClientError:
-            os._exit(0 if time.monotonic() - began < 5.0 and not told else 1)
-        os._exit(2)
+        for call in (
+            lambda: other.send("unknown", b"v"),
+            lambda: other.send_many("unknown", [b"v"]),
+        ):
+            try:
+                call()
+            except errors.ForkedClientError:
+                continue
+            os._exit(2)
+        os._exit(0 if time.monotonic() - began < 5.0 and not told else 1)
     found = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert found == 0, found
 """

@@ -251,6 +251,8 @@ def test_a_closed_producer_runs_no_code_of_its_user() -> None:
     began = world.clock.time
     with pytest.raises(errors.IllegalStateException, match="closed: build another"):
         producer.send("unknown", b"v")
+    with pytest.raises(errors.IllegalStateException, match="closed: build another"):
+        producer.send_many("unknown", [b"v"])
     assert world.clock.time == began
     assert not told
 
