@@ -202,6 +202,7 @@ def producer_machinery(
         wait=clock.wait,
         wake=network.wake,
     )
+    accumulator.on_leaders = partitioner.draw_again
     topics: ProducerTopics
     metadata = MetadataManager(
         client,
@@ -234,6 +235,8 @@ def producer_machinery(
 
     def on_availability(late: frozenset[int]) -> None:
         partitioner.unavailable = late
+        for topic in appender.topics.values():
+            partitioner.draw_again(topic)
 
     metadata.on_update = on_update
     metadata.on_refused = produce.on_refused

@@ -216,6 +216,9 @@ class KafkaProducer(WaitingCalls):
             return self._appender.send(
                 topic, value, key, headers, partition, timestamp, on_delivery
             )
+        # Before code of the user's, and a wait for a network thread that may not be there.
+        if self._appender.refusal is not None:
+            self._appender.refusal()
         return self._user_code.send(
             self._appender.send, topic, value, key, headers, partition, timestamp, on_delivery
         )

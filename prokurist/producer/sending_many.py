@@ -129,8 +129,12 @@ class SendingMany:
         """Append what the user's own code makes of records.
 
         Raises:
+            IllegalStateException: The producer is closed; no code of the user's has run.
             SerializationException: A serializer has raised; nothing was sent.
         """
+        appender = self._accumulator.appender
+        if appender.refusal is not None:
+            appender.refusal()
         prepared = [code.prepared(record) for record in records]
         places = Places(len(prepared))
         error = unless_closed(

@@ -124,6 +124,26 @@ def test_close_with_a_frozen_broker(caplog: pytest.LogCaptureFixture) -> None:
     assert sender.machinery.accumulator.memory.free == sender.machinery.accumulator.memory.total
 
 
+@pytest.mark.parametrize(("budget", "reserve"), [(2.0, 0.1), (0.4, 0.1), (0.2, 0.05), (0, 0)])
+def test_close_keeps_a_moment_to_tell_of_failures(budget: float, reserve: float) -> None:
+    """P49: a tenth of a second, or a quarter; an answer may come until then, and not later."""
+    world = World()
+    producer, _ = made(world, linger_ms=0)
+    world.control.freeze()
+    failed: list[float] = []
+    began = world.clock.time
+    for partition in range(3):
+        producer.send(
+            "orders",
+            b"v",
+            partition=partition,
+            on_delivery=lambda *_: failed.append(world.clock.time - began),
+        )
+    assert producer.close(budget) == 3
+    assert failed == pytest.approx([budget - reserve] * 3, abs=0.002)
+    assert world.clock.time - began < budget + 0.002
+
+
 def test_close_delivers_what_it_can() -> None:
     """B224, B236: lingering ends, callbacks run, and nothing is given up."""
     world = World()

@@ -240,6 +240,23 @@ def test_a_closed_producer_refuses() -> None:
             call()
 
 
+def test_a_closed_producer_runs_no_code_of_its_user() -> None:
+    """It refuses before serializers and partitioner."""
+    world = World()
+    told: list[object] = []
+    producer = world.producer(
+        value_serializer=told.append, partitioner_class=lambda *asked: told.append(asked)
+    )
+    assert producer.close() == 0
+    began = world.clock.time
+    with pytest.raises(errors.IllegalStateException, match="closed: build another"):
+        producer.send("unknown", b"v")
+    with pytest.raises(errors.IllegalStateException, match="closed: build another"):
+        producer.send_many("unknown", [b"v"])
+    assert world.clock.time == began
+    assert not told
+
+
 def test_partitions_for() -> None:
     """Known ones at once; an unknown topic ends in a TimeoutException that says so."""
     world = World()
