@@ -104,7 +104,7 @@ def read(consumer: KafkaConsumer) -> list[ConsumerRecord]:
 def test_no_record_is_lost_when_the_service_is_killed(
     prokurist_kafka: RealKafka, tmp_path: Path, eventually: Asking, program: str
 ) -> None:
-    """docs/howto: each is worked on or a dead letter, at least once, and none is both."""
+    """B319: each is worked on or a dead letter, at least once, and none is both."""
     kafka, journal = prokurist_kafka, tmp_path / "journal"
     topic = kafka.unique_topic("orders", partitions=PARTITIONS)
     for name in ("retry.1", "retry.2", "dead"):

@@ -135,7 +135,7 @@ def test_a_dead_letter_that_cannot_be_written_ends_the_service() -> None:
 
 
 def test_a_record_goes_from_topic_to_topic() -> None:
-    """At the times that it is due, with its headers; the others are not held up."""
+    """B320: at the times that it is due, with its headers; the others are not held up."""
     world = world_of_orders()
     seen: list[tuple[str, float]] = []
     worked: list[bytes] = []
@@ -242,7 +242,7 @@ def test_a_partition_that_waits_goes_to_another_member() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_each_record_is_worked_on_or_a_dead_letter(seed: int) -> None:
-    """The service is killed at random moments; none is lost, and none is in both."""
+    """B319: the service is killed at random moments; none is lost, and none is in both."""
     world = world_of_orders(seed=seed)
     lot = random.Random(seed)  # noqa: S311 - a lot to be drawn again
     fails = {b"%d" % number: lot.choice((0, 0, 0, 1, 2, 3, 4)) for number in range(RECORDS)}

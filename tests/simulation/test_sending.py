@@ -241,7 +241,7 @@ def test_a_closed_producer_refuses() -> None:
 
 
 def test_a_closed_producer_runs_no_code_of_its_user() -> None:
-    """It refuses before serializers and partitioner."""
+    """B322: it refuses before serializers and partitioner."""
     world = World()
     told: list[object] = []
     producer = world.producer(

@@ -37,7 +37,7 @@ def check_even(found: list[int]) -> None:
 
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_shares_are_even(adaptive: bool) -> None:  # noqa: FBT001 - a parameter of a test
-    """P29: over sixty partitions, and over those that are left; without a leader none."""
+    """P29, B321: over sixty partitions, and over those that are left; without a leader none."""
     world = World(nodes=3, topics={})
     world.control.create_topic("orders", 60, replication=1)
     with world.producer(
