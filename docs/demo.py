@@ -1,6 +1,6 @@
-"""What `make demo` runs: a consumer at work, and a broker that freezes under it.
+"""What `make demo` runs: a consumer and a producer at work, and a broker that freezes.
 
-The client is the real one, over real sockets. The broker is the embedded one, which is
+The clients are the real ones, over real sockets. The broker is the embedded one, which is
 there at once; with KAFKA=1 it is a real Apache Kafka, frozen by SIGSTOP.
 """
 
@@ -17,6 +17,7 @@ from prokurist import (
     ConfigException,
     KafkaConsumer,
     KafkaException,
+    KafkaProducer,
     TimeoutException,
     TopicPartition,
     __version__,
@@ -95,11 +96,6 @@ def embedded() -> Iterator[tuple[Broker, int, Callable[[], None]]]:
 @contextmanager
 def real() -> Iterator[tuple[Broker, int, Callable[[], None]]]:
     """A real Kafka, likewise."""
-    from confluent_kafka import Producer  # noqa: PLC0415 - there is none of ours yet
-
-    quiet = logging.getLogger("demo.producer")
-    quiet.addHandler(logging.NullHandler())
-    quiet.propagate = False
     began = CLOCK.now()
     with RealKafka() as kafka:
         say(
@@ -107,13 +103,13 @@ def real() -> Iterator[tuple[Broker, int, Callable[[], None]]]:
             f"{kafka.bootstrap} after {CLOCK.now() - began:.1f} s"
         )
         kafka.create_topic(TOPIC, partitions=PARTITIONS)
-        producer = Producer({"bootstrap.servers": kafka.direct_bootstrap}, logger=quiet)
 
         def write() -> None:
-            for number in range(PARTITIONS * EACH // 2):
-                value = f"order {number // PARTITIONS}".encode()
-                producer.produce(TOPIC, value, partition=number % PARTITIONS)
-            producer.flush(30)
+            with KafkaProducer(bootstrap_servers=kafka.direct_bootstrap) as producer:
+                for number in range(PARTITIONS * EACH // 2):
+                    value = f"order {number // PARTITIONS}".encode()
+                    producer.send(TOPIC, value, partition=number % PARTITIONS)
+                producer.flush(30.0)
 
         yield kafka, 0, write
 
@@ -200,6 +196,30 @@ def freeze_and_thaw(broker: Broker, node: int, write: Callable[[], None]) -> Non
     say(f"\nWhere the two seconds went, as a picture: {PICTURE}")
 
 
+def write_to_a_frozen_broker(broker: Broker, node: int) -> None:
+    """A producer writes, its broker freezes, and it has to end all the same."""
+    say("\nA producer writes, and its broker freezes. A flush with two seconds to do it in:")
+    producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
+    where = producer.send(TOPIC, b"one more order").result(10.0)
+    say(f"  the first record is at offset {where.offset} of {where.topic}-{where.partition}")
+    broker.freeze(node)
+    delivery = producer.send(TOPIC, b"the last order", partition=0)
+    timed(lambda: producer.flush(2.0))
+
+    say("It closes, with two seconds for that. What the log says of it:")
+    log = logging.StreamHandler(sys.stdout)
+    log.setLevel(logging.ERROR)
+    logging.getLogger("prokurist").addHandler(log)
+    began = CLOCK.now()
+    given_up = producer.close(2.0)
+    took = CLOCK.now() - began
+    error = delivery.exception()
+    say(f"  close(2.0) took {took:.3f} s, and gave up {given_up} record: {error}.")
+    if error is not None and error.may_have_happened:
+        say("  It was on the wire, so it may have been written: may_have_happened is True.")
+    broker.thaw(node)
+
+
 def main() -> int:
     """Show it all; 1 where a broker was to be had and failed."""
     say(f"prokurist {__version__}, record codec: {CHOICE.name}\n")
@@ -209,6 +229,7 @@ def main() -> int:
     try:
         with real() if kafka else embedded() as serving:
             freeze_and_thaw(*serving)
+            write_to_a_frozen_broker(*serving[:2])
     except KafkaUnavailable as error:
         say(f"  not on this machine: {error}")
     except (HarnessError, KafkaException) as error:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from prokurist.errors import RetriableException as RetriableException
     from prokurist.errors import TimeoutException as TimeoutException
     from prokurist.errors import WakeupException as WakeupException
+    from prokurist.events.accumulator.deliveries import DeliveredRun as DeliveredRun
+    from prokurist.events.accumulator.deliveries import Deliveries as Deliveries
     from prokurist.events.accumulator.implementation import Delivery as Delivery
     from prokurist.events.accumulator.record_metadata import RecordMetadata as RecordMetadata
     from prokurist.producer.health import ProducerHealth as ProducerHealth
@@ -65,6 +67,8 @@ __all__ = [
     "ConsumerRebalanceListener",
     "ConsumerRecord",
     "ConsumerRecords",
+    "DeliveredRun",
+    "Deliveries",
     "Delivery",
     "EmptyCause",
     "GroupMembershipOperation",
@@ -111,6 +115,8 @@ _HOMES = {
     "ConsumerRebalanceListener": "prokurist.consumer.listeners",
     "ConsumerRecord": "prokurist.records.consumer_records",
     "ConsumerRecords": "prokurist.records.consumer_records",
+    "DeliveredRun": "prokurist.events.accumulator.deliveries",
+    "Deliveries": "prokurist.events.accumulator.deliveries",
     "Delivery": "prokurist.events.accumulator.implementation",
     "EmptyCause": "prokurist.records.why_empty",
     "GroupMembershipOperation": "prokurist.types",

@@ -2,10 +2,12 @@
 
 A block of Python is a program, unless it says otherwise. A process of its own runs it, in an
 empty folder, with warnings as errors and nothing on stderr; `localhost:9092` is an embedded
-broker then, with ten records in `orders`. What it defines as `test_…` is run by pytest, what
-waits for SIGTERM is sent one, and what wants a real Kafka is for tests/broker. Two words on
-the fence are known: `python excerpt` has a `consumer` that is not its own, and `python spark`
-a session `spark`, which tests/spark gives it.
+broker then, with ten records in `orders`, and the topics that recipes want. What it defines as
+`test_…` is run by pytest, what waits for SIGTERM is sent one, and what wants a real Kafka is
+for tests/broker. Two words on the fence are known: `python excerpt` has a `consumer` that is
+not its own, and `python spark` a session `spark`, which tests/spark gives it.
+
+What a page's program defines can be had for a test of one's own: `names_of`.
 """
 
 import os
@@ -16,6 +18,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from prokurist.cli.brokers import fill
 from prokurist.testing.broker import EmbeddedBroker
@@ -27,6 +30,7 @@ PAGES = [
 ]
 FENCE = re.compile(r"^```(\w+) ?(.*)\n((?:.*\n)*?)^```$", re.MULTILINE)
 TOPICS = {"orders": 3, "payments": 1}
+EMPTY = {"orders.retry.1": 1, "orders.retry.2": 1, "orders.dead": 1}
 PATIENCE = 180.0
 """For an interpreter, its imports, and what the block does, on a machine that is shared."""
 
@@ -118,6 +122,14 @@ def blocks() -> Iterator[Block]:
             yield block
 
 
+def names_of(program: str) -> dict[str, Any]:
+    """What a page's program defines, of which the first line is `# program`; it is not run."""
+    (block,) = [each for each in blocks() if each.text.startswith(f"# {program}\n")]
+    names: dict[str, Any] = {"__name__": program.removesuffix(".py")}
+    exec(compile(block.text, str(block), "exec"), names)  # noqa: S102 - the page's own program
+    return names
+
+
 def run(block: Block, folder: Path) -> str:
     """Run a block of Python in a folder: what it has printed."""
     text = block.text.replace("start_http_server(9108)", "start_http_server(0)")
@@ -125,7 +137,7 @@ def run(block: Block, folder: Path) -> str:
         text = EXCERPT.format(text=text, page=block.page)
     if not block.is_test and "poll(5.0)" in text:
         text = PATIENT + text.replace("poll(5.0)", "poll(next(patience))")
-    with EmbeddedBroker(1, TOPICS, auto_create=True) as broker:
+    with EmbeddedBroker(1, TOPICS | EMPTY, auto_create=True) as broker:
         fill(broker, TOPICS, 10)
         text = text.replace("localhost:9092", broker.bootstrap)
         name = "test_block.py" if block.is_test else "block.py"

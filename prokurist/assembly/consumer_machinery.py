@@ -13,6 +13,7 @@ from prokurist.assembly.shared import (
     authenticator_of,
     keepalive_of,
     limits_of,
+    telemetry_of,
     tell_of_tls,
     tls_contexts,
     tls_of,
@@ -60,6 +61,7 @@ from prokurist.version import VERSION
 
 if TYPE_CHECKING:
     from prokurist.network_thread.connections.authentication import Authenticator
+    from prokurist.network_thread.telemetry.manager import TelemetryManager
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ class Machinery:
         positions: What it looks up of positions, for those who look at an idle client.
         buffer: What it has fetched, for both threads.
         fetches: What it fetches, for those who look at an idle client.
+        telemetry: What pushes metrics to brokers, where that is on.
+        time_of_day: Milliseconds since the epoch.
         trace: Where both threads tell what happens.
     """
 
@@ -97,6 +101,8 @@ class Machinery:
     positions: PositionsManager
     buffer: FetchBuffer[Any]
     fetches: FetchManager
+    telemetry: "TelemetryManager | None"
+    time_of_day: Callable[[], int]
     trace: Trace
 
     @property
@@ -288,6 +294,7 @@ def consumer_machinery(
         read_committed=read_committed,
         trace=trace,
     )
+    telemetry = telemetry_of(config, client, metadata, bootstrap, timer, retry, random)
     thread = NetworkThread(
         f"{client_id}-network",
         clock=clock,
@@ -295,8 +302,8 @@ def consumer_machinery(
         network=network,
         client=client,
         calls=calls,
-        take=dispatch(calls, offsets, topics, positions, lags, fetches, take_group),
-        managers=(fetches, metadata) if group is None else (group, fetches, metadata),
+        take=dispatch(calls, offsets, topics, positions, lags, fetches, take_group, telemetry),
+        managers=[each for each in (group, fetches, metadata, telemetry) if each is not None],
         background=background,
         trace=trace,
     )
@@ -315,6 +322,8 @@ def consumer_machinery(
         positions,
         buffer,
         fetches,
+        telemetry,
+        time_of_day,
         trace,
     )
 

@@ -13,6 +13,7 @@ from prokurist.assembly.shared import (
     authenticator_of,
     keepalive_of,
     limits_of,
+    telemetry_of,
     tell_of_tls,
     tls_contexts,
     tls_of,
@@ -27,9 +28,11 @@ from prokurist.events.application_events import (
     ApplicationEvent,
     AwaitTopic,
     GiveUp,
+    InstanceId,
     ListTopics,
     LookUpTopic,
     Purge,
+    PushLast,
     Withdraw,
 )
 from prokurist.events.background_events import BackgroundEvents
@@ -62,6 +65,7 @@ from prokurist.version import VERSION
 
 if TYPE_CHECKING:
     from prokurist.network_thread.connections.authentication import Authenticator
+    from prokurist.network_thread.telemetry.manager import TelemetryManager
 
 REQUEST_OVERHEAD: Final = 1024
 """Bytes of `max.request.size` that are kept for what stands around the batches."""
@@ -84,6 +88,8 @@ class ProducerMachinery:
         partitioner: Chooses partitions for records without a key; for both threads.
         produce: What sends, for those who look at it.
         endings: How batches end, and what is counted of them.
+        telemetry: What pushes metrics to brokers, where that is on.
+        time_of_day: Milliseconds since the epoch.
         trace: Where both threads tell what happens.
     """
 
@@ -97,6 +103,8 @@ class ProducerMachinery:
     partitioner: StickyPartitioner
     produce: ProduceManager
     endings: Endings
+    telemetry: "TelemetryManager | None"
+    time_of_day: Callable[[], int]
     trace: Trace
 
 
@@ -194,6 +202,7 @@ def producer_machinery(
         wait=clock.wait,
         wake=network.wake,
     )
+    accumulator.on_leaders = partitioner.draw_again
     topics: ProducerTopics
     metadata = MetadataManager(
         client,
@@ -226,12 +235,15 @@ def producer_machinery(
 
     def on_availability(late: frozenset[int]) -> None:
         partitioner.unavailable = late
+        for topic in appender.topics.values():
+            partitioner.draw_again(topic)
 
     metadata.on_update = on_update
     metadata.on_refused = produce.on_refused
     client.on_disconnect = metadata.on_disconnect
     produce.on_availability = on_availability
     calls = Calls(timer)
+    telemetry = telemetry_of(config, client, metadata, bootstrap, timer, retry, random)
     thread = NetworkThread(
         f"{client_id}-network",
         clock=clock,
@@ -240,9 +252,13 @@ def producer_machinery(
         client=client,
         calls=calls,
         take=dispatch(
-            calls, topics, TopicManager(client, metadata, timer, retry, create=True), produce
+            calls,
+            topics,
+            TopicManager(client, metadata, timer, retry, create=True),
+            produce,
+            telemetry,
         ),
-        managers=(produce, metadata),
+        managers=[each for each in (produce, metadata, telemetry) if each is not None],
         background=BackgroundEvents(),
         trace=trace,
     )
@@ -257,6 +273,8 @@ def producer_machinery(
         partitioner,
         produce,
         endings,
+        telemetry,
+        time_of_day,
         trace,
     )
 
@@ -266,7 +284,11 @@ def ignore(_records: int) -> None:
 
 
 def dispatch(
-    calls: Calls, topics: ProducerTopics, look_ups: TopicManager, produce: ProduceManager
+    calls: Calls,
+    topics: ProducerTopics,
+    look_ups: TopicManager,
+    produce: ProduceManager,
+    telemetry: "TelemetryManager | None",
 ) -> Callable[[ApplicationEvent], None]:
     """For the network thread: which manager works for which event of a producer."""
 
@@ -282,6 +304,8 @@ def dispatch(
                 call.finish(produce.purge(purged(), everything=False))
             case GiveUp(call):
                 call.finish(produce.purge(closed(), everything=True))
+            case InstanceId() | PushLast() if telemetry is not None:
+                telemetry.take(event, calls)
             case Withdraw(call):
                 calls.withdraw(call)
             case _:

@@ -22,9 +22,14 @@ from prokurist.events.trace import Trace
 from prokurist.network_thread.connections.requests import Limits
 
 if TYPE_CHECKING:
+    from prokurist.network_thread.cluster.metadata_manager import MetadataManager
     from prokurist.network_thread.connections.authentication import Authenticator
+    from prokurist.network_thread.connections.bootstrap import Bootstrap
+    from prokurist.network_thread.connections.network_client import NetworkClient
     from prokurist.network_thread.io.tls import Tls
     from prokurist.network_thread.io.token_endpoint import TokenEndpoint
+    from prokurist.network_thread.operations.timer import Timer
+    from prokurist.network_thread.telemetry.manager import TelemetryManager
     from prokurist.security.context import TlsContexts
 
 IN_FLIGHT: Final = 100
@@ -117,6 +122,24 @@ def tell_of_tls(config: ConnectionKeys, contexts: "TlsContexts", trace: Trace) -
     elif config.ssl_endpoint_identification_algorithm == "none":
         key = "ssl.endpoint.identification.algorithm=none"
         trace.emit(TLS_UNVERIFIED, what="The names are", key=key)
+
+
+def telemetry_of(
+    config: ConnectionKeys,
+    client: "NetworkClient",
+    metadata: "MetadataManager",
+    bootstrap: "Bootstrap",
+    timer: "Timer",
+    backoff: Backoff,
+    random: Random,
+) -> "TelemetryManager | None":
+    """What pushes metrics to brokers; None where that is off."""
+    if not config.enable_metrics_push:
+        return None
+    # A client that pushes nothing imports nothing of it.
+    from prokurist.network_thread.telemetry.manager import TelemetryManager  # noqa: PLC0415
+
+    return TelemetryManager(client, metadata, bootstrap, timer, backoff, random)
 
 
 def limits_of(config: ConnectionKeys, random: Random) -> Limits:

@@ -26,14 +26,6 @@ def _check_security(values: dict[str, Any], given: Collection[str]) -> Iterator[
             yield str(error)
 
 
-def _check_metrics_push(values: dict[str, Any], _given: Collection[str]) -> Iterator[str]:
-    if values["enable_metrics_push"]:
-        yield (
-            "enable.metrics.push=True cannot be used: pushing metrics to brokers is not built "
-            "yet; leave the key out and read metrics() instead"
-        )
-
-
 def _settle_reconnects(values: dict[str, Any], given: Collection[str]) -> Iterator[str]:
     if "reconnect.backoff.ms" in given and "reconnect.backoff.max.ms" not in given:
         # Java's rule: who sets only the first pause wants every pause to be that long.
@@ -134,10 +126,11 @@ def _check_idempotence(values: dict[str, Any], given: Collection[str]) -> Iterat
 
 
 def _check_transactions(values: dict[str, Any], given: Collection[str]) -> Iterator[str]:
-    if values["transactional_id"] is not None and not values["enable_idempotence"]:
+    if values["transactional_id"] is not None:
         yield (
-            f"transactional.id={values['transactional_id']!r} needs idempotence: leave "
-            "enable.idempotence out or true, with acks=all and retries above 0"
+            f"transactional.id={values['transactional_id']!r} asks for transactions, which "
+            "this producer does not have yet: leave it out; without it records are written "
+            "once each, but not several together"
         )
     if values["transaction_two_phase_commit_enable"] and "transaction.timeout.ms" in given:
         yield (
@@ -147,7 +140,7 @@ def _check_transactions(values: dict[str, Any], given: Collection[str]) -> Itera
         )
 
 
-_CLIENT: Final[tuple[Check, ...]] = (_check_security, _check_metrics_push, _settle_reconnects)
+_CLIENT: Final[tuple[Check, ...]] = (_check_security, _settle_reconnects)
 
 CONSUMER_CHECKS: Final[tuple[Check, ...]] = (
     *_CLIENT,

@@ -11,11 +11,13 @@ from prokurist.config.connection import ConnectionKeys
 from prokurist.config.counterparts import COUNTERPARTS
 from prokurist.config.foreign import (
     FOR_CONSUMERS,
+    FOR_PRODUCERS,
     KAFKA_PYTHON,
     LIBRDKAFKA,
     Foreign,
 )
 from prokurist.config.key import Effect
+from prokurist.config.kip19 import DEPRECATED, REPLACEMENTS
 from prokurist.config.sasl import SaslKeys
 from prokurist.config.table import ConfigRow, table
 
@@ -24,17 +26,17 @@ _INTRO = """\
 
 % Written by `python -m prokurist.config docs`. Change the table in prokurist/config instead.
 
-```{note}
-These are the keys of the consumer. The producer is not built yet.
-```
-
 A configuration is a mapping with Kafka's own names, or keywords with underscores, or both:
 
 ```python
-from prokurist import ConsumerConfig
+from prokurist import ConsumerConfig, ProducerConfig
 
 ConsumerConfig({"bootstrap.servers": "kafka1:9092,kafka2:9092"}, group_id="billing")
+ProducerConfig({"bootstrap.servers": "kafka1:9092,kafka2:9092"}, linger_ms=20)
 ```
+
+The keys are those of the [consumer](#consumer), those of the [producer](#producer), and those
+that both have, for [connections](#connection) and [security](#security).
 
 Values may be strings, as in a property file. A duration (unit ms) may also be a
 `timedelta`, a list one string with commas. Words are taken in upper and lower case. `None`
@@ -43,10 +45,10 @@ and two keys that contradict each other raise `ConfigException`, which has all t
 the configuration (`faults`), each with what to write instead; all keys of a call that are
 accepted without effect are listed in one `ConfigWarning`.
 
-`ConsumerConfig.check(mapping)` looks at a configuration of any client without using it. It
-returns a finding for each key (`key`, `verdict`, `why`, `instead`), the `faults`, and the keys
-by the names of this page (`translated`, `properties()`). `prokurist config check FILE` does so
-[in the terminal](cli.md).
+`ConsumerConfig.check(mapping)` and `ProducerConfig.check(mapping)` look at a configuration of
+any client without using it. They return a finding for each key (`key`, `verdict`, `why`,
+`instead`), the `faults`, and the keys by the names of this page (`translated`,
+`properties()`). `prokurist config check FILE` does so [in the terminal](cli.md).
 
 A secret is a string, a `Secret`, or a callable without arguments that returns the current
 string. It is masked wherever it could be printed, and stays behind when a configuration is
@@ -75,16 +77,17 @@ from prokurist.config.secret import SecretSource\
 
 
 def document() -> str:
-    """Write the documentation of the consumer's keys.
+    """Write the documentation of all keys.
 
     Returns:
         The text of `docs/config.md`.
     """
-    consumer = list(table(CONSUMER).values())
+    consumer, producer = (list(table(client).values()) for client in (CONSUMER, PRODUCER))
     security = {field.name for field in fields(SaslKeys)}
     shared = {field.name for field in fields(ConnectionKeys)}
     groups = {
         "Consumer": [row for row in consumer if row.field not in shared],
+        "Producer": [row for row in producer if row.field not in shared],
         "Connection": [row for row in consumer if row.field in shared - security],
         "Security": [row for row in consumer if row.field in security],
     }
@@ -93,7 +96,8 @@ def document() -> str:
         lines += [f"## {title}", ""]
         for row in rows:
             lines += _entry(row)
-    lines += _spellings(consumer)
+    lines += _before_kip19()
+    lines += _spellings([*consumer, *producer])
     lines += _converted()
     lines += _foreign()
     return "\n".join(lines) + "\n"
@@ -129,6 +133,14 @@ def _default(value: object) -> str:
     return f"`{value}`" if str(value) else "empty"
 
 
+def _before_kip19() -> Iterator[str]:
+    yield "## A producer's keys from before KIP-19"
+    yield ""
+    yield "Taken, as KIP-19 says, with a `DeprecationWarning`."
+    yield ""
+    yield from _grid(("key", "becomes"), [(key, REPLACEMENTS[key]) for key in DEPRECATED])
+
+
 def _spellings(rows: Iterable[ConfigRow]) -> Iterator[str]:
     yield "## Other clients' spellings"
     yield ""
@@ -152,6 +164,7 @@ def _foreign() -> Iterator[str]:
         "librdkafka": LIBRDKAFKA,
         "kafka-python": KAFKA_PYTHON,
         "other clients' consumers, a producer's here": FOR_CONSUMERS,
+        "other clients' producers, a consumer's here": FOR_PRODUCERS,
     }
     for title, keys in tables.items():
         idle = {key: to.reason for key, to in keys.items() if to.harmless is None}

@@ -191,8 +191,8 @@ class ConnectionKeys(SaslKeys):
         bool,
         Key(
             Boolean(),
-            "Whether metrics are pushed to brokers that ask for them; true is refused until "
-            "it is built.",
+            "Whether the client asks brokers which metrics they want, and pushes those "
+            "(KIP-714).",
             LOW,
         ),
     ] = False

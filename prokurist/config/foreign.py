@@ -49,7 +49,7 @@ _METRICS = "the client keeps plain counters; read metrics()"
 _NO_CALLBACK = (
     "the client calls no function for it; its errors are raised by the calls they belong to"
 )
-_DELIVERY = "send returns a future for each record; add the callback to that"
+_DELIVERY = "give the callback to send(..., on_delivery=...)"
 _REBALANCE = "give a listener to subscribe(topics, listener=...)"
 _COMMIT = "give the callback to commit_async(callback=...)"
 _NO_VERIFIER = (
@@ -94,7 +94,7 @@ LIBRDKAFKA = MappingProxyType(
         "message.copy.max.bytes": Foreign("how records are buffered is the client's business"),
         "offset.store.path": Foreign("offsets are kept by the broker"),
         "offset.store.sync.interval.ms": Foreign("offsets are kept by the broker"),
-        "produce.offset.report": Foreign("a sent record's offset is in its future"),
+        "produce.offset.report": Foreign("a sent record's offset is in its delivery"),
         "queue.buffering.backpressure.threshold": Foreign(_BATCHES),
         "queue.buffering.max.kbytes": Foreign(_BATCHES),
         "queue.buffering.max.messages": Foreign(_BATCHES),
@@ -127,7 +127,7 @@ LIBRDKAFKA = MappingProxyType(
         "topic.metadata.refresh.sparse": Foreign(_REFRESH),
         # Accepted with the value that asks for nothing:
         "enable.gapless.guarantee": Foreign(
-            "a failed batch does not stop the producer; check the futures", _FALSE
+            "a failed batch does not stop the producer; look at each delivery", _FALSE
         ),
         "enable.partition.eof": Foreign(
             "poll returns records only; ask at_end() whether reading has caught up", _FALSE

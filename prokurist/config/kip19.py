@@ -23,6 +23,16 @@ DEPRECATED: Mapping[str, ValueKind] = MappingProxyType(
 )
 """The old keys and the kinds of their values."""
 
+REPLACEMENTS: Mapping[str, str] = MappingProxyType(
+    {
+        TIMEOUT: "request.timeout.ms, also where that is given",
+        METADATA_FETCH_TIMEOUT: "max.block.ms, also where that is given",
+        BLOCK_ON_BUFFER_FULL: "true: max.block.ms without an end, which wins over both of its "
+        "other keys; false: nothing",
+    }
+)
+"""What each of them does, for the documentation."""
+
 
 def migrate(old: Mapping[str, object]) -> tuple[dict[str, object], str]:
     """Turn old keys into new ones.

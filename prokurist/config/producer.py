@@ -67,7 +67,7 @@ class ProducerKeys(ConnectionKeys):
         int,
         Key(
             millis(high=INT_MAX),
-            "Longest time from a batch's creation to its end, queue, flight and retries "
+            "Longest time from a batch's creation to its end, linger, flight and retries "
             "included; raised to linger.ms + request.timeout.ms if it is not given.",
             aliases=("message.timeout.ms",),
         ),
@@ -85,20 +85,27 @@ class ProducerKeys(ConnectionKeys):
         Key(
             millis(),
             "Longest time that send waits for metadata and buffer memory together; also the "
-            "limit of partitions_for and of transaction calls.",
+            "limit of partitions_for where that is given none.",
         ),
     ] = 60_000
-    batch_size: Annotated[int, Key(octets(), "Size at which a batch is full.")] = 16_384
+    batch_size: Annotated[
+        int,
+        Key(
+            octets(),
+            "Size at which a batch is ready to be sent; until a request takes it, it takes "
+            "more, up to max.request.size.",
+        ),
+    ] = 16_384
     buffer_memory: Annotated[
         int,
-        Key(octets(0, LONG_MAX), "Memory for records that are not yet sent.", HIGH),
+        Key(octets(0, LONG_MAX), "Memory for records that are not yet delivered.", HIGH),
     ] = 33_554_432
     buffer_memory_allocation_strategy: Annotated[
         str,
         Key(
             Choice(("full", "incremental")),
-            "Whether a batch takes its whole size from buffer.memory at once, or in pieces as "
-            "it grows.",
+            "How a batch takes buffer.memory; with either value it takes batch.size when it "
+            "begins, and more as it grows.",
         ),
     ] = "full"
     max_request_size: Annotated[
@@ -172,7 +179,7 @@ class ProducerKeys(ConnectionKeys):
         str | None,
         Key(
             Text(blank=False),
-            "Makes the producer transactional, under a name that lasts over restarts.",
+            "Name of a transactional producer; refused, since transactions are not built yet.",
             LOW,
         ),
     ] = None
@@ -180,7 +187,7 @@ class ProducerKeys(ConnectionKeys):
         int,
         Key(
             millis(1, INT_MAX),
-            "Age at which the coordinator aborts an open transaction.",
+            "Age at which the coordinator aborts a transaction; checked only.",
             LOW,
         ),
     ] = 60_000
@@ -188,7 +195,7 @@ class ProducerKeys(ConnectionKeys):
         bool,
         Key(
             Boolean(),
-            "Whether transactions end only when an outside coordinator says so.",
+            "Whether transactions end only when an outside coordinator says so; checked only.",
             LOW,
         ),
     ] = False

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from prokurist.application.call_runner import LAST_TURN, CallRunner
 from prokurist.application.caller_counters import CLOSED
+from prokurist.application.telemetry import push_last
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.interceptors import Interceptors
@@ -52,6 +53,7 @@ class Closing:
         thread: The network thread.
         part: Tells the listener what goes, in a client that is subscribed.
         leave: Leaves the group, by a call's deadline.
+        pushes: Whether brokers want the last metrics.
     """
 
     caller: CallRunner
@@ -61,6 +63,7 @@ class Closing:
     thread: Thread
     part: Callable[[], Exception | None]
     leave: Callable[[Call], None]
+    pushes: Callable[[], bool]
     _failure: Exception | None = field(default=None, init=False)
     _interrupt: BaseException | None = field(default=None, init=False)
     _is_ending: bool = field(default=False, init=False)
@@ -96,6 +99,8 @@ class Closing:
         if not self._phase("leave", lambda: self.leave(self._leaving(call))):
             # An interrupt may have come before it was posted; of what has left this is nothing.
             self._phase("leave", lambda: self.leave(self._leaving(call)))
+        if self._interrupt is None and self.pushes():
+            self._phase("telemetry", lambda: push_last(self.caller, call.began, call.deadline))
         # The thread needs one turn to close everything. It is given that turn even if
         # the budget is used up, or was nothing.
         last = Deadline(max(call.deadline.at, self.caller.now() + LAST_TURN))

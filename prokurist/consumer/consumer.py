@@ -18,6 +18,7 @@ from prokurist.application.health import age
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
 from prokurist.application.single_thread_guard import STEADY
+from prokurist.application.telemetry import client_instance_id, require_push
 from prokurist.assembly.consumer_machinery import Machinery, system_machinery
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import timeout_in
@@ -36,7 +37,6 @@ from prokurist.consumer.obstacles import GroupPlace, Obstacles
 from prokurist.consumer.ranges import Ranges
 from prokurist.consumer.readiness import Readiness
 from prokurist.consumer.subscribing import Subscribing
-from prokurist.errors import IllegalStateException
 from prokurist.events.clock import (
     CallersClock,
     MonotonicClock,
@@ -162,6 +162,11 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             self._caller, self._background, self._auto, self._subscription
         )
         self._counted = CountedConsumer(config, machinery, self._caller, self._collector.topics)
+        if machinery.telemetry is not None:
+            # Imported here, as for `metrics`: the network thread imports nothing later.
+            from prokurist.metrics.telemetry import TelemetrySource  # noqa: PLC0415
+
+            machinery.telemetry.source = TelemetrySource(self._counted, machinery.time_of_day)
         self._obstacles = Obstacles(
             machinery.subscription,
             machinery.client.reachability,
@@ -220,20 +225,23 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         return as_mapping(self._counted)
 
     def client_instance_id(self, timeout: float | timedelta) -> "UUID":
-        """The id under which brokers know this client's metrics: there is none yet.
+        """The id under which brokers know the metrics that this client pushes (KIP-714).
+
+        A broker gives it, once.
 
         Args:
             timeout: Seconds; there is no default.
 
         Raises:
-            IllegalStateException: Always: `enable.metrics.push` is off.
+            IllegalStateException: `enable.metrics.push` is off.
+            TimeoutException: The time is over.
+            UnsupportedVersionException: The brokers take no metrics.
+            WakeupException: `wakeup` was called.
         """
         as_seconds(timeout)
         with self._caller.inside("client_instance_id"):
-            raise IllegalStateException(
-                "client_instance_id while enable.metrics.push is off: brokers give an id only "
-                "to a client that pushes its metrics, which is not built yet"
-            )
+            require_push(on=self._built().telemetry is not None)
+            return client_instance_id(self._caller, timeout)
 
     # --- the end ---------------------------------------------------------------------
 
@@ -308,6 +316,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
                 self._built().thread,
                 part=self._part,
                 leave=lambda call: self._leave(call, membership),
+                pushes=self._pushes,
             )
             try:
                 closing.run(
@@ -317,6 +326,11 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             finally:
                 OPEN.remove(self._counted)
                 self._collector.close()
+
+    def _pushes(self) -> bool:
+        """Whether brokers want metrics of this client."""
+        telemetry = self._built().telemetry
+        return telemetry is not None and telemetry.pushes
 
     def _built(self) -> Machinery:
         if self._machinery is None:

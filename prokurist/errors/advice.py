@@ -43,12 +43,16 @@ from prokurist.errors.security import (
 from prokurist.errors.timeout import BufferExhaustedException, TimeoutException
 from prokurist.errors.topics import (
     CorruptRecordException,
+    InvalidRecordException,
     InvalidRequiredAcksException,
+    InvalidTimestampException,
     InvalidTopicException,
     LogTruncationException,
     OffsetMetadataTooLarge,
     OffsetMovedToTieredStorageException,
     OffsetOutOfRangeException,
+    RecordBatchTooLargeException,
+    RecordTooLargeException,
     UnknownTopicIdException,
     UnknownTopicOrPartitionException,
     UnsupportedCompressionTypeException,
@@ -86,7 +90,7 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         KafkaException: "Catch it where any error of this client is meant. Raised itself, by "
         "`poll` or `close`, it wraps what your code or the way to the end has raised: see its "
         "cause.",
-        ApiException: "Nothing a consumer asks should be answered so; the message has the "
+        ApiException: "Nothing that is asked should be answered so; the message has the "
         "broker's own words.",
         RetriableException: "Nothing: a call tries again until its deadline, and then it is "
         "the `last_error` of the TimeoutException.",
@@ -102,7 +106,7 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         "`health`, `metrics` and `repr` may come from others.",
         ForkedClientError: "Build a client in the child, after the fork.",
         WakeupException: "Do what the wakeup was for: end the loop, mostly.",
-        SerializationException: "Look at the value, and at what was to read it.",
+        SerializationException: "Look at the value, and at what was to read or write it.",
         RecordDeserializationException: "`seek(error.partition, error.offset + 1)` leaves the "
         "record out; its bytes are `error.key` and `error.value`.",
         NetworkThreadDiedException: "Close, and build another. Report it with the cause: it is "
@@ -134,6 +138,16 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         UnknownTopicIdException: "The topic was deleted, and perhaps created again: its "
         "offsets say nothing about its successor. A call tries again until its deadline.",
         InvalidTopicException: "Mend the topic's name.",
+        RecordTooLargeException: "Written: send less, or raise `max.request.size` and the "
+        "topic's `max.message.bytes`, whichever the text names. Read: raise what it names, or "
+        "`seek` past the record.",
+        RecordBatchTooLargeException: "Lower `max.request.size`, or raise the topic's "
+        "`segment.bytes`.",
+        InvalidRecordException: "Send what the topic takes: a compacted one wants a key. The "
+        "text has the broker's words, or says that another record of the batch was refused; "
+        "that one may be sent again.",
+        InvalidTimestampException: "Send a timestamp that the topic's "
+        "`message.timestamp.before.max.ms` and `.after.max.ms` allow, or none.",
         OffsetMetadataTooLarge: "Shorten the note; `offset.metadata.max.bytes` of the brokers "
         "bounds it.",
         InvalidCommitOffsetSizeException: "Commit fewer partitions at once, or shorter notes.",

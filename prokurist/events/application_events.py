@@ -256,6 +256,20 @@ class GiveUp:
 
 
 @dataclass(frozen=True, slots=True)
+class InstanceId:
+    """Wait for the id under which brokers know this client's metrics; the answer is a UUID."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class PushLast:
+    """Push metrics once more, where brokers want them: the client closes."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
 class Withdraw:
     """The caller has left before its deadline: stop working on the call."""
 
@@ -284,6 +298,9 @@ PositionEvent: TypeAlias = LookUpPosition | LookUpPositions | DropStale
 ProducerEvent: TypeAlias = AwaitTopic | Purge | GiveUp
 """Wishes of a producer."""
 
+TelemetryEvent: TypeAlias = InstanceId | PushLast
+"""Wishes of a client that pushes metrics."""
+
 ApplicationEvent: TypeAlias = (
     GroupEvent
     | LookUpOffsets
@@ -294,6 +311,7 @@ ApplicationEvent: TypeAlias = (
     | Attend
     | LookUpEnd
     | ProducerEvent
+    | TelemetryEvent
     | Withdraw
     | Close
 )

@@ -14,6 +14,7 @@ from typing import Final
 from prokurist.events.outage_log_events import OUTAGES
 from prokurist.events.producer_log_events import PRODUCER
 from prokurist.events.security_log_events import SECURITY
+from prokurist.events.telemetry_log_events import TELEMETRY
 from prokurist.events.trace import EventKind, Level, Side
 
 EVERY: Final = 60.0
@@ -413,5 +414,6 @@ STATES: Final = (
     *OUTAGES,
     *SECURITY,
     *PRODUCER,
+    *TELEMETRY,
 )
 """All log events of states, in the order of the table."""

@@ -57,6 +57,7 @@ _TITLES = {
     "group": "The group",
     "commit": "Commits",
     "fetch": "Reading",
+    "produce": "Writing",
     "call": "Calls",
     "loop": "The loop",
 }

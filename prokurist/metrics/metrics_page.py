@@ -77,6 +77,29 @@ committed, and thus of what would be read again after a crash. `…_lag_seconds_
 the oldest record is that was not read. It is found out from where the logs ended at earlier
 readings: scrape at least every 15 s.
 
+## Pushed to brokers
+
+With `enable.metrics.push=true` a client asks brokers which metrics they want (KIP-714), and
+pushes those, at the interval that the cluster's operator has set (`kafka-client-metrics.sh`),
+to a broker whose `metric.reporters` has a receiver. Other brokers do not offer the question,
+and cost nothing.
+
+What is pushed has Java's names, `org.apache.kafka.consumer.fetch.manager.fetch.latency.avg`
+say, those of KIP-714 and of KIP-1068 among them, so one dashboard shows clients of both
+languages; the `client.rack`, the group, its instance id and member id go along. They are made
+of the metrics on this page: a mean and a rate are of the time since the last push, and a
+maximum is read off the buckets: exact for one value, else never too small and too large by
+less than a bucket. Not pushed is what is not counted here: `produce.throttle.time.max`,
+`record.size.max`, series of single partitions, and the rows that say "none" at the end of
+this page. If the broker's `telemetry.max.bytes` is too low, the metrics that KIP-714 wants of
+every client are left out last.
+
+`client_instance_id(timeout)` tells the id under which the metrics of a client come. Nothing
+of this is in the way: pushes take connections that stand, errors are logged at level debug
+(`telemetry_not_pushed`), and `close` waits a second at most for its last push. Reading the
+metrics takes the network thread about as long as a scrape, without those of single
+partitions.
+
 ## How many series
 
 Calls, request kinds and phases are a few dozen names. Brokers and callbacks have at most

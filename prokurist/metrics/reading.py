@@ -156,20 +156,32 @@ class ConsumerReading(ClientReading):
         most: How many partitions have series of their own.
 
     Attributes:
-        partitions: What it reads.
-        ages: How old the oldest record is that is not read yet, of the listed partitions.
+        client: The consumer.
     """
 
-    __slots__ = ("ages", "partitions")
+    __slots__ = ("_ages", "_most", "_partitions")
 
     client: CountedConsumer
 
     def __init__(self, client: CountedConsumer, most: int = MOST_PARTITIONS) -> None:
         super().__init__(client)
-        self.partitions: Partitions = looked_at(client, most)
-        self.ages: dict[TopicPartition, float] = AGES.seen(
-            client, self.partitions.listed, self.now
-        )
+        self._most = most
+        self._partitions: Partitions | None = None
+        self._ages: dict[TopicPartition, float] | None = None
+
+    @property
+    def partitions(self) -> Partitions:
+        """What it reads; looked at once, when a row asks for it."""
+        if self._partitions is None:
+            self._partitions = looked_at(self.client, self._most)
+        return self._partitions
+
+    @property
+    def ages(self) -> dict[TopicPartition, float]:
+        """How old the oldest record is that is not read yet, of the listed partitions."""
+        if self._ages is None:
+            self._ages = AGES.seen(self.client, self.partitions.listed, self.now)
+        return self._ages
 
 
 class ProducerReading(ClientReading):

@@ -4,6 +4,7 @@ Thread: the network thread alone.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from prokurist.errors import InvalidGroupIdException
 from prokurist.events.application_events import (
@@ -16,6 +17,7 @@ from prokurist.events.application_events import (
     CommitOnce,
     DropStale,
     GroupEvent,
+    InstanceId,
     Leave,
     ListTopics,
     LookUpCommitted,
@@ -26,6 +28,7 @@ from prokurist.events.application_events import (
     LookUpTopic,
     Polled,
     Prefetch,
+    PushLast,
     Rejoin,
     StepDone,
     Withdraw,
@@ -37,6 +40,9 @@ from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
 from prokurist.network_thread.offsets.positions_manager import PositionsManager
 from prokurist.network_thread.operations.calls import Calls
 
+if TYPE_CHECKING:
+    from prokurist.network_thread.telemetry.manager import TelemetryManager
+
 
 def dispatch(
     calls: Calls,
@@ -46,6 +52,7 @@ def dispatch(
     lags: LagManager,
     fetches: FetchManager,
     take_group: Callable[[GroupEvent], None],
+    telemetry: "TelemetryManager | None",
 ) -> Callable[[ApplicationEvent], None]:
     """Make the function that passes each event to its manager, or to `take_group`."""
 
@@ -78,6 +85,8 @@ def dispatch(
                 calls.start(call, fetches.attending.attend(call, partition))
             case LookUpEnd():
                 lags.take(event)
+            case InstanceId() | PushLast() if telemetry is not None:
+                telemetry.take(event, calls)
             case Withdraw(call):
                 calls.withdraw(call)
             case Close():

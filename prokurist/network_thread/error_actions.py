@@ -45,6 +45,10 @@ class Action(Enum):
     NEW_EPOCH = "send it again under a new epoch of the producer"
     REFUSED_RECORDS = "single records were refused, and with them their batch"
     REFUSED_PRODUCER = "fail all batches; the next record asks for a producer id again"
+    LATER = "leave it until the interval is over"
+    SUBSCRIBE = "ask for the telemetry subscription again"
+    ANOTHER_CODEC = "the same, and compress the next push otherwise"
+    END = "push no metrics any more"
     FATAL = "raise it"
 
 
@@ -328,5 +332,29 @@ INIT_PRODUCER_ID: Final = table(
         14: (Action.RETRY, "the broker has no block of ids yet"),
         15: (Action.RETRY, "the broker has no block of ids yet"),
         31: (Action.FATAL, "no rights to write idempotently"),
+    },
+)
+
+_EARLY: Final = (Action.LATER, "less than the interval has passed since the last one")
+
+GET_TELEMETRY_SUBSCRIPTIONS: Final = table(
+    "GetTelemetrySubscriptions",
+    {
+        35: (Action.FATAL, "the broker does not know the request"),
+        42: (Action.FATAL, "the broker rejects the request's contents"),
+        89: _EARLY,
+    },
+)
+
+PUSH_TELEMETRY: Final = table(
+    "PushTelemetry",
+    {
+        35: (Action.END, "the broker does not know the request"),
+        42: (Action.END, "the broker rejects the request's contents"),
+        76: (Action.ANOTHER_CODEC, "the broker has no such compression"),
+        87: (Action.END, "the broker's receiver cannot read the metrics"),
+        89: _EARLY,
+        117: (Action.SUBSCRIBE, "another subscription is configured by now"),
+        118: (Action.LATER, "more bytes than the broker takes at once"),
     },
 )

@@ -4,14 +4,15 @@ Thread: the application's that closes; others may still be inside `send`, and he
 
 1. No more sends; those that wait fail. 2. What was sent is flushed, for as long as there is
 time. 3. The rest fails, with a share of the time that was kept for it, and callbacks run.
-4. The network thread ends; the wait for it is bounded. 5. The records that were given up are
-counted.
+4. Brokers that want metrics get the last ones. 5. The network thread ends; the wait for it is
+bounded. 6. The records that were given up are counted.
 """
 
 from typing import Final, Protocol
 
 from prokurist.application.call_runner import LAST_TURN, CallRunner
 from prokurist.application.caller_counters import CLOSED
+from prokurist.application.telemetry import push_last
 from prokurist.errors import KafkaException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.application_events import ApplicationEvent, Close, GiveUp
@@ -41,6 +42,7 @@ def close(
     budget: float,
     *,
     may_wait: bool,
+    pushes: bool,
 ) -> int:
     """Close everything.
 
@@ -50,6 +52,7 @@ def close(
         thread: The network thread.
         budget: Seconds.
         may_wait: Whether this thread may wait: not in a delivery callback.
+        pushes: Whether brokers want the last metrics.
 
     Returns:
         How many records were given up.
@@ -68,6 +71,9 @@ def close(
         call = Call("close", began, last)
         if _ask(runner, GiveUp(call)) and runner.wait_for_end(call, last):
             records = call.result()
+    if may_wait and pushes:
+        push_last(runner, began, deadline)
+        last = Deadline(max(deadline.at, runner.now() + LAST_TURN))
     ending = Call("close", runner.now(), last)
     if _ask(runner, Close(ending)) and may_wait:
         runner.wait_for_end(ending, last)

@@ -1,4 +1,4 @@
-"""One record's way into a batch, where something has to be begun or waited for.
+"""A record's way into a batch, where something has to be begun or waited for.
 
 Thread: any application thread, and the network thread inside a delivery callback, which
 waits for nothing. What is waited for shares one deadline, by `max.block.ms`: the topic's
@@ -74,7 +74,6 @@ class Sending:
         partition: int | None,
         timestamp: int,
         on_delivery: OnDelivery | None,
-        deadline: Deadline | None = None,
     ) -> Delivery:
         """Append a record, and wait for what is missing until then.
 
@@ -86,15 +85,44 @@ class Sending:
             IllegalStateException: The producer is closed.
             TypeError: The topic is no str.
         """
+        record = topic, value, key, headers, partition, timestamp, on_delivery
+        placed = self.place(*record, self.deadline())
+        if isinstance(placed, KafkaException):
+            where = -1 if partition is None else partition
+            return self.failed(topic, where, timestamp, placed, on_delivery)
+        return placed
+
+    def deadline(self) -> Deadline:
+        """When a wait of this thread that begins now is over."""
+        now = self._accumulator.now()
+        return Deadline(now + (self._max_block if self._may_wait() else 0.0))
+
+    def place(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        headers: bytes,
+        partition: int | None,
+        timestamp: int,
+        on_delivery: OnDelivery | None,
+        deadline: Deadline,
+    ) -> Delivery | KafkaException:
+        """Append a record like `send`, by a deadline that other records may share.
+
+        Returns:
+            The record's delivery; or why it is in no batch.
+
+        Raises:
+            IllegalStateException: The producer is closed.
+            TypeError: The topic is no str.
+        """
         if not isinstance(topic, str):
             raise TypeError(f"a topic is a str, not {topic!r}")
         began = self._accumulator.now()
-        if deadline is None:
-            deadline = Deadline(began + (self._max_block if self._may_wait() else 0.0))
         need = RECORD_OVERHEAD + len(headers) + len(key or b"") + len(value or b"")
         appender = self._accumulator.appender
-        error: KafkaException | None = None
-        while error is None:
+        while True:
             delivery = appender.append(
                 topic, value, key, headers, partition, timestamp, on_delivery
             )
@@ -104,18 +132,18 @@ class Sending:
             queue = None if queues is None else appender.place(queues, key, partition)
             if queues is None or queue is None:
                 error = self._await_topic(topic, partition, began, deadline)
+                if error is not None:
+                    return error
                 continue
             room = self._make_room(queue, need, began, deadline)
             if isinstance(room, KafkaException):
-                error = room
-            elif room:
+                return room
+            if room:
                 batch = self._begin(queue, room, timestamp, key, value, headers, on_delivery)
                 queues.is_used = True
                 if queue is queues.sticky:
                     queues.sticky_bytes += batch.payload
                 return Delivery(batch, 0, timestamp)
-        where = -1 if partition is None else partition
-        return self.failed(topic, where, timestamp, error, on_delivery)
 
     # --- metadata ------------------------------------------------------------------------
 

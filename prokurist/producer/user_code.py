@@ -5,7 +5,7 @@ does not count against `max.block.ms`. Interceptors hear of deliveries on the ne
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prokurist.errors import KafkaException
@@ -104,22 +104,60 @@ class UserCode:
             SerializationException: A serializer has raised.
             ValueError: The partitioner has answered a negative number.
         """
-        record = self._intercepted(
-            ProducerRecord(topic, value, key, headers, partition, timestamp)
+        record = self.prepared(ProducerRecord(topic, value, key, headers, partition, timestamp))
+        on_delivery = self.heard(on_delivery)
+        place = self.partition_of(record)
+        if isinstance(place, KafkaException):
+            when = -1 if record.timestamp is None else record.timestamp
+            return self._failed(record.topic, -1, when, place, on_delivery)
+        return send(
+            record.topic,
+            record.value,
+            record.key,
+            record.headers,
+            place,
+            record.timestamp,
+            on_delivery,
         )
-        topic, partition = record.topic, record.partition
-        key = self._serializers.key(topic, record.key)
-        value = self._serializers.value(topic, record.value)
-        if self._acknowledged:
-            on_delivery = Acknowledged(on_delivery, self._acknowledge)
-        if self._partitioner is not None and partition is None:
-            error = self._know(topic)
-            if error is not None:
-                when = -1 if record.timestamp is None else record.timestamp
-                return self._failed(topic, -1, when, error, on_delivery)
-            partition = self._partitioner(topic, key, value, self._cluster())
-            require_int("the partition that partitioner.class returns", partition)
-        return send(topic, value, key, record.headers, partition, record.timestamp, on_delivery)
+
+    def prepared(self, record: ProducerRecord) -> ProducerRecord:
+        """A record as interceptors and serializers leave it.
+
+        Raises:
+            SerializationException: A serializer has raised.
+        """
+        record = self._intercepted(record)
+        return replace(
+            record,
+            key=self._serializers.key(record.topic, record.key),
+            value=self._serializers.value(record.topic, record.value),
+        )
+
+    def heard(self, on_delivery: OnDelivery | None) -> OnDelivery | None:
+        """The callback of a record that interceptors hear of, too."""
+        return (
+            Acknowledged(on_delivery, self._acknowledge) if self._acknowledged else on_delivery
+        )
+
+    def partition_of(self, record: ProducerRecord) -> int | KafkaException | None:
+        """The partition that was given, or that the user's partitioner has chosen.
+
+        Returns:
+            None to have one chosen; or why the topic is not known, whose partitions would be
+            chosen from.
+
+        Raises:
+            Exception: What the partitioner raises.
+            ValueError: The partitioner has answered a negative number.
+        """
+        if self._partitioner is None or record.partition is not None:
+            return record.partition
+        error = self._know(record.topic)
+        if error is not None:
+            return error
+        place = self._partitioner(record.topic, record.key, record.value, self._cluster())
+        require_int("the partition that partitioner.class returns", place)
+        return place
 
     def _intercepted(self, record: ProducerRecord) -> ProducerRecord:
         for method in self._having("on_send"):

@@ -5,10 +5,12 @@ Thread: any application thread; each call has a wait of its own.
 
 import threading
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from prokurist.application.call_runner import TURN, CallRunner
 from prokurist.application.caller_counters import CallerCounters
 from prokurist.application.single_thread_guard import PROCESS
+from prokurist.application.telemetry import client_instance_id, require_push
 from prokurist.assembly.producer_machinery import ProducerMachinery, purged
 from prokurist.errors import (
     ForkedClientError,
@@ -20,15 +22,18 @@ from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.implementation import Appender
 from prokurist.events.application_events import AwaitTopic, Purge
 from prokurist.events.call import Call
-from prokurist.events.clock import CallersClock, Deadline
+from prokurist.events.clock import CallersClock, Deadline, as_seconds
 from prokurist.producer.flushing import flush, out_of_time
 from prokurist.types import PartitionInfo
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 KEY = "max.block.ms"
 
 
 class WaitingCalls:
-    """The part of `KafkaProducer` that waits: `flush`, `purge`, and look-ups of topics."""
+    """The part of `KafkaProducer` that waits: `flush`, `purge`, look-ups, the instance id."""
 
     _machinery: ProducerMachinery | None
     _clock: CallersClock
@@ -107,6 +112,31 @@ class WaitingCalls:
         call = Call("partitions_for", now, deadline, topic=topic, config_key=KEY)
         self._runner().ask(call, AwaitTopic(call, topic))
         return self._built().metadata.cluster.partitions_of(topic)
+
+    def client_instance_id(self, timeout: float | timedelta) -> "UUID":
+        """The id under which brokers know the metrics that this client pushes (KIP-714).
+
+        A broker gives it, once.
+
+        Args:
+            timeout: Seconds; there is no default.
+
+        Raises:
+            IllegalStateException: `enable.metrics.push` is off, the producer is closed, or this
+                is a delivery callback.
+            TimeoutException: The time is over.
+            UnsupportedVersionException: The brokers take no metrics.
+        """
+        as_seconds(timeout)
+        self._check_usable("client_instance_id")
+        self._refuse_in_callback("client_instance_id")
+        require_push(on=self._built().telemetry is not None)
+        return client_instance_id(self._runner(), timeout)
+
+    def _pushes(self) -> bool:
+        """Whether brokers want metrics of this client."""
+        telemetry = self._built().telemetry
+        return telemetry is not None and telemetry.pushes
 
     def _know_topic(self, topic: str) -> KafkaException | None:
         """Wait until a topic is known, for a partitioner; why it is not."""

@@ -20,7 +20,7 @@ from prokurist import (
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Producing
 from tests.broker.grouping import write
-from tests.documents import blocks
+from tests.documents import names_of
 
 pytestmark = pytest.mark.kafka
 
@@ -190,11 +190,7 @@ def test_the_recipe_for_work_that_takes_long(
     prokurist_kafka: RealKafka, producer_of: Producing, protocol: str
 ) -> None:
     """docs/howto/work_elsewhere.md: it outlives max.poll.interval.ms, and a rebalance in it."""
-    (recipe,) = [
-        each for each in blocks() if each.text.startswith("# long_work.py") and each.page
-    ]
-    names: dict[str, Any] = {"__name__": "long_work"}
-    exec(compile(recipe.text, str(recipe), "exec"), names)  # noqa: S102 - the page's own program
+    names = names_of("long_work.py")
     topic, group = prokurist_kafka.unique_topic(partitions=2), f"g-{secrets.token_hex(6)}"
     write(producer_of(prokurist_kafka.bootstrap), topic, 40, 2)
     began, go_on = threading.Event(), threading.Event()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import confluent_kafka
+import pyarrow as pa
 import pytest
 
 from prokurist import KafkaProducer
@@ -112,3 +113,46 @@ def test_java_places_keys_alike(prokurist_kafka: RealKafka) -> None:
         ours = [each.result(1.0) for each in deliveries]
     assert [each.partition for each in ours] == [int(each) for each in placed]
     assert {each.partition for each in ours} == set(range(23))
+
+
+def test_columns_are_read_by_others(
+    prokurist_kafka: RealKafka, prokurist_topic: str, consumer_of: Consuming
+) -> None:
+    """B317: confluent-kafka reads what `send_batch` was given, each part of a record."""
+    rows = [
+        {
+            "key": None if number % 3 == 1 else b"k%d" % number,
+            "value": None if number % 5 == 4 else f"v{number}" * 50,
+            "when": 1_700_000_000_000 + number,
+            "more": [("n", b"%d" % number)] if number % 2 else [],
+        }
+        for number in range(3000)
+    ]
+    schema = pa.schema(
+        [
+            ("key", pa.binary()),
+            ("value", pa.string()),
+            ("when", pa.int64()),
+            ("more", pa.map_(pa.string(), pa.binary())),
+        ]
+    )
+    table = pa.Table.from_pylist(rows, schema=schema)
+    with KafkaProducer(bootstrap_servers=prokurist_kafka.bootstrap) as producer:
+        deliveries = producer.send_batch(
+            prokurist_topic, table.slice(1), headers="more", timestamp="when"
+        )
+        runs = deliveries.result(WITHIN)
+        assert sum(run.records for run in runs) == deliveries.count == 2999
+        assert runs[0].offset == 0
+    theirs = consumer_of(prokurist_kafka.bootstrap, "reads-columns")
+    theirs.assign([confluent_kafka.TopicPartition(prokurist_topic, 0, 0)])
+    read: list[Any] = []
+    while len(read) < 2999:
+        messages = theirs.consume(2999 - len(read), 30.0)
+        assert messages
+        read += messages
+    for row, message in zip(rows[1:], read, strict=True):
+        assert message.key() == row["key"]
+        assert message.value() == (row["value"] and str(row["value"]).encode())
+        assert message.timestamp()[1] == row["when"]
+        assert (message.headers() or []) == row["more"]

@@ -15,7 +15,7 @@ from tests.soak.schedule import WEIGHTS, troubles
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_writers_in_trouble(prokurist_own_cluster: RealKafka) -> None:
-    """B220: no acknowledged record is lost, none is there twice, nothing is late."""
+    """No acknowledged record is lost, none is there twice, nothing is late."""
     outcome = run(prokurist_own_cluster, 23, 10.0, pace=0.2)
     assert not outcome.wrongs, outcome.summary()
     assert outcome.verdict.counts["acknowledged"] > 500

@@ -65,6 +65,13 @@ def test_the_demonstration_shows_what_it_says(tmp_path: Path) -> None:
     assert closed is not None
     assert float(closed[1]) < 1.0 + LATE + kept
     assert f"{'#' * 30}]  12000 records" in out
+    flushed = re.findall(r"TimeoutException after (\d+\.\d+) s", out)[1]
+    assert 2.0 <= float(flushed) < 2.0 + LATE + kept
+    assert re.search(r"\b1\s+records\s\(", out)
+    given_up = re.search(r"close\(2\.0\) took (\d+\.\d+) s, and gave up 1 record", out)
+    assert given_up is not None
+    assert float(given_up[1]) < 2.0 + LATE + kept
+    assert "may_have_happened is True" in out
     ET.parse(tmp_path / "build" / "demo-timeline.svg")  # noqa: S314 - our own
 
 

@@ -34,7 +34,7 @@ def sizes(entries: list[Entry]) -> list[int]:
 
 
 def test_batches_grow_while_the_broker_is_slow() -> None:
-    """P18: beyond `batch.size`, and not beyond `max.request.size`."""
+    """P18, B225, B240, B313: beyond `batch.size`, and not beyond `max.request.size`."""
     world = World()
     with world.producer(max_request_size=100_000, batch_size=1000, linger_ms=0) as producer:
         warm(world, producer)
@@ -51,7 +51,7 @@ def test_batches_grow_while_the_broker_is_slow() -> None:
 
 
 def test_an_old_batch_takes_no_more() -> None:
-    """P19: older than a tenth of `delivery.timeout.ms`, so that each record keeps the rest."""
+    """P19, B313: older than a tenth of `delivery.timeout.ms`, so records keep the rest."""
     world = World()
     with world.producer(delivery_timeout_ms=20_000, request_timeout_ms=10_000) as producer:
         warm(world, producer)
@@ -71,7 +71,7 @@ def test_an_old_batch_takes_no_more() -> None:
 
 
 def test_one_record_lingers_and_costs_one_wake() -> None:
-    """P20: on the wire five milliseconds later, with one entry of the Timer."""
+    """P20, B224: on the wire five milliseconds later, with one entry of the Timer."""
     world = World()
     sender = world.sender(linger_ms=5)
     producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
@@ -103,7 +103,7 @@ def test_linger_zero_sends_at_once() -> None:
 
 
 def test_waiters_for_memory_are_served_in_order() -> None:
-    """P21: one whose time is over leaves; the next one gets the room."""
+    """P21, B222: one whose time is over leaves; the next one gets the room."""
     world = World()
     with world.producer(
         buffer_memory=40_000, batch_size=16_384, max_block_ms=500, request_timeout_ms=5000
@@ -127,7 +127,7 @@ def test_waiters_for_memory_are_served_in_order() -> None:
 
 
 def test_pressure_makes_everything_ready() -> None:
-    """What lingers is sent when a record waits for memory."""
+    """B224: what lingers is sent when a record waits for memory."""
     world = World()
     with world.producer(
         buffer_memory=40_000, linger_ms=60_000, delivery_timeout_ms=120_000
@@ -186,7 +186,7 @@ def test_ten_thousand_expired_batches_leave_nothing() -> None:
 
 
 def test_an_idle_producer_takes_no_turn() -> None:
-    """P24: with thousands of known partitions, and also right after it has sent."""
+    """P24, B316: with thousands of known partitions, and also right after it has sent."""
     world = World(topics={"orders": 3000})
     sender = world.sender(metadata_max_age_ms=3_600_000, connections_max_idle_ms=3_600_000)
     producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
@@ -316,3 +316,15 @@ def test_a_grown_topic_is_used() -> None:
     got = [len(values_of(world, TopicPartition("orders", number))) for number in range(3)]
     assert min(got) >= 3, got
     assert partial(values_of, world, TP)()
+
+
+def test_records_without_a_key_fill_one_partition_after_the_other() -> None:
+    """B239: the next one is chosen after `batch.size` bytes; shares are even."""
+    world = World()
+    with world.producer(batch_size=1000, linger_ms=0) as producer:
+        warm(world, producer)
+        sent = [producer.send("orders", b"x" * 100).partition for _ in range(90)]
+    changes = [place for place in range(1, 90) if sent[place] != sent[place - 1]]
+    assert 6 <= len(changes) <= 9
+    counts = [sent.count(number) for number in range(3)]
+    assert max(counts) - min(counts) <= 10, counts

@@ -118,14 +118,3 @@ def test_a_client_without_a_group_commits_nothing(
         consumer.assign(A)
         with pytest.raises(errors.InvalidGroupIdException, match=r"set group\.id"):
             commit(consumer)
-
-
-def test_no_id_without_the_push_of_metrics() -> None:
-    """CONTRACT §3: an illegal state until it is built; the timeout is checked first."""
-    with World().consumer() as consumer:
-        with pytest.raises(TypeError):
-            consumer.client_instance_id(None)  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match="negative"):
-            consumer.client_instance_id(-1)
-        with pytest.raises(errors.IllegalStateException, match=r"enable\.metrics\.push"):
-            consumer.client_instance_id(1)

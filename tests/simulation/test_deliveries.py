@@ -15,7 +15,7 @@ from tests.simulation.world import World
 
 
 def test_a_wait_that_is_over_leaves_the_delivery_alone() -> None:
-    """P10: `result(0.1)` times out, and the record is delivered later."""
+    """P10, B314: `result(0.1)` times out, and the record is delivered later."""
     world = World()
     with world.producer() as producer:
         producer.send("orders", b"v", partition=0).result(1.0)
@@ -73,7 +73,7 @@ def test_a_delivery_can_be_awaited_on_two_loops() -> None:
 
 
 def test_each_raise_has_an_exception_of_its_own() -> None:
-    """P13: two handles of one failed batch, with equal ledgers."""
+    """P13, B314: two handles of one failed batch, with equal ledgers."""
     world = World()
     with world.producer(delivery_timeout_ms=2000, request_timeout_ms=1000) as producer:
         producer.send("orders", b"v", partition=0).result(1.0)
@@ -129,7 +129,7 @@ def test_a_callback_gets_the_error() -> None:
 
 
 def test_a_callback_that_raises_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """The others are called all the same."""
+    """B235: the others are called all the same."""
     world = World()
     heard: list[int] = []
 
@@ -148,7 +148,7 @@ def test_a_callback_that_raises_is_logged(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_flush_returns_after_the_callbacks() -> None:
-    """They are a part of what was sent."""
+    """B226: they are a part of what was sent."""
     world = World()
     heard: list[int] = []
     with world.producer() as producer:
@@ -183,7 +183,7 @@ def in_callback(producer: KafkaProducer, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_nothing_waits_in_a_callback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """P16: flush, result of what is not done, and partitions_for raise; send does not wait."""
+    """P16, B235: flush, partitions_for and results to come raise; send does not wait."""
     world = World()
     with world.producer() as producer:
         done = producer.send("orders", b"v", partition=0)

@@ -10,7 +10,7 @@ from tests.simulation.world import World
 
 
 def test_flush_with_a_frozen_broker() -> None:
-    """P46: it ends at its time and tells what is left; the records go on."""
+    """P46, B309: it ends at its time and tells what is left; the records go on."""
     world = World()
     producer, sender = made(world, linger_ms=5)
     with producer:
@@ -46,7 +46,7 @@ def test_flush_of_nothing_is_at_once() -> None:
 
 
 def test_flush_ends_lingering_and_it_comes_back() -> None:
-    """What was sent before is sent at once, what comes later lingers again."""
+    """B224: what was sent before is sent at once, what comes later lingers again."""
     world = World()
     producer, _ = made(world, linger_ms=2000)
     with producer:
@@ -62,7 +62,7 @@ def test_flush_ends_lingering_and_it_comes_back() -> None:
 
 
 def test_a_record_that_failed_does_not_make_flush_raise() -> None:
-    """P47: its handle tells it."""
+    """P47, B226: its handle tells it."""
     world = World()
     producer, _ = made(world, linger_ms=5)
     with producer:
@@ -83,7 +83,7 @@ def test_flush_checks_its_timeout() -> None:
 
 
 def test_purge_fails_the_unsent_alone() -> None:
-    """P48: what is on the wire goes on, and numbering goes on without a gap."""
+    """P48, B311: what is on the wire goes on, and numbering goes on without a gap."""
     world = World()
     producer, _ = made(world, linger_ms=0)
     with producer:
@@ -104,7 +104,7 @@ def test_purge_fails_the_unsent_alone() -> None:
 
 
 def test_close_with_a_frozen_broker(caplog: pytest.LogCaptureFixture) -> None:
-    """P49: it returns the count in its time; handles tell what may have happened."""
+    """P49, B310, B236: it returns the count in its time; handles tell what may be there."""
     world = World()
     producer, sender = made(world, linger_ms=0)
     world.control.freeze()
@@ -124,8 +124,28 @@ def test_close_with_a_frozen_broker(caplog: pytest.LogCaptureFixture) -> None:
     assert sender.machinery.accumulator.memory.free == sender.machinery.accumulator.memory.total
 
 
+@pytest.mark.parametrize(("budget", "reserve"), [(2.0, 0.1), (0.4, 0.1), (0.2, 0.05), (0, 0)])
+def test_close_keeps_a_moment_to_tell_of_failures(budget: float, reserve: float) -> None:
+    """P49: a tenth of a second, or a quarter; an answer may come until then, and not later."""
+    world = World()
+    producer, _ = made(world, linger_ms=0)
+    world.control.freeze()
+    failed: list[float] = []
+    began = world.clock.time
+    for partition in range(3):
+        producer.send(
+            "orders",
+            b"v",
+            partition=partition,
+            on_delivery=lambda *_: failed.append(world.clock.time - began),
+        )
+    assert producer.close(budget) == 3
+    assert failed == pytest.approx([budget - reserve] * 3, abs=0.002)
+    assert world.clock.time - began < budget + 0.002
+
+
 def test_close_delivers_what_it_can() -> None:
-    """Lingering ends, callbacks run, and nothing is given up."""
+    """B224, B236: lingering ends, callbacks run, and nothing is given up."""
     world = World()
     producer, _ = made(world, linger_ms=60_000)
     heard: list[int] = []
@@ -139,7 +159,7 @@ def test_close_delivers_what_it_can() -> None:
 
 
 def test_close_without_time() -> None:
-    """P50: nothing waits, and every handle has ended."""
+    """P50, B310: nothing waits, and every handle has ended."""
     world = World()
     producer, _ = made(world, linger_ms=1000)
     deliveries = [producer.send("orders", b"v", partition=each) for each in range(3)]
@@ -173,3 +193,25 @@ def test_close_ends_those_who_wait_for_memory() -> None:
     with pytest.raises(errors.IllegalStateException):
         producer.send("orders", b"x" * 16_000, partition=2)
     assert producer.close(0.1) == 2
+
+
+def test_close_in_a_callback_waits_for_nothing() -> None:
+    """B236: it is `close(0)`, and what was not delivered fails."""
+    world = World()
+    producer, sender = made(world, linger_ms=5)
+    given_up: list[int] = []
+    took: list[float] = []
+
+    def end(*_: object) -> None:
+        began = world.clock.time
+        given_up.append(producer.close())
+        took.append(world.clock.time - began)
+
+    first = producer.send("orders", b"v", partition=0, on_delivery=end)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(sender.machinery.thread), "is_current", property(lambda _: True))
+        world.clock.sleep(0.1)
+    assert (given_up, took) == ([0], [0.0])
+    assert first.result().offset == 1
+    with pytest.raises(errors.IllegalStateException, match="closed"):
+        producer.send("orders", b"w", partition=0)

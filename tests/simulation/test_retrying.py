@@ -35,7 +35,7 @@ def test_an_answer_lost_after_the_append(silent: bool) -> None:  # noqa: FBT001 
 
 
 def test_five_in_flight_and_the_first_is_refused() -> None:
-    """P33: all of them are in the log, in order and once."""
+    """P33, B231: all of them are in the log, in order and once."""
     world = World()
     producer, _ = made(world, batch_size=1)
     with producer:
@@ -50,7 +50,7 @@ def test_five_in_flight_and_the_first_is_refused() -> None:
 
 
 def test_a_new_leader_is_believed_at_once() -> None:
-    """P34: NOT_LEADER with its name: no pause, and no Metadata answer."""
+    """P34, B230: NOT_LEADER with its name: no pause, and no Metadata answer."""
     world = World(nodes=3)
     producer, _ = made(world)
     with producer:
@@ -78,7 +78,7 @@ def test_each_attempt_has_its_own_time() -> None:
 
 
 def test_a_batch_that_expires_on_the_wire() -> None:
-    """P36: it fails on time, may have happened, and a late success changes nothing."""
+    """P36, B228, B315: it fails on time, may have happened, and a late success is nothing."""
     world = World()
     producer, sender = made(world, request_timeout_ms=2000, delivery_timeout_ms=2500)
     with producer:
@@ -101,7 +101,7 @@ def test_a_batch_that_expires_on_the_wire() -> None:
 
 @pytest.mark.parametrize("codec", ["none", "zstd"])
 def test_a_batch_that_is_too_large_is_split(codec: str) -> None:
-    """P42: order and numbers are kept, callbacks run once; later batches stay below."""
+    """P42, B232: order and numbers are kept, callbacks run once; later batches are smaller."""
     world = World()
     world.control.configure_topic("orders", max_message_bytes=4000)
     producer, _ = made(world, compression_type=codec, batch_size=16_384)
@@ -138,7 +138,7 @@ def test_a_batch_that_is_too_large_is_split(codec: str) -> None:
 
 
 def test_one_record_that_is_too_large_for_the_broker() -> None:
-    """P42: it alone fails; what was sent with it is delivered."""
+    """P42, B232: it alone fails; what was sent with it is delivered."""
     world = World()
     world.control.configure_topic("orders", max_message_bytes=4000)
     producer, _ = made(world)
@@ -180,7 +180,7 @@ def test_a_recreated_topic() -> None:
 
 
 def test_acks_zero() -> None:
-    """P45: done once it is written, without an offset."""
+    """P45, B233: done once it is written, without an offset."""
     world = World()
     producer, _ = made(world, acks="0", enable_idempotence=False)
     with producer:
@@ -223,7 +223,7 @@ def test_without_idempotence(acks: str, caplog: pytest.LogCaptureFixture) -> Non
 
 @pytest.mark.parametrize("code", [3, 5, 6, 7, 2, 19, 20, 56, 74, 100, 32000])
 def test_codes_that_are_retried(code: int) -> None:
-    """Each is followed by another attempt; one that is unknown to us fails."""
+    """B230: each is followed by another attempt; one that is unknown to us fails."""
     world = World()
     producer, _ = made(world)
     with producer:
@@ -237,7 +237,7 @@ def test_codes_that_are_retried(code: int) -> None:
 
 
 def test_retries_can_be_exhausted() -> None:
-    """`retries=2`: the third refusal is the end, with that error."""
+    """B234: with `retries=2` the third refusal is the end, with that error."""
     world = World()
     producer, _ = made(world, retries=2)
     with producer:
@@ -259,7 +259,7 @@ def test_replicas_that_fail_after_the_append_may_have_it() -> None:
 
 
 def test_a_throttled_producer_waits() -> None:
-    """KIP-219: nothing is sent while the broker wants to be left alone."""
+    """B241: nothing is sent while the broker wants to be left alone (KIP-219)."""
     world = World()
     producer, _ = made(world)
     with producer:
@@ -287,3 +287,63 @@ def test_leader_moves_under_load_lose_nothing() -> None:
         producer.flush(20.0)
     assert values_of(world)[1:] == [b"%d" % number for number in range(400)]
     assert [each.offset for each in log_of(world)] == list(range(401))
+
+
+def test_what_expires_does_so_in_order_and_is_never_sent() -> None:
+    """B228: the head of the partition first, each at its own time."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=900, delivery_timeout_ms=1000, batch_size=1)
+    ended: list[tuple[float, int]] = []
+    with producer:
+        with world.control.kill(1):
+            world.clock.sleep(0.1)
+            began = world.clock.time
+            for number in range(3):
+                producer.send(
+                    "orders",
+                    b"v",
+                    partition=0,
+                    timestamp=number,
+                    on_delivery=lambda where, _: ended.append(
+                        (world.clock.time - began, where.timestamp)
+                    ),
+                )
+                world.clock.sleep(0.2)
+            world.clock.sleep(2.0)
+        world.clock.sleep(2.0)
+        assert [number for _, number in ended] == [0, 1, 2]
+        assert [at for at, _ in ended] == pytest.approx([1.0, 1.2, 1.4], abs=0.01)
+        assert not produced(world)
+
+
+def test_a_batch_behind_one_that_is_stuck_expires() -> None:
+    """B229: with one request in flight the next batch is never sent, and fails in time."""
+    world = World()
+    producer, _ = made(
+        world,
+        enable_idempotence=False,
+        max_in_flight=1,
+        request_timeout_ms=1900,
+        delivery_timeout_ms=2000,
+    )
+    with producer:
+        world.control.hold("Produce")
+        producer.send("orders", b"stuck", partition=0)
+        world.clock.sleep(0.5)
+        behind = producer.send("orders", b"behind", partition=0)
+        world.clock.sleep(1.99)
+        assert not behind.done()
+        world.clock.sleep(0.02)
+        error = failure(behind)
+        assert isinstance(error, errors.TimeoutException)
+
+
+def test_replicas_that_stay_too_few_fail_the_record() -> None:
+    """B234: by `delivery.timeout.ms`, with the broker's error as the last one."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=900, delivery_timeout_ms=1000)
+    with producer:
+        world.control.fail("Produce", 19, times=None)
+        error = failure_of(producer)
+        assert isinstance(error, errors.TimeoutException)
+        assert isinstance(error.last_error, errors.NotEnoughReplicasException)

@@ -44,7 +44,7 @@ def test_what_is_passed_is_copied() -> None:
 
 
 def test_an_unknown_topic_fails_the_handle_at_max_block() -> None:
-    """P3: no exception from `send`, and nothing is sent later."""
+    """P3, B220: no exception from `send`, and nothing is sent later."""
     world = World()
     with world.producer(max_block_ms=1000) as producer:
         began = world.clock.time
@@ -69,7 +69,7 @@ def test_a_topic_that_appears_in_time_gets_the_record() -> None:
 
 
 def test_a_partition_that_is_not_there_is_waited_for() -> None:
-    """P31: beyond the count as an unknown topic; a negative one is refused at once."""
+    """P31, B221: beyond the count as an unknown topic; a negative one is refused at once."""
     world = World()
     with world.producer(max_block_ms=1000) as producer:
         began = world.clock.time
@@ -120,7 +120,7 @@ def test_an_interrupt_in_a_blocked_send_appends_nothing() -> None:
 
 
 def test_send_after_a_rebootstrap_appends_at_once() -> None:
-    """P6: partition counts stay good though no broker is left."""
+    """P6, B312: partition counts stay good though no broker is left."""
     world = World(nodes=1)
     with world.producer(
         metadata_recovery_rebootstrap_trigger_ms=2000, delivery_timeout_ms=31_000
@@ -183,7 +183,7 @@ def test_bad_arguments_are_refused_at_once(
 
 
 def test_a_record_that_is_too_large_fails_alone() -> None:
-    """Its handle says how large it may be; nothing is sent of it."""
+    """B223: its handle says how large it may be; nothing is sent of it."""
     world = World()
     with world.producer(max_request_size=10_000) as producer:
         delivery = producer.send("orders", b"x" * 10_000, partition=0)
@@ -196,7 +196,7 @@ def test_a_record_that_is_too_large_fails_alone() -> None:
 
 
 def test_a_serializer_that_raises_raises_from_send() -> None:
-    """The text names the topic; the error is the cause; null is not shown to it."""
+    """B237: the text names the topic, the error is the cause; null is not shown to it."""
     world = World()
 
     def picky(value: str) -> bytes:
@@ -238,6 +238,23 @@ def test_a_closed_producer_refuses() -> None:
     for call in (producer.flush, producer.purge, partial(producer.partitions_for, "orders")):
         with pytest.raises(errors.IllegalStateException, match="closed"):
             call()
+
+
+def test_a_closed_producer_runs_no_code_of_its_user() -> None:
+    """B322: it refuses before serializers and partitioner."""
+    world = World()
+    told: list[object] = []
+    producer = world.producer(
+        value_serializer=told.append, partitioner_class=lambda *asked: told.append(asked)
+    )
+    assert producer.close() == 0
+    began = world.clock.time
+    with pytest.raises(errors.IllegalStateException, match="closed: build another"):
+        producer.send("unknown", b"v")
+    with pytest.raises(errors.IllegalStateException, match="closed: build another"):
+        producer.send_many("unknown", [b"v"])
+    assert world.clock.time == began
+    assert not told
 
 
 def test_partitions_for() -> None:

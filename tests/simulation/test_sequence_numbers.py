@@ -18,7 +18,7 @@ from tests.simulation.world import World
 
 
 def test_a_batch_that_expires_unsent() -> None:
-    """P37: nothing has happened, and there is no gap and no new epoch."""
+    """P37, B227, B315: nothing has happened, and there is no gap and no new epoch."""
     world = World()
     producer, _ = made(world, request_timeout_ms=900, delivery_timeout_ms=1000)
     with producer, world.control.kill(1):
@@ -50,7 +50,7 @@ def test_after_one_that_expired_unsent_the_numbers_go_on() -> None:
 
 
 def test_expired_with_unknown_fate() -> None:
-    """P38: no new numbers until its flight has ended, then a new epoch from 0."""
+    """P38, B243: no new numbers until its flight has ended, then a new epoch from 0."""
     world = World()
     producer, _ = made(world, request_timeout_ms=2000, delivery_timeout_ms=2500)
     with producer:
@@ -85,7 +85,7 @@ def test_expired_and_resolved_by_a_later_batch() -> None:
 
 
 def test_a_leader_that_lost_records_gets_a_new_epoch(caplog: pytest.LogCaptureFixture) -> None:
-    """What was acknowledged is gone by an unclean election: what follows starts again, once."""
+    """B242: what was acknowledged is gone by an unclean election: a new epoch, once."""
     world = World(nodes=3)
     producer, _ = made(world, batch_size=1)
     with producer, caplog.at_level(logging.WARNING):
@@ -151,7 +151,7 @@ def test_the_last_epoch_is_followed_by_another_id() -> None:
 
 
 def test_without_rights_to_write_idempotently() -> None:
-    """Every record fails with what to do; the next one asks again."""
+    """B263: every record fails with what to do; the next one asks again."""
     world = World()
     sender = world.sender(linger_ms=0)
     producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
@@ -162,3 +162,14 @@ def test_without_rights_to_write_idempotently() -> None:
         assert "enable.idempotence=False" in str(error)
         fault.undo()
         assert producer.send("orders", b"v", partition=0).result(5.0).offset == 0
+
+
+def test_a_number_that_the_leader_knows_is_delivered() -> None:
+    """B242: DUPLICATE_SEQUENCE: the batch is there, and is not written again."""
+    world = World()
+    producer, _ = made(world)
+    with producer:
+        world.control.fail("Produce", 46, applied=True, times=1)
+        assert producer.send("orders", b"v", partition=0).exception(5.0) is None
+        assert producer.send("orders", b"w", partition=0).result(5.0).offset == 2
+    assert values_of(world) == [b"warm", b"v", b"w"]

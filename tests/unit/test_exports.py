@@ -26,6 +26,8 @@ NAMES = {
     "ProducerRecord",
     "ProducerConfig",
     "KafkaProducer",
+    "DeliveredRun",
+    "Deliveries",
     "Delivery",
     "Assignor",
     "CommitFailedException",

@@ -6,3 +6,4 @@ from prokurist.events.accumulator.batch_buffer import BatchBuffer as BatchBuffer
 from prokurist.events.accumulator.delivery import Delivery as Delivery
 from prokurist.events.accumulator.murmur2 import murmur2 as murmur2
 from prokurist.events.accumulator.murmur2 import partition_of_key as partition_of_key
+from prokurist.events.accumulator.rows import Places as Places

@@ -4,17 +4,20 @@
 Every line that a reader doubts is settled by the pure modules; one suite and one differential
 test run over both. What is not the path of a record is theirs.
 
-One extension in five parts: the numbers here, pages and their reuse, the records of a batch,
-handles, and appending.
+One extension in six parts: the numbers here, pages and their reuse, the records of a batch,
+handles, many records at a time, and appending.
 
 Thread: any, with the GIL, which is what makes a record whole: from the look at the open batch
 until the record is counted no line runs Python code or lets another thread in. What may run
 such code (a conversion, the choice of a partition, an allocation that the garbage collector
 hears of, the end of an object) stands before or behind that. Without a GIL this stretch, in
-`Appender.put`, and the shelves of pages would each need a mutex.
+`Appender.put` and `put_row`, and the shelves of pages would each need a mutex.
 """
 
 cimport cython
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+)
 from cpython.bytes cimport (
     PyBytes_AS_STRING, PyBytes_Check, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 )
@@ -23,7 +26,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, _Py_REFCNT
 from cpython.tuple cimport PyTuple_SET_ITEM
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec
@@ -32,11 +35,13 @@ import threading
 
 from prokurist.events.accumulator import delivery as shared
 from prokurist.events.accumulator.appending import (
-    NO_HEADERS, as_bytes, as_headers, require_timestamp, unwired
+    as_bytes, as_headers, require_timestamp, unwired
 )
 from prokurist.events.accumulator.record_metadata import RecordMetadata
+from prokurist.events.accumulator.rows import NO_HEADERS, Run as RowRun
 from prokurist.events.clock import epoch_milliseconds
 from prokurist.records.encode import batch_header
+from prokurist.records.columns import Spans
 from prokurist.records.headers import BATCH_HEADER
 from prokurist.records.varints import encode_varint
 from prokurist.types import require_int
@@ -140,4 +145,5 @@ def partition_of_key(key not None, count):
 include "_native_pages.pxi"
 include "_native_buffer.pxi"
 include "_native_delivery.pxi"
+include "_native_rows.pxi"
 include "_native_appending.pxi"

@@ -50,12 +50,12 @@ cdef class Appender:
     cdef Py_ssize_t batch_size
     cdef bint ignore_keys
     # None for the wall clock, which is read without a call.
-    cdef object time_of_day
+    cdef object clock
 
     def __init__(self, Py_ssize_t batch_size, time_of_day, *, bint ignore_keys):
         self.batch_size = batch_size
         self.ignore_keys = ignore_keys
-        self.time_of_day = None if time_of_day is epoch_milliseconds else time_of_day
+        self.clock = None if time_of_day is epoch_milliseconds else time_of_day
         self.topics = {}
         self.lock = threading.Lock()
         self.choose = unwired
@@ -79,10 +79,8 @@ cdef class Appender:
             self.refusal()
         if timestamp is not None:
             when = checked_timestamp(timestamp)
-        elif self.time_of_day is None:
-            when = wall_clock()
         else:
-            when = self.time_of_day()
+            when = self.milliseconds()
         if partition is not None:
             require_int("partition", partition)
         if value is not None and not PyBytes_Check(value):
@@ -150,20 +148,106 @@ cdef class Appender:
 
     cdef QueueBase find(self, TopicQueues queues, key, partition):
         """The same."""
+        if key is None:
+            return self.find_by(queues, NULL, -1, partition)
+        return self.find_by(queues, PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key), partition)
+
+    cdef QueueBase find_by(
+        self, TopicQueues queues, const char* key_at, Py_ssize_t key_size, partition
+    ):
+        """The same of memory; null has the size −1."""
         cdef list every = queues.queues
         cdef Py_ssize_t count = len(every)
         if partition is not None:
             return every[partition] if partition < count else None
-        if key is not None and not self.ignore_keys:
+        if key_size >= 0 and not self.ignore_keys:
             if count == 0:
-                partition_of_key(key, count)
+                partition_of_key(PyBytes_FromStringAndSize(key_at, key_size), count)
             return every[
-                (hash_of(<place>PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key)) & 0x7FFFFFFF)
-                % <uint64_t>count
+                (hash_of(<place>key_at, key_size) & 0x7FFFFFFF) % <uint64_t>count
             ]
         if queues.sticky is None or queues.sticky_bytes >= self.batch_size:
             self.choose(queues)
         return queues.sticky
+
+    def time_of_day(self):
+        """See the pure twin."""
+        return self.milliseconds()
+
+    cdef int64_t milliseconds(self) except? -1:
+        """The same."""
+        return wall_clock() if self.clock is None else self.clock()
+
+    def append_rows(
+        self,
+        topic,
+        rows,
+        partition,
+        on_delivery,
+        Places places not None,
+        Py_ssize_t behind,
+        Py_ssize_t upto,
+    ):
+        """See the pure twin."""
+        cdef int64_t now = self.milliseconds()
+        cdef RowReader reader = RowReader(rows)
+        while places.count < upto:
+            if not self.put_row(
+                topic, reader, places.count - behind, now, partition, on_delivery, places
+            ):
+                return
+
+    cdef bint put_row(
+        self,
+        topic,
+        RowReader reader,
+        Py_ssize_t index,
+        int64_t now,
+        partition,
+        on_delivery,
+        Places places,
+    ) except -1:
+        """Append one row, and take note of its place: whether that could be done at once."""
+        cdef Part key, value, headers
+        reader.keys.read(index, &key)
+        reader.values.read(index, &value)
+        reader.headers.read(index, &headers)
+        if headers.size <= 0:
+            headers.at, headers.size = b"\0", 1
+        cdef int64_t timestamp = reader.timestamp(index, now)
+        cdef PyObject* found = PyDict_GetItemWithError(self.topics, topic)
+        if found == NULL:
+            return False
+        cdef TopicQueues queues = <TopicQueues?>found
+        cdef QueueBase queue = self.find_by(queues, key.at, key.size, partition)
+        if queue is None:
+            return False
+        if self.refusal is not None:
+            self.refusal()
+        cdef BatchBuffer batch = queue.open_batch
+        if batch is None:
+            return False
+        cdef Py_ssize_t slot = places.slot_for(batch, batch.count)
+        # From here on nothing runs Python code, until the record is counted.
+        cdef Py_ssize_t before = batch.size
+        cdef Py_ssize_t put_at = batch.add_parts(
+            timestamp, key.at, key.size, value.at, value.size, headers.at, headers.size
+        )
+        if put_at < 0:
+            return False
+        places.note(slot)
+        if on_delivery is not None:
+            batch.note(on_delivery, put_at)
+        cdef bint told = batch.is_ready or batch.size < self.batch_size
+        if not told:
+            batch.is_ready = True
+        queues.is_used = True
+        if queue is queues.sticky:
+            queues.sticky_bytes += batch.size - before
+        # To here.
+        if not told:
+            self.on_ready(queue)
+        return True
 
     def __repr__(self):
         return f"Appender({len(self.topics)} topics)"

@@ -51,8 +51,6 @@ cdef class BatchBuffer:
 
     cdef Py_ssize_t add(self, int64_t timestamp, key, value, headers) except? -3:
         """Add a record of bytes; no Python code runs meanwhile."""
-        if not self.is_open:
-            return CLOSED
         cdef Py_ssize_t key_size = -1, value_size = -1
         cdef const char* key_at = NULL
         cdef const char* value_at = NULL
@@ -60,7 +58,24 @@ cdef class BatchBuffer:
             key_size, key_at = PyBytes_GET_SIZE(key), PyBytes_AS_STRING(key)
         if value is not None:
             value_size, value_at = PyBytes_GET_SIZE(value), PyBytes_AS_STRING(value)
-        cdef Py_ssize_t headers_size = PyBytes_GET_SIZE(headers)
+        return self.add_parts(
+            timestamp, key_at, key_size, value_at, value_size,
+            PyBytes_AS_STRING(headers), PyBytes_GET_SIZE(headers),
+        )
+
+    cdef Py_ssize_t add_parts(
+        self,
+        int64_t timestamp,
+        const char* key_at,
+        Py_ssize_t key_size,
+        const char* value_at,
+        Py_ssize_t value_size,
+        const char* headers_at,
+        Py_ssize_t headers_size,
+    ) except? -3:
+        """The same of memory; null has the size −1."""
+        if not self.is_open:
+            return CLOSED
         cdef Py_ssize_t index = self.count
         cdef int64_t base = timestamp if index == 0 else self.base_timestamp
         cdef int64_t delta = <int64_t>(<uint64_t>timestamp - <uint64_t>base)
@@ -81,7 +96,7 @@ cdef class BatchBuffer:
         at[0] = 0
         at = put(put(at + 1, delta), index)
         at = put_bytes(put_bytes(at, key_at, key_size), value_at, value_size)
-        memcpy(at, PyBytes_AS_STRING(headers), headers_size)
+        memcpy(at, headers_at, headers_size)
         self.base_timestamp = base
         if timestamp > self.max_timestamp:
             self.max_timestamp = timestamp

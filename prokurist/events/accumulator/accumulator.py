@@ -54,6 +54,7 @@ class RecordAccumulator:
         flushing: How many calls flush at present.
         refuse: Raises why nothing is sent any more, once that is so.
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
+        on_leaders: Called with a topic of which partitions have other leaders than before.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class RecordAccumulator:
         self.flushing: int = 0
         self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
+        self.on_leaders: Callable[[TopicQueues], None] = unheard
         self.now: Callable[[], float] = now
         self.wait: Callable[[Waiter, float], bool] = wait
         self._batch_size = batch_size
@@ -393,6 +395,7 @@ class RecordAccumulator:
                 PartitionQueue(name, number)
                 for number in range(len(queues), max(view.partitions) + 1)
             ]
+            before = [queue.leader for queue in queues]
             for queue in queues:
                 partition = view.partitions.get(queue.partition)
                 queue.leader = None if partition is None else partition.leader
@@ -400,8 +403,11 @@ class RecordAccumulator:
                 topic = TopicQueues(name)
                 topic.queues = queues
                 self.appender.topics[name] = topic
-            elif len(queues) != len(topic.queues):
+                continue
+            if len(queues) != len(topic.queues):
                 topic.queues = queues
+            if before != [queue.leader for queue in queues]:
+                self.on_leaders(topic)
 
     def forget(self, names: Iterable[str]) -> None:
         """Know nothing any more of topics that nothing was sent to for long."""
@@ -419,3 +425,7 @@ def unclosed() -> None:
 
 def unrefused(_what: str) -> None:
     """Let every call pass, before the producer has said which thread delivers."""
+
+
+def unheard(_topic: TopicQueues) -> None:
+    """Where nothing chooses partitions by their leaders."""

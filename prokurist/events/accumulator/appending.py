@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 from prokurist.events.accumulator.delivery import Delivery
 from prokurist.events.accumulator.murmur2 import partition_of_key
 from prokurist.events.accumulator.record_metadata import OnDelivery
+from prokurist.events.accumulator.rows import NO_HEADERS, Places, Rows
 from prokurist.records.columns import pack_headers
 from prokurist.types import require_int
 
@@ -183,6 +184,40 @@ class Appender:
             self.on_ready(queue)
         return delivery
 
+    def time_of_day(self) -> int:
+        """The timestamp of a record that is sent now without one."""
+        return self._time_of_day()
+
+    def append_rows(
+        self,
+        topic: str,
+        rows: Rows,
+        partition: int | None,
+        on_delivery: OnDelivery | None,
+        places: Places,
+        behind: int,
+        upto: int,
+    ) -> None:
+        """Append records as long as each can be appended at once.
+
+        Args:
+            topic: Their topic.
+            rows: The records.
+            partition: The partition of all of them, where one was given.
+            on_delivery: The callback of each.
+            places: Takes note of each; tells which is the next.
+            behind: How many records of `places` are none of `rows`, but before them.
+            upto: Which of `places` is not to be appended any more.
+        """
+        now = self._time_of_day()
+        while places.count < upto:
+            key, value, headers, timestamp = rows.row(places.count - behind, now)
+            record = topic, value, key, headers, partition, timestamp, on_delivery
+            delivery = self.append(*record)
+            if delivery is None:
+                return
+            places.add(delivery._batch, delivery._index)  # noqa: SLF001 - of this room
+
     def place(self, queues: TopicQueues, key: bytes | None, partition: int | None) -> Any:
         """The queue of a record's partition; None for a partition that is not there."""
         if partition is not None:
@@ -243,10 +278,6 @@ def as_headers(headers: Headers) -> bytes:
             raise TypeError(f"a header's name is a str, not {type(name).__name__}: {name!r}")
         listed.append((name, as_bytes("header", value)))
     return pack_headers(listed)
-
-
-NO_HEADERS: Final = b"\0"
-"""The headers of a record that has none, as they are on the wire."""
 
 
 def unwired(*_: Any) -> Any:

@@ -157,6 +157,11 @@ class Batch(BatchBuffer):
         return self._outcome is not None and self._outcome.error is not None
 
     @property
+    def has_record_errors(self) -> bool:
+        """Whether single records of it have failed."""
+        return self._outcome is not None and bool(self._outcome.record_errors)
+
+    @property
     def error(self) -> KafkaException | None:
         """What it failed with."""
         return None if self._outcome is None else self._outcome.error

@@ -21,11 +21,21 @@ if TYPE_CHECKING:
     from prokurist.events.accumulator.appending import Appender, QueueBase, TopicQueues
     from prokurist.events.accumulator.batch_buffer import BatchBuffer
     from prokurist.events.accumulator.delivery import Delivery
+    from prokurist.events.accumulator.rows import Places
 else:
     Appender = CHOICE.module.Appender
     BatchBuffer = CHOICE.module.BatchBuffer
     QueueBase = CHOICE.module.QueueBase
     TopicQueues = CHOICE.module.TopicQueues
     Delivery = CHOICE.module.Delivery
+    Places = CHOICE.module.Places
 
-__all__ = ["CHOICE", "Appender", "BatchBuffer", "Delivery", "QueueBase", "TopicQueues"]
+__all__ = [
+    "CHOICE",
+    "Appender",
+    "BatchBuffer",
+    "Delivery",
+    "Places",
+    "QueueBase",
+    "TopicQueues",
+]

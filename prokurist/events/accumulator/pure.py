@@ -7,11 +7,13 @@ from prokurist.events.accumulator.appending import Appender, QueueBase, TopicQue
 from prokurist.events.accumulator.batch_buffer import BatchBuffer
 from prokurist.events.accumulator.delivery import Delivery
 from prokurist.events.accumulator.murmur2 import murmur2, partition_of_key
+from prokurist.events.accumulator.rows import Places
 
 __all__ = [
     "Appender",
     "BatchBuffer",
     "Delivery",
+    "Places",
     "QueueBase",
     "TopicQueues",
     "murmur2",

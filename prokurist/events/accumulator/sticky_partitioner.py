@@ -5,7 +5,8 @@ round whose order is drawn, so that shares are even. With
 `partitioner.adaptive.partitioning.enable` a partition that has more batches waiting than
 another one is passed over in that round: a slow broker gets less.
 
-Thread: any application thread, under `_lock`.
+Thread: any application thread, under `_lock`, and the network thread, which begins another
+round where leaders have changed.
 """
 
 import threading
@@ -39,6 +40,12 @@ class StickyPartitioner:
     def choose(self, topic: Topic) -> None:
         """Set the partition that is used from now on."""
         with self._lock:
+            topic.sticky, topic.sticky_bytes = self._next(topic), 0
+
+    def draw_again(self, topic: Topic) -> None:
+        """Begin another round: brokers that lead partitions of this one have come or gone."""
+        with self._lock:
+            topic.round = []
             topic.sticky, topic.sticky_bytes = self._next(topic), 0
 
     def _next(self, topic: Topic) -> PartitionQueue:

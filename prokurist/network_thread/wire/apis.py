@@ -69,3 +69,5 @@ OFFSET_FOR_LEADER_EPOCH: Final = Api("OffsetForLeaderEpoch", 23, 3, 4, LARGE, MA
 """Version 2 is answered only to those with rights over the whole cluster."""
 SASL_AUTHENTICATE: Final = Api("SaslAuthenticate", 36, 0, 2)
 CONSUMER_GROUP_HEARTBEAT: Final = Api("ConsumerGroupHeartbeat", 68, 0, 1, LARGE, MANY)
+GET_TELEMETRY_SUBSCRIPTIONS: Final = Api("GetTelemetrySubscriptions", 71, 0, 0)
+PUSH_TELEMETRY: Final = Api("PushTelemetry", 72, 0, 0)

@@ -482,4 +482,33 @@ TABLES: Final[dict[str, Table]] = {
             (2, "partitions", "[]int32", 0, 1, -1, -1),
         ),
     ),
+    "GetTelemetrySubscriptions": (
+        0,
+        ((0, "client_instance_id", "uuid", 0, 0, 0, -1),),
+        (
+            (0, "throttle_time", "int32", 0, 0, -1, -1),
+            (0, "error_code", "int16", 0, 0, -1, -1),
+            (0, "client_instance_id", "uuid", 0, 0, 0, -1),
+            (0, "subscription_id", "int32", 0, 0, -1, -1),
+            (0, "accepted_compression_types", "[]int8", 0, 0, -1, -1),
+            (0, "push_interval", "int32", 0, 0, -1, -1),
+            (0, "telemetry_max_bytes", "int32", 0, 0, -1, -1),
+            (0, "delta_temporality", "bool", 0, 0, -1, -1),
+            (0, "requested_metrics", "[]string", 0, 0, -1, -1),
+        ),
+    ),
+    "PushTelemetry": (
+        0,
+        (
+            (0, "client_instance_id", "uuid", 0, 0, 0, -1),
+            (0, "subscription_id", "int32", 0, 0, -1, -1),
+            (0, "terminating", "bool", 0, 0, -1, -1),
+            (0, "compression_type", "int8", 0, 0, -1, -1),
+            (0, "metrics", "bytes", 0, 0, -1, -1),
+        ),
+        (
+            (0, "throttle_time", "int32", 0, 0, -1, -1),
+            (0, "error_code", "int16", 0, 0, -1, -1),
+        ),
+    ),
 }

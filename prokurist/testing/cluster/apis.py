@@ -37,6 +37,8 @@ ApiName = Literal[
     "DescribeCluster",
     "ConsumerGroupHeartbeat",
     "ConsumerGroupDescribe",
+    "GetTelemetrySubscriptions",
+    "PushTelemetry",
 ]
 """What a test calls an API; mypy finds a slip, and so does `named`."""
 
@@ -64,7 +66,12 @@ KEYS: Final[dict[ApiName, int]] = {
     "DescribeCluster": 60,
     "ConsumerGroupHeartbeat": 68,
     "ConsumerGroupDescribe": 69,
+    "GetTelemetrySubscriptions": 71,
+    "PushTelemetry": 72,
 }
+
+TELEMETRY: Final = frozenset({71, 72})
+"""What only a broker with a telemetry receiver offers, by key."""
 
 NEWEST: Final[dict[str, int]] = {"InitProducerId": 5}
 """What Kafka 4.3 offers where kio knows versions that are still unstable there."""

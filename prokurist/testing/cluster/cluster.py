@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from prokurist.testing.cluster.answers import Context, Result, Silence
-from prokurist.testing.cluster.apis import Api, ApiName, by_key, named
+from prokurist.testing.cluster.apis import TELEMETRY, Api, ApiName, by_key, named
 from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.faults import Fate, Refusals, RuleBook, RuleKind
 from prokurist.testing.cluster.group_settings import GroupSettings
@@ -114,7 +114,9 @@ class Cluster:
         self.sasl: Sasl | None = sasl
         self.failures: list[Exception] = []
         self.offered: dict[int, tuple[int, int]] = {
-            api.key: (api.oldest, api.newest) for api in by_key().values()
+            api.key: (api.oldest, api.newest)
+            for api in by_key().values()
+            if api.key not in TELEMETRY
         }
         for name, (oldest, newest) in (versions or {}).items():
             self.offer(name, oldest, newest)

@@ -21,6 +21,7 @@ from prokurist.testing.cluster.membership_controls import MembershipControls
 from prokurist.testing.cluster.producer_controls import ProducerControls
 from prokurist.testing.cluster.request_controls import RequestControls
 from prokurist.testing.cluster.steering import Change
+from prokurist.testing.cluster.telemetry_controls import TelemetryControls
 from prokurist.testing.cluster.topic_controls import TopicControls
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Controls(
     ProducerControls,
     GroupControls,
     MembershipControls,
+    TelemetryControls,
 ):
     """All controls."""
 

@@ -22,6 +22,7 @@ from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.groups import Group
 from prokurist.testing.cluster.images import Images, Lag
 from prokurist.testing.cluster.replication import ReplicationDelays
+from prokurist.testing.cluster.telemetry import TelemetryReceiver
 from prokurist.testing.cluster.topics import (
     Partition,
     Topic,
@@ -57,6 +58,7 @@ class State:
         wall_ahead: By how many seconds the brokers' wall clock is ahead of the model's time.
         producer_id_expiration: After how many seconds brokers forget a producer
             (`producer.id.expiration.ms`).
+        telemetry: What takes the metrics that clients push; None for brokers without it.
         agenda: What is planned for later.
         version: Counts changes that a parked request may be waiting for.
         changed_at: When the last of them was.
@@ -81,6 +83,7 @@ class State:
     now: float = 0.0
     wall_ahead: float = 0.0
     producer_id_expiration: float = 86_400.0
+    telemetry: TelemetryReceiver | None = None
     agenda: Agenda = field(default_factory=Agenda)
     version: int = 0
     changed_at: float = 0.0

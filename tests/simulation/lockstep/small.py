@@ -240,6 +240,7 @@ class Small(Polling):
                     self.thread,
                     part=lambda: None,
                     leave=lambda call: None,  # noqa: ARG005 - it is in no group
+                    pushes=lambda: False,
                 ).run(timeout, last_commit=True)
 
     # --- what has to hold --------------------------------------------------------------

@@ -96,11 +96,12 @@ def test_reconnect_backoff(consumer: Build, keys: Mapping[str, object], longest:
     assert consumer(keys).reconnect_backoff_max_ms == longest
 
 
-def test_metrics_push(consumer: Build) -> None:
-    """Pushing metrics is off, and asking for it is an error."""
-    assert consumer({"enable.metrics.push": False}).enable_metrics_push is False
-    with pytest.raises(ConfigException, match="not built yet"):
-        consumer({"enable.metrics.push": True})
+@pytest.mark.parametrize(
+    ("keys", "pushes"), [({}, False), ({"enable.metrics.push": True}, True)]
+)
+def test_metrics_push(consumer: Build, keys: Mapping[str, object], *, pushes: bool) -> None:
+    """Pushing metrics is off, unless it is asked for."""
+    assert consumer(keys).enable_metrics_push is pushes
 
 
 @pytest.mark.parametrize(
@@ -151,8 +152,7 @@ def test_idempotence(producer: BuildProducer, keys: Mapping[str, object], *, on:
         ({"enable.idempotence": True, "retries": 0, "acks": 0}, "retries=0 and acks=0"),
         ({"enable.idempotence": True, "max.in.flight": 6}, "at most 5"),
         ({"max.in.flight": 6}, "at most 5"),
-        ({"transactional.id": "t", "enable.idempotence": False}, "'t' needs idempotence"),
-        ({"transactional.id": "t", "acks": 1}, "needs idempotence"),
+        ({"transactional.id": "t"}, "'t' asks for transactions"),
         ({"transactional.id": ""}, "not blank"),
         (
             {"transaction.two.phase.commit.enable": True, "transaction.timeout.ms": 60_000},

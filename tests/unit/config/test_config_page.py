@@ -10,6 +10,7 @@ from prokurist.config.__main__ import main
 from prokurist.config.clients import CONSUMER, PRODUCER
 from prokurist.config.config_page import document
 from prokurist.config.key import Effect
+from prokurist.config.kip19 import DEPRECATED, REPLACEMENTS
 from prokurist.config.table import Client, table
 
 ROOT = Path(__file__).parents[3]
@@ -57,10 +58,11 @@ def test_a_typed_mapping_is_a_configuration() -> None:
     assert ConsumerConfig(keys).group_id == "g"
 
 
-def test_keys_of_the_producer_alone_are_not_documented() -> None:
-    """There is no producer yet, so the page has the consumer's keys only."""
-    headings = {line for line in document().splitlines() if line.startswith("#")}
-    producers = table(PRODUCER).keys() - table(CONSUMER).keys()
-    assert "### `group.id`" in headings
-    assert "acks" in producers
-    assert not headings & {f"### `{name}`" for name in producers}
+def test_the_page_has_the_keys_of_both_clients() -> None:
+    """And what became of those from before KIP-19."""
+    page = document()
+    headings = {line for line in page.splitlines() if line.startswith("#")}
+    keys = table(CONSUMER).keys() | table(PRODUCER).keys()
+    assert {f"### `{name}`" for name in keys} <= headings
+    assert all(f"| `{old}` | " in page for old in DEPRECATED)
+    assert DEPRECATED.keys() == REPLACEMENTS.keys()

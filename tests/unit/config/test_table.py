@@ -19,7 +19,7 @@ CLIENTS = {"consumer": CONSUMER, "producer": PRODUCER}
 DIFFERENT_DEFAULTS = {
     "allow.auto.create.topics": "a misspelt name creates no topic",
     "connections.max.idle.ms": "load balancers forget a connection after 4 to 6 minutes",
-    "enable.metrics.push": "pushing is not built",
+    "enable.metrics.push": "what leaves the process is asked for",
     "metric.reporters": "Java's reporter is a Java class",
     "partition.assignment.strategy": "the same assignors under their short names",
     "consumer receive.buffer.bytes": "1 MiB keeps one fetch from stalling on the window",

@@ -7,6 +7,7 @@ from prokurist.errors.codes import by_code
 from prokurist.network_thread.error_actions import (
     CONSUMER_GROUP_HEARTBEAT,
     FIND_COORDINATOR,
+    GET_TELEMETRY_SUBSCRIPTIONS,
     HEARTBEAT,
     JOIN_GROUP,
     LIST_OFFSETS,
@@ -14,6 +15,7 @@ from prokurist.network_thread.error_actions import (
     OFFSET_COMMIT,
     OFFSET_FETCH,
     OFFSET_FOR_LEADER_EPOCH,
+    PUSH_TELEMETRY,
     SYNC_GROUP,
     Action,
     ErrorTable,
@@ -42,6 +44,28 @@ OF_MEMBERS = {
 }
 
 ROWS: list[tuple[ErrorTable, dict[str, Action]]] = [
+    (
+        GET_TELEMETRY_SUBSCRIPTIONS,
+        {
+            "UnsupportedVersionException": X,
+            "InvalidRequestException": X,
+            "ThrottlingQuotaExceededException": Action.LATER,
+            "TimeoutException": R,
+        },
+    ),
+    (
+        PUSH_TELEMETRY,
+        {
+            "UnsupportedVersionException": Action.END,
+            "InvalidRequestException": Action.END,
+            "InvalidRecordException": Action.END,
+            "UnsupportedCompressionTypeException": Action.ANOTHER_CODEC,
+            "ThrottlingQuotaExceededException": Action.LATER,
+            "TelemetryTooLargeException": Action.LATER,
+            "UnknownSubscriptionIdException": Action.SUBSCRIBE,
+            "ClusterAuthorizationException": X,
+        },
+    ),
     (
         FIND_COORDINATOR,
         {

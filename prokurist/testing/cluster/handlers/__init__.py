@@ -39,6 +39,8 @@ HANDLERS: Final = {
     "DescribeCluster": "describe_cluster",
     "ConsumerGroupHeartbeat": "consumer_group_heartbeat",
     "ConsumerGroupDescribe": "consumer_group_describe",
+    "GetTelemetrySubscriptions": "get_telemetry_subscriptions",
+    "PushTelemetry": "push_telemetry",
 }
 """The module of each API's handler."""
 

@@ -5,7 +5,6 @@ from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.buffer_memory import BufferMemory
 from prokurist.events.accumulator.implementation import Appender, TopicQueues
 from prokurist.events.accumulator.partition_queue import PartitionQueue
-from prokurist.events.clock import Deadline
 from prokurist.events.trace import Trace
 from prokurist.producer.sending import Sending
 
@@ -35,7 +34,7 @@ def test_a_batch_that_is_taken_at_once_has_its_first_record() -> None:
     for number in (1, 2):
         value = b"%d" % number * 500 * number
         delivery = sending.send(
-            "t", value, None, b"\0", None, 7, lambda *told: heard.append(told), Deadline(2.0)
+            "t", value, None, b"\0", None, 7, lambda *told: heard.append(told)
         )
         batch = taken[-1]
         assert batch is not None

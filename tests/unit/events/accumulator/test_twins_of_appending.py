@@ -315,7 +315,7 @@ def test_the_chosen_batch_is_a_batch() -> None:
 )
 @pytest.mark.parametrize("twin", TWINS)
 def test_keys_are_hashed_as_java_does(twin: Any, key: bytes, expected: int) -> None:
-    """The vectors of Kafka's own tests."""
+    """P28: the vectors of Kafka's own tests."""
     assert twin.murmur2(key) == expected & 0xFFFFFFFF
 
 

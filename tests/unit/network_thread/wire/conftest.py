@@ -24,6 +24,7 @@ from tests.unit.network_thread.wire import (
     group_exchanges,
     produce_exchanges,
     sasl_exchanges,
+    telemetry_exchanges,
 )
 from tests.unit.network_thread.wire.exchange import Exchange, Fields
 
@@ -117,6 +118,7 @@ ALL = (
     + fetch_exchanges.EXCHANGES
     + group_exchanges.EXCHANGES
     + produce_exchanges.EXCHANGES
+    + telemetry_exchanges.EXCHANGES
     + sasl_exchanges.EXCHANGES
 )
 CASES = tuple(Case(exchange, v) for exchange in ALL for v in exchange.versions)

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 from kio.static.constants import EntityType
@@ -72,6 +73,8 @@ VALUES: dict[str, dict[str, Any]] = {
         "topics": [{"topic": "orders", "partitions": [{"partition": 0, "leader_epoch": 0}]}]
     },
     "DescribeCluster": {},
+    "GetTelemetrySubscriptions": {"client_instance_id": None},
+    "PushTelemetry": {"client_instance_id": UUID(TOPIC_ID), "metrics": b"?"},
     "SaslHandshake": {"mechanism": "PLAIN"},
     "SaslAuthenticate": {"auth_bytes": b"?"},
 }
@@ -89,6 +92,7 @@ def test_an_answer_in_every_version_is_read_to_its_last_byte(
     """No version lacks a field or has one too many."""
     for group in ("billing", "checkout"):
         lab.control.move_coordinator(group, 1)
+    lab.control.receive_telemetry()
     body = lab.ask(api.name, version, **VALUES[api.name])
     assert type(body) is message_class(api, version, EntityType.response)
 
@@ -111,6 +115,7 @@ def test_no_handler_names_a_field_that_no_version_has(
         lab = make_lab(3, {"orders": 3})
         for group in ("billing", "checkout"):
             lab.control.move_coordinator(group, 1)
+        lab.control.receive_telemetry()
         lab.ask(api.name, version, **VALUES[api.name])
     assert given - {"throttle_time"} <= known  # which the model adds to every answer
 

@@ -1,0 +1,375 @@
+"""Asks brokers which metrics they want, and pushes those (KIP-714).
+
+Thread: the network thread alone; `pushes` is read by any.
+
+- No call waits for a push. It takes a connection that stands, if there is one; the question for
+  the subscription does so always, unless a caller waits for the client's instance id. So a
+  broker without a receiver costs nothing but a look at what it offers, once in five minutes.
+- Each push, and each question after an answer without metrics, comes an interval after the last
+  answer. The first push after a question comes within half an interval to one and a half, so
+  that clients which have started together do not push together.
+- What a push has told is told once: the next one begins where that ended which was taken last.
+- No answer of a broker is an error of the user's calls: it is logged, and at worst ends
+  the pushing.
+"""
+
+import math
+from collections.abc import Iterable
+from copy import copy
+from random import Random
+from typing import Final
+from uuid import UUID
+
+from prokurist.errors import KafkaException
+from prokurist.events.application_events import InstanceId, PushLast
+from prokurist.events.backoff import Backoff
+from prokurist.events.call import Call
+from prokurist.events.telemetry_log_events import (
+    TELEMETRY_ENDED,
+    TELEMETRY_NOT_PUSHED,
+    TELEMETRY_NOT_TOLD,
+    TELEMETRY_PUSHED,
+    TELEMETRY_SUBSCRIBED,
+)
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.connections.bootstrap import Bootstrap
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.connections.requests import Lane
+from prokurist.network_thread.error_actions import (
+    GET_TELEMETRY_SUBSCRIPTIONS,
+    PUSH_TELEMETRY,
+    Action,
+)
+from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.telemetry.payload import MetricsSource, Payload, payload_of
+from prokurist.network_thread.wire.telemetry import (
+    GetTelemetrySubscriptions,
+    PushTelemetry,
+    SubscriptionAnswer,
+)
+from prokurist.types import Node
+
+UNTOLD: Final = 300.0
+"""Seconds to the next question where no broker has said how many; Java has the same."""
+UNASKED_TRIES: Final = 3
+"""How often a question is repeated soon that no caller waits for."""
+LEAST: Final = 0.1
+"""Seconds between two pushes at least: what Kafka allows a subscription to say."""
+WAIT: Final = "the telemetry subscription"
+
+
+class TelemetryManager:
+    """Knows what brokers want to be told of this client, and tells it.
+
+    Args:
+        client: To send with.
+        metadata: Knows which broker can be asked.
+        bootstrap: The bootstrap addresses, whose connections serve as well.
+        timer: The Timer.
+        backoff: `retry.backoff.ms` and its `.max.`.
+        random: For the jitter of the first push.
+
+    Attributes:
+        source: Where the metrics come from; the client sets it before the thread starts.
+        pushes: Whether a broker wants metrics, and so the last ones of a client that closes.
+    """
+
+    def __init__(
+        self,
+        client: NetworkClient,
+        metadata: MetadataManager,
+        bootstrap: Bootstrap,
+        timer: Timer,
+        backoff: Backoff,
+        random: Random,
+    ) -> None:
+        self.source: MetricsSource | None = None
+        self.pushes: bool = False
+        self._client = client
+        self._metadata = metadata
+        self._bootstrap = bootstrap
+        self._timer = timer
+        self._backoff = backoff
+        self._random = random
+        self._life: Operation[None] | None = None
+        self._instance: UUID | None = None
+        self._told: SubscriptionAnswer | None = None
+        self._node: Node | None = None
+        self._unfit: set[int] = set()
+        self._ended = False
+        self._refusal: KafkaException | None = None
+        self._callers: list[Call] = []
+        self._known: Promise[UUID] = Promise()
+        self._resting: Promise[None] | None = None
+        self._wants_connection = False
+        self._opened = 0
+
+    # --- what the loop and callers ask -----------------------------------------------
+
+    def poll(self) -> None:
+        """Begin in the first turn; go on when a connection has come up that was waited for."""
+        if self._life is None:
+            if not self._ended:
+                self._life = Operation(self._live(), "telemetry", self._over)
+        elif self._wants_connection and self._client.counters.opened != self._opened:
+            self._opened = self._client.counters.opened
+            self._wake()
+
+    def take(self, event: InstanceId | PushLast, calls: Calls) -> None:
+        """Work for an event of the application."""
+        if isinstance(event, InstanceId):
+            calls.start(event.call, self.instance_id(event.call))
+        else:
+            calls.start(event.call, self.push_last(event.call))
+
+    async def instance_id(self, call: Call) -> UUID:
+        """The id that a broker has given to this client; waits until one has.
+
+        Raises:
+            KafkaException: Brokers give none.
+        """
+        if self._instance is not None:
+            return self._instance
+        if self._refusal is not None:
+            raise copy(self._refusal)
+        call.wait_begins(WAIT, self._timer.now)
+        known = self._known
+        self._callers.append(call)
+        try:
+            self._wake()
+            return await known
+        finally:
+            self._callers.remove(call)
+            call.wait_ends(self._timer.now)
+
+    async def push_last(self, call: Call) -> None:
+        """Push once more, and never again: the client closes.
+
+        Only by a connection that stands: no close waits for another one.
+        """
+        self._stop()
+        told, node = self._told, self._ready()
+        if self.pushes and told is not None and node is not None:
+            await self._push(told, node, call)
+
+    def close(self) -> None:
+        """Stop; the client is closing."""
+        self._stop()
+
+    def _stop(self) -> None:
+        self._ended = True
+        if self._life is not None:
+            self._life.throw(Withdrawn("the client is closing"))
+
+    def _over(self, _nothing: None, error: KafkaException | None) -> None:
+        """The life has ended: because the client closes, or because of a refusal."""
+        if error is not None and not isinstance(error, Withdrawn):
+            self._ended, self.pushes = True, False
+            self._client.trace.emit(TELEMETRY_ENDED, error=error)
+            self._refuse(error)
+
+    # --- asking ----------------------------------------------------------------------
+
+    async def _live(self) -> None:
+        """Ask, and push for as long as the answer holds, again and again.
+
+        Raises:
+            KafkaException: A broker has refused for good.
+        """
+        while True:
+            told = await self._subscription()
+            if not told.metrics:
+                await self._timer.sleep(told.interval, "the next telemetry question")
+                continue
+            pause = told.interval * (0.5 + self._random.random())
+            action = Action.LATER
+            while action is not Action.SUBSCRIBE:
+                await self._timer.sleep(pause, "the next telemetry push")
+                node = self._ready() or await self._metadata.any_broker()
+                action = await self._push(told, node)
+                pause = told.interval
+
+    async def _subscription(self) -> SubscriptionAnswer:
+        """Ask until a broker has told what it wants.
+
+        Raises:
+            KafkaException: A broker has refused for good.
+        """
+        failures = 0
+        while True:
+            node = await self._to_be_asked()
+            try:
+                request = GetTelemetrySubscriptions(self._instance)
+                answer = (await self._client.send(node, request, any_broker=True)).response
+            except Withdrawn:
+                raise
+            except KafkaException as error:
+                met, action = error, Action.RETRY if error.retriable else Action.LATER
+            else:
+                action = GET_TELEMETRY_SUBSCRIPTIONS.of(answer.error)
+                if action is Action.DONE:
+                    return self._taken(node, answer)
+                met = GET_TELEMETRY_SUBSCRIPTIONS.error(answer.error)
+                if action is Action.FATAL:
+                    raise met
+            self._client.trace.emit(TELEMETRY_NOT_TOLD, node=node, error=met)
+            if action is Action.RETRY:
+                for call in self._callers:
+                    call.met(met)
+                failures += 1
+                if self._callers or failures <= UNASKED_TRIES:
+                    pause = self._backoff.pause(failures)
+                    await self._timer.sleep(pause, "telemetry backoff")
+                    continue
+            else:
+                self._refuse(met)
+            failures = 0
+            await self._rest(UNTOLD if self._told is None else self._told.interval)
+            self._refusal = None
+
+    async def _to_be_asked(self) -> Node:
+        """A broker whose connection stands, once there is one; any while a caller waits."""
+        while not self._callers:
+            node = self._ready()
+            if node is not None:
+                return node
+            self._wants_connection = True
+            try:
+                await self._rest(math.inf)
+            finally:
+                self._wants_connection = False
+        return await self._metadata.any_broker()
+
+    async def _rest(self, seconds: float) -> None:
+        """Leave the question for so long, or until something wakes it up."""
+        rest = self._resting = Promise[None]()
+        due = self._timer.after(seconds, "the next telemetry question", lambda: rest.keep(None))
+        try:
+            await rest
+        finally:
+            self._timer.cancel(due)
+            self._resting = None
+
+    def _wake(self) -> None:
+        """Ask now: a caller waits for the id, or a connection has come up."""
+        if self._resting is not None:
+            self._resting.keep(None)
+
+    def _ready(self) -> Node | None:
+        """A broker whose connection stands: the last one that was spoken to, if it can be."""
+        ready = [each for each in self._brokers() if self._client.is_ready(each, Lane.GENERAL)]
+        if self._node in ready:
+            return self._node
+        return self._client.least_loaded(ready)
+
+    def _brokers(self) -> Iterable[Node]:
+        """All that may be asked, also by the addresses that the client has begun with."""
+        yield from self._metadata.cluster.nodes.values()
+        yield from self._bootstrap.nodes
+
+    def _taken(self, node: Node, answer: SubscriptionAnswer) -> SubscriptionAnswer:
+        """Note what was told, in bounds, and who this client is."""
+        if self._instance is None:
+            # A broker that gives no id leaves it to the client, as Java has it.
+            chosen = UUID(int=self._random.getrandbits(128), version=4)
+            self._instance = answer.client_instance_id or chosen
+        interval = max(answer.interval, LEAST) if answer.interval > 0 else UNTOLD
+        told = SubscriptionAnswer(
+            error=0,
+            client_instance_id=self._instance,
+            subscription_id=answer.subscription_id,
+            compressions=answer.compressions,
+            interval=interval,
+            most_bytes=answer.most_bytes,
+            delta=answer.delta,
+            metrics=answer.metrics,
+        )
+        self._told, self._node, self._refusal = told, node, None
+        self.pushes = bool(told.metrics)
+        self._client.trace.emit(
+            TELEMETRY_SUBSCRIBED,
+            instance=str(self._instance),
+            interval=interval,
+            metrics=", ".join(each or "(all)" for each in told.metrics) or "(none)",
+        )
+        self._known.keep(self._instance)
+        return told
+
+    def _refuse(self, error: KafkaException) -> None:
+        """Fail those who wait for an id, and those who come before the next question."""
+        if self._instance is None:
+            self._refusal = error
+            known, self._known = self._known, Promise()
+            known.break_(copy(error))
+
+    # --- pushing ---------------------------------------------------------------------
+
+    async def _push(
+        self, told: SubscriptionAnswer, node: Node, last: Call | None = None
+    ) -> Action:
+        """Push what is wanted, if there is any of it.
+
+        Args:
+            told: What is wanted.
+            node: Whom to tell.
+            last: The call of a client that closes, whose last push it is.
+
+        Returns:
+            Whether the subscription holds (LATER), or is to be asked for (SUBSCRIBE).
+
+        Raises:
+            KafkaException: The broker has refused for good.
+        """
+        source, instance = self.source, self._instance
+        payload = None if source is None else payload_of(source, told, self._unfit)
+        if source is None or instance is None or payload is None:
+            return Action.LATER
+        request = PushTelemetry(
+            instance,
+            told.subscription_id,
+            terminating=last is not None,
+            compression=payload.codec.value,
+            metrics=payload.data,
+        )
+        try:
+            answer = (
+                await self._client.send(node, request, call=last, any_broker=True)
+            ).response
+        except Withdrawn:
+            raise
+        except KafkaException as error:
+            self._node = None
+            self._client.trace.emit(TELEMETRY_NOT_PUSHED, node=node, error=error)
+            return Action.LATER if error.retriable else Action.SUBSCRIBE
+        self._node = node
+        action = PUSH_TELEMETRY.of(answer.error)
+        if action is Action.DONE:
+            source.taken()
+            self._tell(node, payload)
+            return Action.LATER
+        refused = PUSH_TELEMETRY.error(answer.error)
+        self._client.trace.emit(TELEMETRY_NOT_PUSHED, node=node, error=refused)
+        if action in (Action.END, Action.FATAL) and last is None:
+            raise refused
+        if action is Action.ANOTHER_CODEC:
+            self._unfit.add(payload.codec.value)
+            return Action.SUBSCRIBE
+        return Action.SUBSCRIBE if action is Action.SUBSCRIBE else Action.LATER
+
+    def _tell(self, node: Node, payload: Payload) -> None:
+        self._client.trace.emit(
+            TELEMETRY_PUSHED,
+            node=node,
+            metrics=payload.metrics,
+            bytes=len(payload.data),
+            codec=payload.codec.name.lower(),
+            left_out=payload.left_out,
+        )
+
+    def __repr__(self) -> str:
+        state = (
+            "ended" if self._ended else "pushing" if self.pushes else "not asked for metrics"
+        )
+        return f"TelemetryManager({self._instance}, {state})"

@@ -1,0 +1,53 @@
+"""What a test has brokers want of clients' metrics, and the metrics that have come.
+
+Thread: any for a served cluster; the driver's for a model.
+"""
+
+from collections.abc import Sequence
+
+from prokurist.testing.cluster.apis import named
+from prokurist.testing.cluster.steering import Steering
+from prokurist.testing.cluster.telemetry import PushedMetrics, TelemetryReceiver
+
+
+class TelemetryControls(Steering):
+    """Brokers with a telemetry receiver (KIP-714); without one they offer no such API."""
+
+    __slots__ = ()
+
+    def receive_telemetry(
+        self,
+        metrics: Sequence[str] = ("",),
+        *,
+        interval: float = 300.0,
+        most_bytes: int = 1 << 20,
+        compressions: Sequence[int] = (4, 3, 1, 2),
+        delta: bool = True,
+    ) -> None:
+        """Have all brokers take metrics that clients push, from now on or in another way.
+
+        Args:
+            metrics: Prefixes of the names that are wanted; an empty one for all, and none
+                where nothing is subscribed to.
+            interval: Seconds from one push of a client to the next.
+            most_bytes: The largest push that is taken.
+            compressions: Compressions that are taken, as numbers, the preferred one first.
+            delta: Whether sums are to be told as what they have grown.
+        """
+        with self._change() as (cluster, _):
+            receiver = cluster.state.telemetry
+            if receiver is None:
+                receiver = cluster.state.telemetry = TelemetryReceiver()
+            receiver.subscribe(metrics, interval)
+            receiver.most_bytes = most_bytes
+            receiver.compressions = tuple(compressions)
+            receiver.delta = delta
+            for name in ("GetTelemetrySubscriptions", "PushTelemetry"):
+                api = named(name)
+                cluster.offered[api.key] = (api.oldest, api.newest)
+
+    def telemetry(self) -> list[PushedMetrics]:
+        """The metrics that clients have pushed, in the order in which they came."""
+        with self._change() as (cluster, _):
+            receiver = cluster.state.telemetry
+            return [] if receiver is None else list(receiver.pushed)
