@@ -137,6 +137,28 @@ def test_a_batch_that_is_too_large_is_split(codec: str) -> None:
     assert {epoch for epoch, _ in sequences(world)} == {0}
 
 
+@pytest.mark.parametrize("trouble", ["is split again", "is sent again"])
+def test_the_first_part_stays_before_the_second(trouble: str) -> None:
+    """P42: also where only the first is too large yet, or is not taken at once."""
+    world = World()
+    world.control.configure_topic("orders", max_message_bytes=4000)
+    producer, sender = made(world, batch_size=65_536)
+    # Halves by bytes: what stands behind the largest record is the smaller part.
+    large = [b"l" * 1000] * 5 if trouble == "is split again" else [b"l" * 1000] * 3
+    values = [*large, *(b"%03d" % number for number in range(300))]
+    with producer:
+        with world.control.delay("Produce", 0.02):
+            deliveries = [producer.send("orders", each, partition=0) for each in values]
+            if trouble == "is sent again":
+                world.clock.sleep(0.03)
+                world.control.fail("Produce", 19, times=1)
+            producer.flush(10.0)
+        assert [each.result(0).offset for each in deliveries] == list(range(1, len(values) + 1))
+        assert sender.machinery.produce.in_flight == 0
+    assert values_of(world)[1:] == values
+    assert {epoch for epoch, _ in sequences(world)} == {0}
+
+
 def test_one_record_that_is_too_large_for_the_broker() -> None:
     """P42: it alone fails; what was sent with it is delivered."""
     world = World()

@@ -61,7 +61,8 @@ class PartitionSending:
         self.acknowledged_offset: int = -1
         self._acknowledged: tuple[ProducerId, int] | None = None
         self._unresolved: tuple[ProducerId, int] | None = None
-        self._orders: dict[Batch, int] = {}
+        # In the order in which batches were first sent: (n,); (n, 0) and (n, 1) for its parts.
+        self._orders: dict[Batch, tuple[int, ...]] = {}
         self._order = 0
 
     # --- what to send next ---------------------------------------------------------------
@@ -89,7 +90,7 @@ class PartitionSending:
             self.retries.remove(batch)
         if batch not in self._orders:
             self._order += 1
-            self._orders[batch] = self._order
+            self._orders[batch] = (self._order,)
         self.in_flight.append(batch)
 
     def failed_attempt(self, batch: Batch) -> None:
@@ -110,8 +111,8 @@ class PartitionSending:
         order = self._orders[batch]
         self.left(batch)
         first = None if batch.numbers is None else batch.numbers.first
-        for part in parts:
-            self._orders[part] = order
+        for number, part in enumerate(parts):
+            self._orders[part] = (*order, number)
             if batch.numbers is not None and first is not None:
                 part.numbers = batch.numbers._replace(first=first)
                 first = (first + part.count) % SEQUENCES
