@@ -201,6 +201,25 @@ def test_a_topic_made_anew() -> None:
     assert values_of(world) == [b"v"]
 
 
+def test_a_topic_that_is_deleted_is_not_asked_for_without_end() -> None:
+    """P44: only while records wait for it, and until `metadata.max.idle.ms` have gone by."""
+    world = World()
+    keys = {"request_timeout_ms": 2000, "metadata_max_idle_ms": 7000}
+    producer, _ = made(world, delivery_timeout_ms=5000, **keys)
+    with producer:
+        world.control.delete_topic("orders")
+        assert isinstance(failure_of(producer), errors.TimeoutException)
+        world.control.forget_requests()
+        text = str(failure_of(producer))
+        assert "orders does not exist" in text
+        assert "pass a larger timeout" not in text
+        assert len(list(world.control.requests("Metadata"))) > 1
+        world.clock.sleep(20.0)
+        world.control.forget_requests()
+        world.clock.sleep(60.0)
+        assert not list(world.control.requests("Metadata"))
+
+
 def test_acks_zero() -> None:
     """P45: done once it is written, without an offset."""
     world = World()

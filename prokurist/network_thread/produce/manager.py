@@ -36,6 +36,7 @@ from prokurist.network_thread.produce.partition_sending import PartitionSending
 from prokurist.network_thread.produce.producer_ids import ProducerIds
 from prokurist.network_thread.produce.response_handler import ProduceResponseHandler, Sent
 from prokurist.network_thread.produce.sealing import Codec, sealed
+from prokurist.network_thread.produce.topics import shortage
 from prokurist.network_thread.wire.apis import PRODUCE
 from prokurist.network_thread.wire.produce import Produce, ProduceAnswer
 from prokurist.records.compression import Compression
@@ -138,6 +139,10 @@ class ProduceManager:
 
     def _why_unsent(self, batch: Batch) -> KafkaException | None:
         """What stands in the way of a batch of which no attempt has met an error."""
+        view = self._metadata.cluster.topics.get(batch.topic)
+        if view is not None and batch.partition not in view.partitions:
+            count = len(view.partitions)
+            return shortage(batch.topic, view.error, count, batch.partition)
         if self._metadata.cluster.leader(batch.tp) is None:
             return self._metadata.last_error or LeaderNotAvailableException(
                 f"{batch.name} has no leader"
@@ -341,7 +346,8 @@ class ProduceManager:
             for each in stay:
                 destination.add(each)
         for partition in (*waiting, *moved):
-            self._arrange(partition)
+            # What it had may have expired: then nothing asks for its leader any more.
+            self.stir(partition)
         gone = [
             number
             for number, each in self._destinations.items()
