@@ -201,6 +201,26 @@ def test_a_topic_made_anew() -> None:
     assert values_of(world) == [b"v"]
 
 
+def test_a_topic_made_anew_with_fewer_partitions() -> None:
+    """P44: keys go to those that there are; what waits for another one says so."""
+    world = World()
+    world.control.recreate_topic("orders", partitions=4)
+    producer, sender = made(world, delivery_timeout_ms=31_000)
+    with producer:
+        world.control.recreate_topic("orders", partitions=2)
+        lost = producer.send("orders", b"v", partition=3)
+        assert producer.send("orders", b"v", partition=0).result(10.0).offset == 0
+        keyed = [producer.send("orders", b"v", b"%d" % each) for each in range(50)]
+        spread = [producer.send("orders", b"x" * 5000) for _ in range(50)]
+        world.clock.sleep(5.0)
+        assert all(each.offset is not None for each in (*keyed, *spread))
+        assert {each.partition for each in (*keyed, *spread)} == {0, 1}
+        assert isinstance(lost.exception(), errors.TimeoutException)
+        assert sender.machinery.accumulator.memory.free == 32 << 20
+        world.control.add_partitions("orders", 4)
+        assert producer.send("orders", b"v", partition=3).result(10.0).offset == 0
+
+
 def test_a_topic_that_is_deleted_is_not_asked_for_without_end() -> None:
     """P44: only while records wait for it, and until `metadata.max.idle.ms` have gone by."""
     world = World()

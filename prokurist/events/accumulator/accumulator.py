@@ -16,6 +16,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final
+from uuid import UUID
 
 from prokurist.errors import IllegalStateException
 from prokurist.events.accumulator.batch import Batch
@@ -25,6 +26,7 @@ from prokurist.events.accumulator.partition_queue import PartitionQueue
 from prokurist.events.accumulator.record_metadata import OnDelivery
 from prokurist.events.cluster import Cluster
 from prokurist.events.waiter import Waiter
+from prokurist.types import TopicPartition
 
 GROWTH: Final = 0.1
 """The share of its `delivery.timeout.ms` in which a batch takes records."""
@@ -90,6 +92,9 @@ class RecordAccumulator:
         self._growing: OrderedDict[PartitionQueue, Batch] = OrderedDict()
         # What batches were split into: not in the order of their deadlines, and few.
         self._parts: dict[Batch, None] = {}
+        # The ids of topics, and the partitions that one had before it was created again.
+        self._ids: dict[str, UUID | None] = {}
+        self._gone: dict[TopicPartition, PartitionQueue] = {}
         appender.on_ready = self._became_ready
 
     # --- application threads -----------------------------------------------------------
@@ -329,7 +334,7 @@ class RecordAccumulator:
         """The partition that a batch is for; None for one that is not known any more."""
         topic = self.appender.topics.get(batch.topic)
         if topic is None or not 0 <= batch.partition < len(topic.queues):
-            return None
+            return self._gone.get(batch.tp)
         queue: PartitionQueue = topic.queues[batch.partition]
         return queue
 
@@ -389,10 +394,13 @@ class RecordAccumulator:
                 continue
             topic = self.appender.topics.get(name)
             queues: list[PartitionQueue] = [] if topic is None else list(topic.queues)
-            queues += [
-                PartitionQueue(name, number)
-                for number in range(len(queues), max(view.partitions) + 1)
-            ]
+            count = max(view.partitions) + 1
+            queues += [self._queue(name, number) for number in range(len(queues), count)]
+            if view.id is None or self._ids.get(name) != view.id:
+                # Created again with fewer: what waits for the others keeps its deadline.
+                self._gone |= {queue.tp: queue for queue in queues[count:]}
+                del queues[count:]
+            self._ids[name] = view.id
             for queue in queues:
                 partition = view.partitions.get(queue.partition)
                 queue.leader = None if partition is None else partition.leader
@@ -402,11 +410,19 @@ class RecordAccumulator:
                 self.appender.topics[name] = topic
             elif len(queues) != len(topic.queues):
                 topic.queues = queues
+                # Drawn from the partitions that there were.
+                topic.round, topic.sticky = [], None
+
+    def _queue(self, name: str, number: int) -> PartitionQueue:
+        """The queue of a partition that is new, or there again."""
+        gone = self._gone.pop(TopicPartition(name, number), None)
+        return PartitionQueue(name, number) if gone is None else gone
 
     def forget(self, names: Iterable[str]) -> None:
         """Know nothing any more of topics that nothing was sent to for long."""
         for name in names:
             self.appender.topics.pop(name, None)
+            self._ids.pop(name, None)
 
     def __repr__(self) -> str:
         return f"RecordAccumulator({len(self.incomplete)} batches, {self.memory})"

@@ -42,10 +42,11 @@ class StickyPartitioner:
             topic.sticky, topic.sticky_bytes = self._next(topic), 0
 
     def _next(self, topic: Topic) -> PartitionQueue:
-        if not topic.round:
-            topic.round = self._fit(topic)
-            self._random.shuffle(topic.round)
         left: list[PartitionQueue] = topic.round
+        if not left:
+            left = self._fit(topic)
+            self._random.shuffle(left)
+            topic.round = left
         chosen = left.pop()
         if self._adaptive and left:
             if left[-1].length < chosen.length:
