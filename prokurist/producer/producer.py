@@ -147,7 +147,7 @@ class KafkaProducer(WaitingCalls):
             config.partitioner_class,
             config.interceptor_classes,
             cluster=lambda: machinery.metadata.cluster,
-            know=self._know_topic,
+            know=self._sending.know,
             failed=self._sending.failed,
             trace=machinery.trace,
         )

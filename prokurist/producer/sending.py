@@ -90,7 +90,7 @@ class Sending:
             raise TypeError(f"a topic is a str, not {topic!r}")
         began = self._accumulator.now()
         if deadline is None:
-            deadline = Deadline(began + (self._max_block if self._may_wait() else 0.0))
+            deadline = self._deadline(began)
         need = RECORD_OVERHEAD + len(headers) + len(key or b"") + len(value or b"")
         appender = self._accumulator.appender
         error: KafkaException | None = None
@@ -119,14 +119,32 @@ class Sending:
 
     # --- metadata ------------------------------------------------------------------------
 
+    def know(self, topic: str) -> KafkaException | None:
+        """Wait until a topic is known, for a partitioner; why it is not."""
+        if topic in self._accumulator.appender.topics:
+            return None
+        began = self._accumulator.now()
+        return self._await_topic(topic, None, began, self._deadline(began))
+
+    def _deadline(self, began: float) -> Deadline:
+        return Deadline(began + (self._max_block if self._may_wait() else 0.0))
+
     def _await_topic(
         self, topic: str, partition: int | None, began: float, deadline: Deadline
     ) -> KafkaException | None:
         """Wait until a topic is known; why it is not."""
         call = Call("send", began, deadline, topic=topic, config_key=KEY)
         asked = self._accumulator.now()
+        event = AwaitTopic(call, topic, partition)
         try:
-            self._runner().ask(call, AwaitTopic(call, topic, partition))
+            if self._may_wait():
+                self._runner().ask(call, event)
+            else:
+                # This thread would take it up: it does once the callbacks have returned.
+                self._runner().post(event)
+                untimely = Call("send", began, deadline, topic=topic, config_key=KEY)
+                untimely.leave(asked)
+                untimely.result()
         except IllegalStateException:
             raise
         except KafkaException as error:

@@ -13,11 +13,9 @@ from prokurist.assembly.producer_machinery import ProducerMachinery, purged
 from prokurist.errors import (
     ForkedClientError,
     IllegalStateException,
-    KafkaException,
     NetworkThreadDiedException,
 )
 from prokurist.events.accumulator.accumulator import RecordAccumulator
-from prokurist.events.accumulator.implementation import Appender
 from prokurist.events.application_events import AwaitTopic, Purge
 from prokurist.events.call import Call
 from prokurist.events.clock import CallersClock, Deadline
@@ -33,7 +31,6 @@ class WaitingCalls:
     _machinery: ProducerMachinery | None
     _clock: CallersClock
     _accumulator: RecordAccumulator
-    _appender: Appender
     _counters: CallerCounters
     _closing: threading.Lock
     _closed: bool
@@ -107,26 +104,6 @@ class WaitingCalls:
         call = Call("partitions_for", now, deadline, topic=topic, config_key=KEY)
         self._runner().ask(call, AwaitTopic(call, topic))
         return self._built().metadata.cluster.partitions_of(topic)
-
-    def _know_topic(self, topic: str) -> KafkaException | None:
-        """Wait until a topic is known, for a partitioner; why it is not."""
-        if topic in self._appender.topics:
-            return None
-        began = self._clock.now()
-        call = Call(
-            "send",
-            began,
-            Deadline(began + (self._max_block if self._may_wait() else 0.0)),
-            topic=topic,
-            config_key=KEY,
-        )
-        try:
-            self._runner().ask(call, AwaitTopic(call, topic))
-        except IllegalStateException:
-            raise
-        except KafkaException as error:
-            return error
-        return None
 
     # --- within ----------------------------------------------------------------------------
 

@@ -182,6 +182,14 @@ def in_callback(producer: KafkaProducer, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(kind, "is_current", property(lambda _: True))
 
 
+def asked_for(world: World) -> list[list[str]]:
+    """The topics of each Metadata request."""
+    return [
+        [topic.name for topic in each.body.topics or ()]
+        for each in world.control.requests("Metadata")
+    ]
+
+
 def test_nothing_waits_in_a_callback(monkeypatch: pytest.MonkeyPatch) -> None:
     """P16: flush, result of what is not done, and partitions_for raise; send does not wait."""
     world = World()
@@ -198,10 +206,13 @@ def test_nothing_waits_in_a_callback(monkeypatch: pytest.MonkeyPatch) -> None:
             with pytest.raises(errors.IllegalStateException, match="delivery callback"):
                 producer.partitions_for("orders")
             assert done.result().offset == 0
-            began = world.clock.time
+            waits: list[object] = []
+            patch.setattr(type(world.clock), "wait", lambda _, *until: waits.append(until))
             assert isinstance(failure(producer.send("unknown", b"v")), errors.TimeoutException)
-            assert world.clock.time == began
+            assert not waits
         world.control.thaw()
+        world.clock.sleep(1.0)
+        assert "unknown" in {name for each in asked_for(world) for name in each}
         assert delivery.result(5.0).offset == 1
 
 
