@@ -128,16 +128,23 @@ def test_a_callback_gets_the_error() -> None:
         assert isinstance(error, errors.TimeoutException)
 
 
-def test_a_callback_that_raises_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """The others are called all the same."""
+@pytest.mark.parametrize("raised", [ZeroDivisionError, SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("is_of_handle", [False, True])
+def test_a_callback_that_raises_is_logged(
+    caplog: pytest.LogCaptureFixture, raised: type[BaseException], *, is_of_handle: bool
+) -> None:
+    """The others are called all the same, and what is raised ends no thread."""
     world = World()
     heard: list[int] = []
 
     def bad(*_: object) -> None:
-        raise ZeroDivisionError("no")
+        raise raised("no")
 
     with world.producer() as producer, caplog.at_level(logging.WARNING):
-        producer.send("orders", b"v", partition=0, on_delivery=bad)
+        given = None if is_of_handle else bad
+        delivery = producer.send("orders", b"v", partition=0, on_delivery=given)
+        if is_of_handle:
+            delivery.add_done_callback(bad)
         producer.send(
             "orders", b"v", partition=0, on_delivery=lambda where, _: heard.append(where.offset)
         )

@@ -345,7 +345,7 @@ class RecordAccumulator:
     def _topics(self) -> list[TopicQueues]:
         return list(self.appender.topics.values())
 
-    def settle(self, batch: Batch, report: Callable[[Exception], None]) -> bool:
+    def settle(self, batch: Batch, report: Callable[[BaseException], None]) -> bool:
         """Call the callbacks of a batch that has ended: then nothing waits for it any more.
 
         Returns:

@@ -163,7 +163,11 @@ class BatchBuffer:
         self.callbacks.append((callback, index, index))
 
     def call_back(
-        self, topic: str, partition: int, outcome: Outcome, report: Callable[[Exception], None]
+        self,
+        topic: str,
+        partition: int,
+        outcome: Outcome,
+        report: Callable[[BaseException], None],
     ) -> bool:
         """Call the callbacks of its records, in their order, each once.
 
@@ -183,6 +187,6 @@ class BatchBuffer:
                 metadata = outcome.metadata(topic, partition, index, timestamps[index])
                 try:
                     callback(metadata, outcome.error_of(index))
-                except Exception as error:  # noqa: BLE001 - the user's own code
+                except BaseException as error:  # noqa: BLE001 - also a sys.exit: not of this thread
                     report(error)
         return bool(runs)

@@ -130,7 +130,7 @@ class Endings:
         if took > SLOW:
             self._trace.emit(CALLBACK_SLOW, partition=batch.name, seconds=took)
 
-    def _callback_raised(self, error: Exception) -> None:
+    def _callback_raised(self, error: BaseException) -> None:
         self._trace.emit(CALLBACK_RAISED, error=error)
 
     def tell_new_epoch(self, sending: PartitionSending) -> None:
