@@ -278,8 +278,10 @@ def dispatch(
                 calls.start(call, look_ups.partitions_of(call, topic))
             case ListTopics(call):
                 calls.start(call, look_ups.list_all(call))
-            case Purge(call):
+            case Purge(call) if call.is_open:
                 call.finish(produce.purge(purged(), everything=False))
+            case Purge(_):
+                pass  # Its caller has left: what was sent since is not to be taken back.
             case GiveUp(call):
                 call.finish(produce.purge(closed(), everything=True))
             case Withdraw(call):

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from prokurist.errors import IllegalStateException
 from prokurist.events.accumulator.batch import Batch
-from prokurist.events.accumulator.buffer_memory import BufferMemory
+from prokurist.events.accumulator.buffer_memory import BufferMemory, Claim
 from prokurist.events.accumulator.implementation import Appender, TopicQueues
 from prokurist.events.accumulator.partition_queue import PartitionQueue
 from prokurist.events.accumulator.record_metadata import OnDelivery
@@ -53,7 +53,7 @@ class RecordAccumulator:
             those that others were split into.
         most: Bytes that a batch may have.
         limits: The same for topics whose brokers have refused less.
-        flushing: How many calls flush at present.
+        flushing: The calls that flush at present.
         refuse: Raises why nothing is sent any more, once that is so.
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
     """
@@ -76,7 +76,7 @@ class RecordAccumulator:
         self.incomplete: OrderedDict[Batch, None] = OrderedDict()
         self.most: int = most
         self.limits: dict[str, int] = {}
-        self.flushing: int = 0
+        self.flushing: set[object] = set()
         self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
         self.now: Callable[[], float] = now
@@ -121,21 +121,25 @@ class RecordAccumulator:
         limit = self.limit_of(queue.tp.topic)
         before = batch.room
         room = min(max(2 * before, batch.size + need), limit)
-        if batch.size + need > room or not self.memory.take(room - before):
-            return False
-        with self.appender.lock:
-            if queue.open_batch is batch and batch.room == before:
-                batch.held += room - before
-                batch.grow(room)
-                return True
-        # Another thread was quicker, or the batch was taken.
-        self.memory.give_back(room - before)
-        return queue.open_batch is not None
+        claim = Claim(room - before)
+        try:
+            if batch.size + need > room or not self.memory.take(claim):
+                return False
+            with self.appender.lock:
+                if queue.open_batch is batch and batch.room == before:
+                    claim.granted = False
+                    batch.held += claim.size
+                    batch.grow(room)
+                    return True
+            # Another thread was quicker, or the batch was taken.
+            return queue.open_batch is not None
+        finally:
+            self.memory.leave(claim)
 
     def begin(
         self,
         queue: PartitionQueue,
-        room: int,
+        claim: Claim,
         timestamp: int,
         key: bytes | None,
         value: bytes | None,
@@ -148,11 +152,10 @@ class RecordAccumulator:
         at once, and a batch without records is none that a broker takes.
 
         Raises:
-            KafkaException: Nothing is sent any more; the room stays taken.
+            KafkaException: Nothing is sent any more; the room stays in the claim.
         """
-        now = self.now()
+        now, room = self.now(), claim.size
         batch = Batch(self, queue.tp.topic, queue.partition, now, now + self._delivery, room)
-        batch.held = room
         if batch.append(timestamp, key, value, headers) < 0:
             raise AssertionError(f"{batch!r} has no room for its first record")
         if on_delivery is not None:
@@ -162,14 +165,14 @@ class RecordAccumulator:
             if self.appender.refusal is not None:
                 self.appender.refusal()
             self._close_open(queue)
-            queue.open_batch = batch
+            # No call among these, in which an interrupt could come.
+            claim.granted = False
+            batch.held = room
             self.incomplete[batch] = None
-            self._lingering[queue] = self._growing[queue] = batch
+            self._lingering[queue] = self._growing[queue] = queue.open_batch = batch
             if batch.is_ready:
                 self._now_due(queue)
-            wake = self._ask_wake()
-        if wake:
-            self._wake()
+            self._rouse()
         return batch
 
     def _close_open(self, queue: PartitionQueue) -> None:
@@ -194,9 +197,7 @@ class RecordAccumulator:
         """The open batch has reached `batch.size`."""
         with self.appender.lock:
             self._now_due(queue)
-            wake = self._ask_wake()
-        if wake:
-            self._wake()
+            self._rouse()
 
     def _now_due(self, queue: PartitionQueue) -> None:
         """Have the network thread look at a partition; the lock is held."""
@@ -204,31 +205,24 @@ class RecordAccumulator:
             queue.is_due = True
             self._due.append(queue)
 
-    def _ask_wake(self) -> bool:
-        """Whether the network thread has to be woken; the lock is held."""
-        woken, self._is_woken = self._is_woken, True
-        return not woken
+    def _rouse(self) -> None:
+        """Wake the network thread, unless it is going to look; the lock is held."""
+        if not self._is_woken:
+            # In this order: an interrupt in between costs one wake more, and none is missing.
+            self._wake()
+            self._is_woken = True
 
     def press(self) -> None:
         """Have the network thread look at once: what lingers does so no longer."""
         with self.appender.lock:
-            wake = self._ask_wake()
-        if wake:
-            self._wake()
+            self._rouse()
 
-    def flush_begins(self) -> list[Batch]:
-        """Let nothing linger until `flush_ends`; what has not ended at this moment."""
+    def flush_begins(self, flush: object) -> list[Batch]:
+        """Let nothing linger while it is in `flushing`; what has not ended at this moment."""
+        self.flushing.add(flush)
         with self.appender.lock:
-            self.flushing += 1
-            self._is_woken = True
-            batches = [*self.incomplete, *self._parts]
-        self._wake()
-        return batches
-
-    def flush_ends(self) -> None:
-        """Let batches linger again, if nothing else flushes."""
-        with self.appender.lock:
-            self.flushing -= 1
+            self._rouse()
+            return [*self.incomplete, *self._parts]
 
     def close(self) -> None:
         """Take no more records: `send` raises from now on, and who waits for memory too."""
@@ -254,7 +248,7 @@ class RecordAccumulator:
     @property
     def hurries(self) -> bool:
         """Whether nothing lingers: something flushes, or waits for memory."""
-        return self.flushing > 0 or self.memory.waiting > 0
+        return bool(self.flushing) or self.memory.waiting > 0
 
     def due(self, now: float) -> list[PartitionQueue]:
         """The partitions that have something to send since the last look."""

@@ -1,0 +1,85 @@
+"""Ctrl-C at each place of a producer's calls: what is left is whole, and can be used."""
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Final
+
+import pytest
+
+from prokurist import KafkaProducer, errors
+from tests.simulation.interrupting import interrupted_at
+from tests.simulation.producing import made, values_of
+from tests.simulation.world import BUILT, Sender, World
+
+SMALL: Final = {"linger_ms": 1000, "batch_size": 1000, "buffer_memory": 4000}
+"""So that some of eight records begin a batch, others let one grow, and others wait."""
+
+
+def send_some(producer: KafkaProducer) -> None:
+    """More than there is memory for."""
+    for _ in range(8):
+        producer.send("orders", b"x" * 900, partition=0)
+
+
+def send_and_wait(producer: KafkaProducer) -> None:
+    """One record, and its end."""
+    producer.send("orders", b"w", partition=0).result(3.0)
+
+
+def check_whole(producer: KafkaProducer, sender: Sender, world: World) -> None:
+    """A record is sent without being flushed, and no memory is lost or doubled."""
+    accumulator = sender.machinery.accumulator
+    producer.send("orders", b"after", partition=0).result(5.0)
+    producer.flush(5.0)
+    assert accumulator.memory.free == accumulator.memory.total
+    assert not accumulator.memory.waiting
+    assert not accumulator.flushing
+    assert not accumulator.incomplete
+    assert values_of(world)[-1] == b"after"
+
+
+@pytest.mark.parametrize(
+    ("work", "largest"),
+    [
+        (send_some, 1700),
+        (send_some, 1 << 20),
+        (send_and_wait, 1 << 20),
+        (KafkaProducer.flush, 1 << 20),
+        (KafkaProducer.purge, 1 << 20),
+    ],
+)
+def test_an_interrupt_anywhere_leaves_a_producer_to_go_on(
+    work: Callable[[KafkaProducer], object], largest: int
+) -> None:
+    """Its memory is all there, nothing lingers less, and no wake is missing."""
+    keys: dict[str, Any] = {**SMALL, "max_request_size": largest}
+    for nth in count():
+        world = World()
+        producer, sender = made(world, **keys)
+        producer.send("orders", b"before", partition=0)
+        went_on = interrupted_at(nth, work, producer)
+        check_whole(producer, sender, world)
+        producer.close(1.0)
+        BUILT.clear()
+        if not went_on:
+            break
+    assert nth > 20
+
+
+def test_an_interrupt_anywhere_in_a_close_leaves_nothing_open() -> None:
+    """Or a producer that can be closed."""
+    for nth in count():
+        world = World()
+        producer, sender = made(world, **SMALL)
+        delivery = producer.send("orders", b"v", partition=0)
+        went_on = interrupted_at(nth, producer.close, 1.0)
+        assert producer.close(1.0) in (0, 1)
+        world.clock.sleep(0.05)
+        assert not sender.machinery.thread.alive, nth
+        assert delivery.done()
+        with pytest.raises(errors.IllegalStateException, match="closed"):
+            producer.send("orders", b"v", partition=0)
+        BUILT.clear()
+        if not went_on:
+            break
+    assert nth > 20
