@@ -233,7 +233,7 @@ def test_a_slow_callback_is_told(caplog: pytest.LogCaptureFixture) -> None:
             )
             producer.flush(5.0)
     assert [each.event for each in caplog.records] == ["callback_slow"]  # type: ignore[attr-defined]
-    assert "orders-0" in caplog.records[0].getMessage()
+    assert "orders-0 took 0.200 s" in caplog.records[0].getMessage()
 
 
 def test_handles_are_no_work_for_the_collector() -> None:

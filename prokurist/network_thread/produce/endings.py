@@ -128,7 +128,7 @@ class Endings:
         took = self._clock() - began
         self.counters.callback_seconds.observe(took)
         if took > SLOW:
-            self._trace.emit(CALLBACK_SLOW, partition=batch.name, seconds=took)
+            self._trace.emit(CALLBACK_SLOW, partition=batch.name, took=took)
 
     def _callback_raised(self, error: BaseException) -> None:
         self._trace.emit(CALLBACK_RAISED, error=error)
