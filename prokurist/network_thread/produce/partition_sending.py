@@ -91,7 +91,7 @@ class PartitionSending:
 
     @property
     def _is_known(self) -> bool:
-        """Whether the leader would refuse what comes before its turn, or nothing is numbered."""
+        """Whether the leader refuses what comes before its turn, or nothing is numbered."""
         if self.producer is None:
             return True
         return self._acknowledged is not None and self._acknowledged[0] == self.producer
