@@ -100,6 +100,21 @@ def test_each_attempt_has_its_own_time() -> None:
         assert all(later - earlier >= 1.0 for earlier, later in pairwise(times))
 
 
+def test_a_batch_that_expires_since_the_broker_throttles() -> None:
+    """P36: its error says what it waited for."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=1000, delivery_timeout_ms=2000)
+    with producer:
+        with world.control.throttle("Produce", 5.0, times=1):
+            producer.send("orders", b"v", partition=0).result(1.0)
+        delivery = producer.send("orders", b"v", partition=0)
+        assert isinstance(delivery.exception(), errors.TimeoutException)
+        text = str(delivery.exception())
+        assert "Nothing was sent. The last error was ThrottlingQuotaExceeded" in text
+        assert "broker 1 (10.0.0.1:9092) throttles this client" in text
+        assert not produced(world)[1:]
+
+
 def test_a_batch_that_expires_on_the_wire() -> None:
     """P36: it fails on time, may have happened, and a late success changes nothing."""
     world = World()

@@ -18,6 +18,7 @@ from prokurist.errors import (
     IllegalStateException,
     KafkaException,
     LeaderNotAvailableException,
+    ThrottlingQuotaExceededException,
 )
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
@@ -143,14 +144,22 @@ class ProduceManager:
         if view is not None and batch.partition not in view.partitions:
             count = len(view.partitions)
             return shortage(batch.topic, view.error, count, batch.partition)
-        if self._metadata.cluster.leader(batch.tp) is None:
+        leader = self._metadata.cluster.leader(batch.tp)
+        if leader is None:
             return self._metadata.last_error or LeaderNotAvailableException(
                 f"{batch.name} has no leader"
             )
         if self._ids is not None and self._ids.current is None:
             return self._ids.last_error
         failure = self._client.reachability.last_failure
-        return failure[0] if failure is not None and failure[1] >= batch.created else None
+        if failure is not None and failure[1] >= batch.created:
+            return failure[0]
+        if self._client.ready_at(leader, Lane.PRODUCE) > self._timer.now:
+            return ThrottlingQuotaExceededException(
+                f"{leader} throttles this client, which is over a quota (producer_byte_rate or "
+                f"request_percentage)"
+            )
+        return None
 
     def _set_timer(self, moment: float | None) -> None:
         if self._due is not None and self._due.live:
