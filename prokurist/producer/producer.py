@@ -127,7 +127,7 @@ class KafkaProducer(WaitingCalls):
         self._machinery = machinery
         self._process = PROCESS.id
         self._closed = self._is_closing = self._ended = False
-        self._closing = threading.Lock()
+        self._closing = threading.RLock()
         self._max_block = config.max_block_ms / 1000
         self._delivery_timeout = config.delivery_timeout_ms / 1000
         self._counters = CallerCounters()

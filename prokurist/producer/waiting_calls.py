@@ -32,7 +32,7 @@ class WaitingCalls:
     _clock: CallersClock
     _accumulator: RecordAccumulator
     _counters: CallerCounters
-    _closing: threading.Lock
+    _closing: threading.RLock
     _closed: bool
     _process: int
     _max_block: float

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from prokurist import KafkaProducer, errors
-from tests.simulation.interrupting import interrupted_at
+from prokurist import Delivery, KafkaProducer, errors
+from tests.simulation.interrupting import at_each_place, interrupted_at
 from tests.simulation.producing import made, values_of
 from tests.simulation.world import BUILT, Sender, World
 
@@ -83,3 +83,55 @@ def test_an_interrupt_anywhere_in_a_close_leaves_nothing_open() -> None:
         if not went_on:
             break
     assert nth > 20
+
+
+@pytest.mark.parametrize("call", ["send", "flush", "health", "metrics", "close"])
+def test_a_signal_handler_calls_anything_anywhere(call: str) -> None:
+    """It waits for no lock that its own thread holds, and what both sent is all there.
+
+    For room in `buffer.memory` it may wait until `max.block.ms`: its thread holds some.
+    """
+    world = World()
+    keys: dict[str, Any] = {**SMALL, "buffer_memory": 1 << 20}
+    producer, sender = made(world, **keys)
+    accumulator = sender.machinery.accumulator
+    sent: dict[bytes, list[Delivery]] = {b"m": [], b"h": []}
+
+    def send(by: bytes) -> None:
+        number = b"%d" % len(sent[by])
+        sent[by].append(producer.send("orders", by + number * 600, partition=0))
+
+    places = 0
+
+    def handler() -> None:
+        nonlocal places
+        places += 1
+        match call:
+            case "send":
+                send(b"h")
+            case "flush":
+                producer.flush(1.0)
+            case "close":
+                # Not at the first place: what is half done then is of interest.
+                producer.close(1.0) if places == 60 else producer.health()
+            case _:
+                getattr(producer, call)()
+
+    def work() -> None:
+        for _ in range(8):
+            send(b"m")
+        producer.flush(1.0)
+
+    try:
+        at_each_place(work, handler)
+    except errors.IllegalStateException:
+        assert call == "close"
+    else:
+        producer.flush(5.0)
+        assert accumulator.memory.free == accumulator.memory.total
+    assert places >= 60
+    for by, deliveries in sent.items():
+        assert [each.result(0).offset for each in deliveries] == sorted(
+            number for number, value in enumerate(values_of(world)) if value and value[:1] == by
+        )
+    producer.close(1.0)

@@ -164,7 +164,8 @@ class RecordAccumulator:
         with self.appender.lock:
             if self.appender.refusal is not None:
                 self.appender.refusal()
-            self._close_open(queue)
+            while queue.open_batch is not None:
+                self._close_open(queue)
             # No call among these, in which an interrupt could come.
             claim.granted = False
             batch.held = room
@@ -177,10 +178,13 @@ class RecordAccumulator:
 
     def _close_open(self, queue: PartitionQueue) -> None:
         """Have the open batch take no more; the lock is held."""
-        batch = self._detach(queue)
+        batch: Batch | None = queue.open_batch
         if batch is not None:
+            # Nothing comes between these two: an interrupt would lose the batch.
+            queue.open_batch = None
             queue.closed.append(batch)
             self._now_due(queue)
+            self._forget_open(queue, batch)
 
     def _detach(self, queue: PartitionQueue) -> Batch | None:
         """Take the open batch away, which takes no more; the lock is held."""
@@ -188,10 +192,15 @@ class RecordAccumulator:
         if batch is not None:
             # First out of reach: what appends without the lock then waits for it.
             queue.open_batch = None
-            batch.close()
+            self._forget_open(queue, batch)
+        return batch
+
+    def _forget_open(self, queue: PartitionQueue, batch: Batch) -> None:
+        """Have a batch take no more that is not open any more; the lock is held."""
+        batch.close()
+        if self._growing.get(queue) is batch:
             self._lingering.pop(queue, None)
             self._growing.pop(queue, None)
-        return batch
 
     def _became_ready(self, queue: PartitionQueue) -> None:
         """The open batch has reached `batch.size`."""
@@ -275,7 +284,11 @@ class RecordAccumulator:
         """The next batch of a partition that has not been sent; it takes no more records."""
         with self.appender.lock:
             queue.is_due = False
-            return queue.closed.popleft() if queue.closed else self._detach(queue)
+            if not queue.closed:
+                return self._detach(queue)
+            batch = queue.closed.popleft()
+            batch.close()
+            return batch
 
     def peek(self, queue: PartitionQueue) -> Batch | None:
         """The same, which stays where it is."""

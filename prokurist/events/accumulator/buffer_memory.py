@@ -1,6 +1,7 @@
 """The bound of `buffer.memory`, and the queue of those who wait for room.
 
-Thread: any. `_lock` is held for a few assignments; waiters are opened outside it.
+Thread: any, and a signal handler that interrupts one. `_lock` is held for a few assignments;
+waiters are opened outside it.
 Invariants: room is given in the order in which it was asked for, so a large claim is not
 starved by small ones; `free` never exceeds `total`. It falls below 0 while the parts of a batch
 that was split hold a little more than that did. Room that was taken is in one claim, or in one
@@ -46,7 +47,7 @@ class BufferMemory:
     def __init__(self, total: int) -> None:
         self.total: int = total
         self.free: int = total
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._waiting: deque[Claim] = deque()
 
     def take(self, claim: Claim) -> bool:
