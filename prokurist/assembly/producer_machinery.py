@@ -22,6 +22,7 @@ from prokurist.errors import DeliveryAbortedException, KafkaException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.buffer_memory import BufferMemory
 from prokurist.events.accumulator.implementation import Appender
+from prokurist.events.accumulator.refused_waits import refused_to_holders
 from prokurist.events.accumulator.sticky_partitioner import StickyPartitioner
 from prokurist.events.application_events import (
     ApplicationEvent,
@@ -191,7 +192,7 @@ def producer_machinery(
         delivery=config.delivery_timeout_ms / 1000,
         most=max(config.max_request_size - REQUEST_OVERHEAD, 1),
         now=clock.now,
-        wait=clock.wait,
+        wait=refused_to_holders(appender.lock, clock.wait),
         wake=network.wake,
     )
     topics: ProducerTopics
