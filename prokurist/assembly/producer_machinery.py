@@ -23,6 +23,7 @@ from prokurist.errors import DeliveryAbortedException, KafkaException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.buffer_memory import BufferMemory
 from prokurist.events.accumulator.implementation import Appender
+from prokurist.events.accumulator.refused_waits import refused_to_holders
 from prokurist.events.accumulator.sticky_partitioner import StickyPartitioner
 from prokurist.events.application_events import (
     ApplicationEvent,
@@ -199,7 +200,7 @@ def producer_machinery(
         delivery=config.delivery_timeout_ms / 1000,
         most=max(config.max_request_size - REQUEST_OVERHEAD, 1),
         now=clock.now,
-        wait=clock.wait,
+        wait=refused_to_holders(appender.lock, clock.wait),
         wake=network.wake,
     )
     accumulator.on_leaders = partitioner.draw_again
@@ -300,8 +301,10 @@ def dispatch(
                 calls.start(call, look_ups.partitions_of(call, topic))
             case ListTopics(call):
                 calls.start(call, look_ups.list_all(call))
-            case Purge(call):
+            case Purge(call) if call.is_open:
                 call.finish(produce.purge(purged(), everything=False))
+            case Purge(_):
+                pass  # Its caller has left: what was sent since is not to be taken back.
             case GiveUp(call):
                 call.finish(produce.purge(closed(), everything=True))
             case InstanceId() | PushLast() if telemetry is not None:

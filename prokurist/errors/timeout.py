@@ -206,6 +206,9 @@ def _last_error(error: BaseException | None) -> list[str]:
 
 
 def _way_out(error: TimeoutException) -> str:
+    if error.operation == "send":
+        # It takes no timeout: a key of the configuration bounds each of its waits.
+        return f"To wait longer, raise {error.config_key}."
     if error.timeout == 0:
         return "To wait for one, pass a timeout above 0."
     if error.config_key is None:

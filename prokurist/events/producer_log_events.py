@@ -56,7 +56,7 @@ CALLBACK_RAISED: Final = _produce(
 CALLBACK_SLOW: Final = _produce(
     "callback_slow",
     Level.WARNING,
-    "delivery callbacks of {partition} took {seconds:.3f} s, in which nothing was sent",
+    "delivery callbacks of {partition} took {took:.3f} s, in which nothing was sent",
     "Callbacks run on the network thread. Work that takes long belongs to a queue.",
     story="partition",
 )

@@ -5,9 +5,12 @@ Thread: the application's that closes; others may still be inside `send`, and he
 1. No more sends; those that wait fail. 2. What was sent is flushed, for as long as there is
 time. 3. The rest fails, with a share of the time that was kept for it, and callbacks run.
 4. Brokers that want metrics get the last ones. 5. The network thread ends; the wait for it is
-bounded. 6. The records that were given up are counted.
+bounded. 6. The records that were given up are counted. After an interrupt nothing is waited
+for any more, but for that.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from prokurist.application.call_runner import LAST_TURN, CallRunner
@@ -35,55 +38,96 @@ class Thread(Protocol):
         ...
 
 
-def close(
-    accumulator: RecordAccumulator,
-    runner: CallRunner,
-    thread: Thread,
-    budget: float,
-    *,
-    may_wait: bool,
-    pushes: bool,
-) -> int:
-    """Close everything.
+@dataclass(slots=True)
+class Closing:
+    """One `close`, with the parts that it ends. An interrupt shortens it, and is raised last.
 
-    Args:
+    Attributes:
         accumulator: What is not delivered.
         runner: Asks the network thread.
         thread: The network thread.
-        budget: Seconds.
         may_wait: Whether this thread may wait: not in a delivery callback.
         pushes: Whether brokers want the last metrics.
-
-    Returns:
-        How many records were given up.
+        is_ending: Whether the network thread has been told to end.
     """
-    began = runner.now()
-    deadline = Deadline(began + (budget if may_wait else 0.0))
-    reserve = min(MOST_RESERVED, budget * SHARE_RESERVED)
-    accumulator.close()
-    if may_wait and budget > 0:
-        flush(accumulator, Deadline(deadline.at - reserve))
-    flushed = runner.now()
-    runner.counters.closing.of("flush").observe(flushed - began)
-    records = 0
-    last = Deadline(max(deadline.at, runner.now() + LAST_TURN))
-    if may_wait:
+
+    accumulator: RecordAccumulator
+    runner: CallRunner
+    thread: Thread
+    may_wait: bool
+    pushes: bool
+    is_ending: bool = field(default=False, init=False)
+    _records: int = field(default=0, init=False)
+    _interrupt: BaseException | None = field(default=None, init=False)
+
+    def run(self, budget: float) -> int:
+        """Close everything.
+
+        Args:
+            budget: Seconds.
+
+        Returns:
+            How many records were given up.
+
+        Raises:
+            BaseException: The interrupt that there was.
+        """
+        runner = self.runner
+        began = runner.now()
+        deadline = Deadline(began + (budget if self.may_wait else 0.0))
+        reserve = min(MOST_RESERVED, budget * SHARE_RESERVED)
+        if not self._phase(self.accumulator.close):
+            self._phase(self.accumulator.close)
+        if self.may_wait and budget > 0 and self._interrupt is None:
+            self._phase(lambda: flush(self.accumulator, Deadline(deadline.at - reserve)))
+        flushed = runner.now()
+        runner.counters.closing.of("flush").observe(flushed - began)
+        last = Deadline(max(self._cut(deadline).at, runner.now() + LAST_TURN))
+        if self.may_wait and not self._phase(lambda: self._give_up(began, last)):
+            self._phase(lambda: self._give_up(began, last))
+        if self.may_wait and self.pushes and self._interrupt is None:
+            self._phase(lambda: push_last(runner, began, deadline))
+            last = Deadline(max(self._cut(deadline).at, runner.now() + LAST_TURN))
+        while not self.is_ending:
+            # Again if an interrupt came before it was told: this phase is never left out.
+            self._phase(lambda: self._end_thread(last))
+        if self.may_wait:
+            self._phase(lambda: self.thread.join(last.remaining(runner.now())))
+        runner.counters.closing.of("network thread").observe(runner.now() - flushed)
+        CLOSED.add(runner.counters)
+        if self._records:
+            runner.trace.emit(RECORDS_GIVEN_UP, records=self._records)
+        runner.trace.emit(CLIENT_CLOSED, seconds=runner.now() - began)
+        if self._interrupt is not None:
+            raise self._interrupt
+        return self._records
+
+    def _phase(self, work: Callable[[], object]) -> bool:
+        """Run a phase; False when an interrupt has ended it."""
+        try:
+            work()
+        except Exception:
+            raise
+        except BaseException as interrupt:  # noqa: BLE001 - it is raised at the end
+            self._interrupt = self._interrupt or interrupt
+            return False
+        return True
+
+    def _cut(self, deadline: Deadline) -> Deadline:
+        """The deadline, which has come once there was an interrupt."""
+        return deadline if self._interrupt is None else Deadline(self.runner.now())
+
+    def _give_up(self, began: float, last: Deadline) -> None:
         call = Call("close", began, last)
-        if _ask(runner, GiveUp(call)) and runner.wait_for_end(call, last):
-            records = call.result()
-    if may_wait and pushes:
-        push_last(runner, began, deadline)
-        last = Deadline(max(deadline.at, runner.now() + LAST_TURN))
-    ending = Call("close", runner.now(), last)
-    if _ask(runner, Close(ending)) and may_wait:
-        runner.wait_for_end(ending, last)
-        thread.join(last.remaining(runner.now()))
-    runner.counters.closing.of("network thread").observe(runner.now() - flushed)
-    CLOSED.add(runner.counters)
-    if records:
-        runner.trace.emit(RECORDS_GIVEN_UP, records=records)
-    runner.trace.emit(CLIENT_CLOSED, seconds=runner.now() - began)
-    return records
+        if _ask(self.runner, GiveUp(call)) and self.runner.wait_for_end(call, last):
+            self._records += call.result()
+
+    def _end_thread(self, last: Deadline) -> None:
+        ending = Call("close", self.runner.now(), last)
+        is_asked = _ask(self.runner, Close(ending))
+        self.is_ending = True
+        if is_asked and self.may_wait:
+            self.runner.wait_for_end(ending, last)
 
 
 def _ask(runner: CallRunner, event: ApplicationEvent) -> bool:

@@ -3,7 +3,7 @@
 Thread: any application thread.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from prokurist.errors import Attempt, TimeoutException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
@@ -22,22 +22,24 @@ def flush(accumulator: RecordAccumulator, deadline: Deadline) -> list[Batch]:
     Returns:
         What has not, when the deadline has come.
     """
-    batches = accumulator.flush_begins()
+    flushing = object()
     try:
+        batches = accumulator.flush_begins(flushing)
         for number, batch in enumerate(batches):
             if not settled(accumulator, batch, deadline):
                 return [each for each in batches[number:] if not each.is_over]
         return []
     finally:
-        accumulator.flush_ends()
+        accumulator.flushing.discard(flushing)
 
 
 def settled(accumulator: RecordAccumulator, batch: Batch, deadline: Deadline) -> bool:
     """Wait for one batch, and for all that it is split into: whether it is over."""
     while True:
-        part = next(leaves(batch), None)
-        if part is None:
+        left = leaves(batch)
+        if not left:
             return True
+        part = left[0]
         waiter = part.watch(settled=True)
         try:
             if not accumulator.wait(waiter, deadline.at) and accumulator.now() >= deadline.at:
@@ -46,13 +48,11 @@ def settled(accumulator: RecordAccumulator, batch: Batch, deadline: Deadline) ->
             part.unwatch(waiter)
 
 
-def leaves(batch: Batch) -> Iterator[Batch]:
+def leaves(batch: Batch) -> list[Batch]:
     """A batch, or what it was split into, as far as it is not over."""
     if batch.parts:
-        for _, part in batch.parts:
-            yield from leaves(part)
-    elif not batch.settled:
-        yield batch
+        return [leaf for _, part in batch.parts for leaf in leaves(part)]
+    return [] if batch.settled else [batch]
 
 
 def out_of_time(

@@ -38,7 +38,7 @@ from prokurist.events.clock import (
 )
 from prokurist.events.log_events import CLIENT_STARTED
 from prokurist.events.producer_log_events import ORDER_NOT_KEPT
-from prokurist.producer import closing
+from prokurist.producer.closing import Closing
 from prokurist.producer.columns import Columns
 from prokurist.producer.health import ProducerHealth
 from prokurist.producer.producer_counters import CountedProducer
@@ -131,8 +131,8 @@ class KafkaProducer(WaitingCalls):
         self._clock = clock
         self._machinery = machinery
         self._process = PROCESS.id
-        self._closed = False
-        self._closing = threading.Lock()
+        self._closed = self._is_closing = self._ended = False
+        self._closing = threading.RLock()
         self._max_block = config.max_block_ms / 1000
         self._delivery_timeout = config.delivery_timeout_ms / 1000
         self._counters = CallerCounters()
@@ -158,7 +158,7 @@ class KafkaProducer(WaitingCalls):
             config.partitioner_class,
             config.interceptor_classes,
             cluster=lambda: machinery.metadata.cluster,
-            know=self._know_topic,
+            know=self._sending.know,
             failed=self._sending.failed,
             trace=machinery.trace,
         )
@@ -320,7 +320,8 @@ class KafkaProducer(WaitingCalls):
 
         What was sent is flushed; what is left when the time is nearly over fails, and its
         handles and callbacks tell whether it may have been written all the same. Called in a
-        delivery callback it waits for nothing. A second time does nothing.
+        delivery callback it waits for nothing. A second time does nothing. An interrupt
+        (Ctrl-C) ends the wait, and closes all the same.
 
         Args:
             timeout: Seconds; None for `delivery.timeout.ms`.
@@ -331,23 +332,26 @@ class KafkaProducer(WaitingCalls):
         seconds = self._delivery_timeout if timeout is None else as_seconds(timeout)
         if PROCESS.id != self._process:
             self._check_usable("close")
-        with self._closing:
-            if self._closed:
-                return 0
-            self._closed = True
+        closing = None
         try:
-            return closing.close(
-                self._accumulator,
-                self._runner(),
-                self._built().thread,
-                seconds,
-                may_wait=self._may_wait(),
-                pushes=self._pushes(),
-            )
+            with self._closing:
+                if self._is_closing or self._ended:
+                    return 0
+                closing = Closing(
+                    self._accumulator,
+                    self._runner(),
+                    self._built().thread,
+                    self._may_wait(),
+                    self._pushes(),
+                )
+                self._is_closing = self._closed = True
+            return closing.run(seconds)
         finally:
-            OPEN.remove(self._counted)
-            if self._user_code is not None:
-                self._user_code.close()
+            if closing is not None:
+                self._is_closing, self._ended = False, closing.is_ending
+                OPEN.remove(self._counted)
+                if self._user_code is not None:
+                    self._user_code.close()
 
     def _close_at_exit(self, seconds: float, *, last_commit: bool) -> None:
         """Flush for a moment at the end of the interpreter."""
@@ -374,10 +378,10 @@ class KafkaProducer(WaitingCalls):
     def __del__(self) -> None:
         # Of a half-built producer there may be nothing; of a forked one, nothing is ours.
         machinery = getattr(self, "_machinery", None)
-        if machinery is None or self._closed or os.getpid() != self._process:
+        if machinery is None or self._ended or os.getpid() != self._process:
             return
         unclosed = f"{self!r} was never closed: close it, or use it in a with statement"
-        self._closed = True
+        self._closed = self._ended = True
         machinery.thread.abandon()
         warnings.warn(unclosed, ResourceWarning, source=self, stacklevel=2)
 

@@ -8,7 +8,7 @@ Invariants: a record is appended at once at the end of all waiting, or not at al
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from prokurist.application.call_runner import CallRunner
 from prokurist.errors import (
@@ -20,6 +20,7 @@ from prokurist.errors import (
 )
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
+from prokurist.events.accumulator.buffer_memory import Claim
 from prokurist.events.accumulator.implementation import Delivery
 from prokurist.events.accumulator.partition_queue import PartitionQueue
 from prokurist.events.accumulator.record_metadata import OnDelivery, Outcome, RecordMetadata
@@ -135,17 +136,29 @@ class Sending:
                 if error is not None:
                     return error
                 continue
-            room = self._make_room(queue, need, began, deadline)
-            if isinstance(room, KafkaException):
-                return room
-            if room:
-                batch = self._begin(queue, room, timestamp, key, value, headers, on_delivery)
-                queues.is_used = True
-                if queue is queues.sticky:
-                    queues.sticky_bytes += batch.payload
-                return Delivery(batch, 0, timestamp)
+            claim = Claim(0)
+            try:
+                error = self._make_room(claim, queue, need, began, deadline)
+                if claim.granted:
+                    batch = self._accumulator.begin(
+                        queue, claim, timestamp, key, value, headers, on_delivery
+                    )
+                    queues.is_used = True
+                    if queue is queues.sticky:
+                        queues.sticky_bytes += batch.payload
+                    return Delivery(batch, 0, timestamp)
+            finally:
+                self._accumulator.memory.leave(claim)
+            if error is not None:
+                return error
 
     # --- metadata ------------------------------------------------------------------------
+
+    def know(self, topic: str) -> KafkaException | None:
+        """Wait until a topic is known, for a partitioner; why it is not."""
+        if topic in self._accumulator.appender.topics:
+            return None
+        return self._await_topic(topic, None, self._accumulator.now(), self.deadline())
 
     def _await_topic(
         self, topic: str, partition: int | None, began: float, deadline: Deadline
@@ -153,8 +166,16 @@ class Sending:
         """Wait until a topic is known; why it is not."""
         call = Call("send", began, deadline, topic=topic, config_key=KEY)
         asked = self._accumulator.now()
+        event = AwaitTopic(call, topic, partition)
         try:
-            self._runner().ask(call, AwaitTopic(call, topic, partition))
+            if self._may_wait():
+                self._runner().ask(call, event)
+            else:
+                # This thread would take it up: it does once the callbacks have returned.
+                self._runner().post(event)
+                untimely = Call("send", began, deadline, topic=topic, config_key=KEY)
+                untimely.leave(asked)
+                untimely.result()
         except IllegalStateException:
             raise
         except KafkaException as error:
@@ -166,13 +187,11 @@ class Sending:
     # --- memory --------------------------------------------------------------------------
 
     def _make_room(
-        self, queue: PartitionQueue, need: int, began: float, deadline: Deadline
-    ) -> int | KafkaException:
-        """Find room for so many bytes of a partition.
+        self, claim: Claim, queue: PartitionQueue, need: int, began: float, deadline: Deadline
+    ) -> KafkaException | None:
+        """Find room for so many bytes of a partition; why there is none.
 
-        Returns:
-            Bytes that were taken from the memory, for a batch to be begun; 0 where the open
-            batch has room now; or why there is none.
+        Where the open batch has none, the claim is given some, for a batch to be begun.
         """
         accumulator, memory = self._accumulator, self._accumulator.memory
         topic = queue.tp.topic
@@ -184,35 +203,22 @@ class Sending:
                 f"that, or send less"
             )
         if accumulator.grow(queue, need):
-            return 0
-        room = min(accumulator.room_for(topic, size), memory.total)
-        if not memory.take(room) and not self._await_memory(room, deadline):
-            return self._no_memory(queue, began, deadline)
-        return room
+            return None
+        claim.size = min(accumulator.room_for(topic, size), memory.total)
+        if memory.take(claim) or self._await_memory(claim, deadline):
+            return None
+        return self._no_memory(queue, began, deadline)
 
-    def _begin(self, queue: PartitionQueue, room: int, *record: Any) -> Batch:
-        """Begin a batch with its first record, in room that was taken."""
-        try:
-            return self._accumulator.begin(queue, room, *record)
-        except BaseException:
-            self._accumulator.memory.give_back(room)
-            raise
-
-    def _await_memory(self, room: int, deadline: Deadline) -> bool:
+    def _await_memory(self, claim: Claim, deadline: Deadline) -> bool:
         """Wait for room: whether it was granted."""
-        memory = self._accumulator.memory
         asked = self._accumulator.now()
-        claim = memory.claim(room)
-        taken = False
         try:
+            self._accumulator.memory.queue(claim)
             # What lingers is sent at once now.
             self._accumulator.press()
             self._accumulator.wait(claim.waiter, deadline.at)
-            taken = claim.granted
-            return taken
+            return claim.granted
         finally:
-            if not taken:
-                memory.leave(claim)
             self._waited(MEMORY, asked)
 
     def _waited(self, what: str, since: float) -> None:

@@ -15,11 +15,9 @@ from prokurist.assembly.producer_machinery import ProducerMachinery, purged
 from prokurist.errors import (
     ForkedClientError,
     IllegalStateException,
-    KafkaException,
     NetworkThreadDiedException,
 )
 from prokurist.events.accumulator.accumulator import RecordAccumulator
-from prokurist.events.accumulator.implementation import Appender
 from prokurist.events.application_events import AwaitTopic, Purge
 from prokurist.events.call import Call
 from prokurist.events.clock import CallersClock, Deadline, as_seconds
@@ -38,9 +36,8 @@ class WaitingCalls:
     _machinery: ProducerMachinery | None
     _clock: CallersClock
     _accumulator: RecordAccumulator
-    _appender: Appender
     _counters: CallerCounters
-    _closing: threading.Lock
+    _closing: threading.RLock
     _closed: bool
     _process: int
     _max_block: float
@@ -137,26 +134,6 @@ class WaitingCalls:
         """Whether brokers want metrics of this client."""
         telemetry = self._built().telemetry
         return telemetry is not None and telemetry.pushes
-
-    def _know_topic(self, topic: str) -> KafkaException | None:
-        """Wait until a topic is known, for a partitioner; why it is not."""
-        if topic in self._appender.topics:
-            return None
-        began = self._clock.now()
-        call = Call(
-            "send",
-            began,
-            Deadline(began + (self._max_block if self._may_wait() else 0.0)),
-            topic=topic,
-            config_key=KEY,
-        )
-        try:
-            self._runner().ask(call, AwaitTopic(call, topic))
-        except IllegalStateException:
-            raise
-        except KafkaException as error:
-            return error
-        return None
 
     # --- within ----------------------------------------------------------------------------
 

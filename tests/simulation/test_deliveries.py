@@ -128,16 +128,23 @@ def test_a_callback_gets_the_error() -> None:
         assert isinstance(error, errors.TimeoutException)
 
 
-def test_a_callback_that_raises_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """B235: the others are called all the same."""
+@pytest.mark.parametrize("raised", [ZeroDivisionError, SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("is_of_handle", [False, True])
+def test_a_callback_that_raises_is_logged(
+    caplog: pytest.LogCaptureFixture, raised: type[BaseException], *, is_of_handle: bool
+) -> None:
+    """B235: the others are called all the same, and what is raised ends no thread."""
     world = World()
     heard: list[int] = []
 
     def bad(*_: object) -> None:
-        raise ZeroDivisionError("no")
+        raise raised("no")
 
     with world.producer() as producer, caplog.at_level(logging.WARNING):
-        producer.send("orders", b"v", partition=0, on_delivery=bad)
+        given = None if is_of_handle else bad
+        delivery = producer.send("orders", b"v", partition=0, on_delivery=given)
+        if is_of_handle:
+            delivery.add_done_callback(bad)
         producer.send(
             "orders", b"v", partition=0, on_delivery=lambda where, _: heard.append(where.offset)
         )
@@ -182,6 +189,14 @@ def in_callback(producer: KafkaProducer, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(kind, "is_current", property(lambda _: True))
 
 
+def asked_for(world: World) -> list[list[str]]:
+    """The topics of each Metadata request."""
+    return [
+        [topic.name for topic in each.body.topics or ()]
+        for each in world.control.requests("Metadata")
+    ]
+
+
 def test_nothing_waits_in_a_callback(monkeypatch: pytest.MonkeyPatch) -> None:
     """P16, B235: flush, partitions_for and results to come raise; send does not wait."""
     world = World()
@@ -198,10 +213,13 @@ def test_nothing_waits_in_a_callback(monkeypatch: pytest.MonkeyPatch) -> None:
             with pytest.raises(errors.IllegalStateException, match="delivery callback"):
                 producer.partitions_for("orders")
             assert done.result().offset == 0
-            began = world.clock.time
+            waits: list[object] = []
+            patch.setattr(type(world.clock), "wait", lambda _, *until: waits.append(until))
             assert isinstance(failure(producer.send("unknown", b"v")), errors.TimeoutException)
-            assert world.clock.time == began
+            assert not waits
         world.control.thaw()
+        world.clock.sleep(1.0)
+        assert "unknown" in {name for each in asked_for(world) for name in each}
         assert delivery.result(5.0).offset == 1
 
 
@@ -215,7 +233,7 @@ def test_a_slow_callback_is_told(caplog: pytest.LogCaptureFixture) -> None:
             )
             producer.flush(5.0)
     assert [each.event for each in caplog.records] == ["callback_slow"]  # type: ignore[attr-defined]
-    assert "orders-0" in caplog.records[0].getMessage()
+    assert "orders-0 took 0.200 s" in caplog.records[0].getMessage()
 
 
 def test_handles_are_no_work_for_the_collector() -> None:

@@ -87,6 +87,7 @@ def test_purge_fails_the_unsent_alone() -> None:
     world = World()
     producer, _ = made(world, linger_ms=0)
     with producer:
+        producer.send("orders", b"warm", partition=1).result(1.0)
         world.control.hold("Produce")
         sent = producer.send("orders", b"sent", partition=0)
         world.clock.sleep(0.05)
@@ -107,6 +108,7 @@ def test_close_with_a_frozen_broker(caplog: pytest.LogCaptureFixture) -> None:
     """P49, B310, B236: it returns the count in its time; handles tell what may be there."""
     world = World()
     producer, sender = made(world, linger_ms=0)
+    producer.send("orders", b"warm", partition=1).result(1.0)
     world.control.freeze()
     first = producer.send("orders", b"sent", partition=0)
     world.clock.sleep(0.01)

@@ -49,6 +49,29 @@ def test_five_in_flight_and_the_first_is_refused() -> None:
     assert values_of(world)[1:] == [b"%d" % number for number in range(5)]
 
 
+@pytest.mark.parametrize("code", [3, 6, 19])
+def test_several_in_flight_to_a_leader_that_has_no_number_yet(code: int) -> None:
+    """P33: it takes any number as the first: the second batch waits until it has the first."""
+    world = World()
+    producer, _ = made(world, batch_size=1)
+    with producer:
+        with world.control.delay("Produce", 0.05):
+            world.control.fail("Produce", code, times=1)
+            deliveries = []
+            for number in range(5):
+                deliveries.append(producer.send("orders", b"%d" % number, partition=1))
+                world.clock.sleep(0.002)
+            producer.flush(10.0)
+        assert [each.result(0).offset for each in deliveries] == list(range(5))
+        world.control.forget_requests()
+        with world.control.delay("Produce", 0.05):
+            for number in range(5):
+                producer.send("orders", b"%d" % number, partition=1)
+                world.clock.sleep(0.002)
+            assert len(produced(world)) == 5, "they do not wait any more"
+            producer.flush(10.0)
+
+
 def test_a_new_leader_is_believed_at_once() -> None:
     """P34, B230: NOT_LEADER with its name: no pause, and no Metadata answer."""
     world = World(nodes=3)
@@ -75,6 +98,21 @@ def test_each_attempt_has_its_own_time() -> None:
         assert 3.0 < world.clock.time - began < 6.0
         times = [each.at for each in produced(world)]
         assert all(later - earlier >= 1.0 for earlier, later in pairwise(times))
+
+
+def test_a_batch_that_expires_since_the_broker_throttles() -> None:
+    """P36: its error says what it waited for."""
+    world = World()
+    producer, _ = made(world, request_timeout_ms=1000, delivery_timeout_ms=2000)
+    with producer:
+        with world.control.throttle("Produce", 5.0, times=1):
+            producer.send("orders", b"v", partition=0).result(1.0)
+        delivery = producer.send("orders", b"v", partition=0)
+        assert isinstance(delivery.exception(), errors.TimeoutException)
+        text = str(delivery.exception())
+        assert "Nothing was sent. The last error was ThrottlingQuotaExceeded" in text
+        assert "broker 1 (10.0.0.1:9092) throttles this client" in text
+        assert not produced(world)[1:]
 
 
 def test_a_batch_that_expires_on_the_wire() -> None:
@@ -137,6 +175,28 @@ def test_a_batch_that_is_too_large_is_split(codec: str) -> None:
     assert {epoch for epoch, _ in sequences(world)} == {0}
 
 
+@pytest.mark.parametrize("trouble", ["is split again", "is sent again"])
+def test_the_first_part_stays_before_the_second(trouble: str) -> None:
+    """P42: also where only the first is too large yet, or is not taken at once."""
+    world = World()
+    world.control.configure_topic("orders", max_message_bytes=4000)
+    producer, sender = made(world, batch_size=65_536)
+    # Halves by bytes: what stands behind the largest record is the smaller part.
+    large = [b"l" * 1000] * 5 if trouble == "is split again" else [b"l" * 1000] * 3
+    values = [*large, *(b"%03d" % number for number in range(300))]
+    with producer:
+        with world.control.delay("Produce", 0.02):
+            deliveries = [producer.send("orders", each, partition=0) for each in values]
+            if trouble == "is sent again":
+                world.clock.sleep(0.03)
+                world.control.fail("Produce", 19, times=1)
+            producer.flush(10.0)
+        assert [each.result(0).offset for each in deliveries] == list(range(1, len(values) + 1))
+        assert sender.machinery.produce.in_flight == 0
+    assert values_of(world)[1:] == values
+    assert {epoch for epoch, _ in sequences(world)} == {0}
+
+
 def test_one_record_that_is_too_large_for_the_broker() -> None:
     """P42, B232: it alone fails; what was sent with it is delivered."""
     world = World()
@@ -177,6 +237,45 @@ def test_a_recreated_topic() -> None:
         world.control.recreate_topic("orders")
         assert producer.send("orders", b"v", partition=0).result(10.0).offset == 0
     assert values_of(world) == [b"v"]
+
+
+def test_a_topic_made_anew_with_fewer_partitions() -> None:
+    """P44: keys go to those that there are; what waits for another one says so."""
+    world = World()
+    world.control.recreate_topic("orders", partitions=4)
+    producer, sender = made(world, delivery_timeout_ms=31_000)
+    with producer:
+        world.control.recreate_topic("orders", partitions=2)
+        lost = producer.send("orders", b"v", partition=3)
+        assert producer.send("orders", b"v", partition=0).result(10.0).offset == 0
+        keyed = [producer.send("orders", b"v", b"%d" % each) for each in range(50)]
+        spread = [producer.send("orders", b"x" * 5000) for _ in range(50)]
+        world.clock.sleep(5.0)
+        assert all(each.offset is not None for each in (*keyed, *spread))
+        assert {each.partition for each in (*keyed, *spread)} == {0, 1}
+        assert isinstance(lost.exception(), errors.TimeoutException)
+        assert sender.machinery.accumulator.memory.free == 32 << 20
+        world.control.add_partitions("orders", 4)
+        assert producer.send("orders", b"v", partition=3).result(10.0).offset == 0
+
+
+def test_a_topic_that_is_deleted_is_not_asked_for_without_end() -> None:
+    """P44: only while records wait for it, and until `metadata.max.idle.ms` have gone by."""
+    world = World()
+    keys = {"request_timeout_ms": 2000, "metadata_max_idle_ms": 7000}
+    producer, _ = made(world, delivery_timeout_ms=5000, **keys)
+    with producer:
+        world.control.delete_topic("orders")
+        assert isinstance(failure_of(producer), errors.TimeoutException)
+        world.control.forget_requests()
+        text = str(failure_of(producer))
+        assert "orders does not exist" in text
+        assert "pass a larger timeout" not in text
+        assert len(list(world.control.requests("Metadata"))) > 1
+        world.clock.sleep(20.0)
+        world.control.forget_requests()
+        world.clock.sleep(60.0)
+        assert not list(world.control.requests("Metadata"))
 
 
 def test_acks_zero() -> None:

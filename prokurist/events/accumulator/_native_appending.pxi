@@ -57,7 +57,7 @@ cdef class Appender:
         self.ignore_keys = ignore_keys
         self.clock = None if time_of_day is epoch_milliseconds else time_of_day
         self.topics = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.choose = unwired
         self.slow = unwired
         self.on_ready = unwired

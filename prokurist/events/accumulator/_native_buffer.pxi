@@ -276,7 +276,7 @@ cdef class BatchBuffer:
                     error = errors.get(index, error)
                 try:
                     callback(metadata, error)
-                except Exception as raised:
+                except BaseException as raised:
                     report(raised)
         return 0
 

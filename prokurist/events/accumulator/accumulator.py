@@ -16,15 +16,17 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final
+from uuid import UUID
 
 from prokurist.errors import IllegalStateException
 from prokurist.events.accumulator.batch import Batch
-from prokurist.events.accumulator.buffer_memory import BufferMemory
+from prokurist.events.accumulator.buffer_memory import BufferMemory, Claim
 from prokurist.events.accumulator.implementation import Appender, TopicQueues
 from prokurist.events.accumulator.partition_queue import PartitionQueue
 from prokurist.events.accumulator.record_metadata import OnDelivery
 from prokurist.events.cluster import Cluster
 from prokurist.events.waiter import Waiter
+from prokurist.types import TopicPartition
 
 GROWTH: Final = 0.1
 """The share of its `delivery.timeout.ms` in which a batch takes records."""
@@ -51,7 +53,7 @@ class RecordAccumulator:
             those that others were split into.
         most: Bytes that a batch may have.
         limits: The same for topics whose brokers have refused less.
-        flushing: How many calls flush at present.
+        flushing: The calls that flush at present.
         refuse: Raises why nothing is sent any more, once that is so.
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
         on_leaders: Called with a topic of which partitions have other leaders than before.
@@ -75,7 +77,7 @@ class RecordAccumulator:
         self.incomplete: OrderedDict[Batch, None] = OrderedDict()
         self.most: int = most
         self.limits: dict[str, int] = {}
-        self.flushing: int = 0
+        self.flushing: set[object] = set()
         self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
         self.on_leaders: Callable[[TopicQueues], None] = unheard
@@ -92,6 +94,9 @@ class RecordAccumulator:
         self._growing: OrderedDict[PartitionQueue, Batch] = OrderedDict()
         # What batches were split into: not in the order of their deadlines, and few.
         self._parts: dict[Batch, None] = {}
+        # The ids of topics, and the partitions that one had before it was created again.
+        self._ids: dict[str, UUID | None] = {}
+        self._gone: dict[TopicPartition, PartitionQueue] = {}
         appender.on_ready = self._became_ready
 
     # --- application threads -----------------------------------------------------------
@@ -118,21 +123,25 @@ class RecordAccumulator:
         limit = self.limit_of(queue.tp.topic)
         before = batch.room
         room = min(max(2 * before, batch.size + need), limit)
-        if batch.size + need > room or not self.memory.take(room - before):
-            return False
-        with self.appender.lock:
-            if queue.open_batch is batch and batch.room == before:
-                batch.held += room - before
-                batch.grow(room)
-                return True
-        # Another thread was quicker, or the batch was taken.
-        self.memory.give_back(room - before)
-        return queue.open_batch is not None
+        claim = Claim(room - before)
+        try:
+            if batch.size + need > room or not self.memory.take(claim):
+                return False
+            with self.appender.lock:
+                if queue.open_batch is batch and batch.room == before:
+                    claim.granted = False
+                    batch.held += claim.size
+                    batch.grow(room)
+                    return True
+            # Another thread was quicker, or the batch was taken.
+            return queue.open_batch is not None
+        finally:
+            self.memory.leave(claim)
 
     def begin(
         self,
         queue: PartitionQueue,
-        room: int,
+        claim: Claim,
         timestamp: int,
         key: bytes | None,
         value: bytes | None,
@@ -145,11 +154,10 @@ class RecordAccumulator:
         at once, and a batch without records is none that a broker takes.
 
         Raises:
-            KafkaException: Nothing is sent any more; the room stays taken.
+            KafkaException: Nothing is sent any more; the room stays in the claim.
         """
-        now = self.now()
+        now, room = self.now(), claim.size
         batch = Batch(self, queue.tp.topic, queue.partition, now, now + self._delivery, room)
-        batch.held = room
         if batch.append(timestamp, key, value, headers) < 0:
             raise AssertionError(f"{batch!r} has no room for its first record")
         if on_delivery is not None:
@@ -158,23 +166,27 @@ class RecordAccumulator:
         with self.appender.lock:
             if self.appender.refusal is not None:
                 self.appender.refusal()
-            self._close_open(queue)
-            queue.open_batch = batch
+            while queue.open_batch is not None:
+                self._close_open(queue)
+            # No call among these, in which an interrupt could come.
+            claim.granted = False
+            batch.held = room
             self.incomplete[batch] = None
-            self._lingering[queue] = self._growing[queue] = batch
+            self._lingering[queue] = self._growing[queue] = queue.open_batch = batch
             if batch.is_ready:
                 self._now_due(queue)
-            wake = self._ask_wake()
-        if wake:
-            self._wake()
+            self._rouse()
         return batch
 
     def _close_open(self, queue: PartitionQueue) -> None:
         """Have the open batch take no more; the lock is held."""
-        batch = self._detach(queue)
+        batch: Batch | None = queue.open_batch
         if batch is not None:
+            # Nothing comes between these two: an interrupt would lose the batch.
+            queue.open_batch = None
             queue.closed.append(batch)
             self._now_due(queue)
+            self._forget_open(queue, batch)
 
     def _detach(self, queue: PartitionQueue) -> Batch | None:
         """Take the open batch away, which takes no more; the lock is held."""
@@ -182,18 +194,21 @@ class RecordAccumulator:
         if batch is not None:
             # First out of reach: what appends without the lock then waits for it.
             queue.open_batch = None
-            batch.close()
+            self._forget_open(queue, batch)
+        return batch
+
+    def _forget_open(self, queue: PartitionQueue, batch: Batch) -> None:
+        """Have a batch take no more that is not open any more; the lock is held."""
+        batch.close()
+        if self._growing.get(queue) is batch:
             self._lingering.pop(queue, None)
             self._growing.pop(queue, None)
-        return batch
 
     def _became_ready(self, queue: PartitionQueue) -> None:
         """The open batch has reached `batch.size`."""
         with self.appender.lock:
             self._now_due(queue)
-            wake = self._ask_wake()
-        if wake:
-            self._wake()
+            self._rouse()
 
     def _now_due(self, queue: PartitionQueue) -> None:
         """Have the network thread look at a partition; the lock is held."""
@@ -201,31 +216,24 @@ class RecordAccumulator:
             queue.is_due = True
             self._due.append(queue)
 
-    def _ask_wake(self) -> bool:
-        """Whether the network thread has to be woken; the lock is held."""
-        woken, self._is_woken = self._is_woken, True
-        return not woken
+    def _rouse(self) -> None:
+        """Wake the network thread, unless it is going to look; the lock is held."""
+        if not self._is_woken:
+            # In this order: an interrupt in between costs one wake more, and none is missing.
+            self._wake()
+            self._is_woken = True
 
     def press(self) -> None:
         """Have the network thread look at once: what lingers does so no longer."""
         with self.appender.lock:
-            wake = self._ask_wake()
-        if wake:
-            self._wake()
+            self._rouse()
 
-    def flush_begins(self) -> list[Batch]:
-        """Let nothing linger until `flush_ends`; what has not ended at this moment."""
+    def flush_begins(self, flush: object) -> list[Batch]:
+        """Let nothing linger while it is in `flushing`; what has not ended at this moment."""
+        self.flushing.add(flush)
         with self.appender.lock:
-            self.flushing += 1
-            self._is_woken = True
-            batches = [*self.incomplete, *self._parts]
-        self._wake()
-        return batches
-
-    def flush_ends(self) -> None:
-        """Let batches linger again, if nothing else flushes."""
-        with self.appender.lock:
-            self.flushing -= 1
+            self._rouse()
+            return [*self.incomplete, *self._parts]
 
     def close(self) -> None:
         """Take no more records: `send` raises from now on, and who waits for memory too."""
@@ -251,7 +259,7 @@ class RecordAccumulator:
     @property
     def hurries(self) -> bool:
         """Whether nothing lingers: something flushes, or waits for memory."""
-        return self.flushing > 0 or self.memory.waiting > 0
+        return bool(self.flushing) or self.memory.waiting > 0
 
     def due(self, now: float) -> list[PartitionQueue]:
         """The partitions that have something to send since the last look."""
@@ -278,7 +286,11 @@ class RecordAccumulator:
         """The next batch of a partition that has not been sent; it takes no more records."""
         with self.appender.lock:
             queue.is_due = False
-            return queue.closed.popleft() if queue.closed else self._detach(queue)
+            if not queue.closed:
+                return self._detach(queue)
+            batch = queue.closed.popleft()
+            batch.close()
+            return batch
 
     def peek(self, queue: PartitionQueue) -> Batch | None:
         """The same, which stays where it is."""
@@ -331,7 +343,7 @@ class RecordAccumulator:
         """The partition that a batch is for; None for one that is not known any more."""
         topic = self.appender.topics.get(batch.topic)
         if topic is None or not 0 <= batch.partition < len(topic.queues):
-            return None
+            return self._gone.get(batch.tp)
         queue: PartitionQueue = topic.queues[batch.partition]
         return queue
 
@@ -342,7 +354,7 @@ class RecordAccumulator:
     def _topics(self) -> list[TopicQueues]:
         return list(self.appender.topics.values())
 
-    def settle(self, batch: Batch, report: Callable[[Exception], None]) -> bool:
+    def settle(self, batch: Batch, report: Callable[[BaseException], None]) -> bool:
         """Call the callbacks of a batch that has ended: then nothing waits for it any more.
 
         Returns:
@@ -391,10 +403,13 @@ class RecordAccumulator:
                 continue
             topic = self.appender.topics.get(name)
             queues: list[PartitionQueue] = [] if topic is None else list(topic.queues)
-            queues += [
-                PartitionQueue(name, number)
-                for number in range(len(queues), max(view.partitions) + 1)
-            ]
+            count = max(view.partitions) + 1
+            queues += [self._queue(name, number) for number in range(len(queues), count)]
+            if view.id is None or self._ids.get(name) != view.id:
+                # Created again with fewer: what waits for the others keeps its deadline.
+                self._gone |= {queue.tp: queue for queue in queues[count:]}
+                del queues[count:]
+            self._ids[name] = view.id
             before = [queue.leader for queue in queues]
             for queue in queues:
                 partition = view.partitions.get(queue.partition)
@@ -406,13 +421,21 @@ class RecordAccumulator:
                 continue
             if len(queues) != len(topic.queues):
                 topic.queues = queues
+                # Drawn from the partitions that there were.
+                topic.round, topic.sticky = [], None
             if before != [queue.leader for queue in queues]:
                 self.on_leaders(topic)
+
+    def _queue(self, name: str, number: int) -> PartitionQueue:
+        """The queue of a partition that is new, or there again."""
+        gone = self._gone.pop(TopicPartition(name, number), None)
+        return PartitionQueue(name, number) if gone is None else gone
 
     def forget(self, names: Iterable[str]) -> None:
         """Know nothing any more of topics that nothing was sent to for long."""
         for name in names:
             self.appender.topics.pop(name, None)
+            self._ids.pop(name, None)
 
     def __repr__(self) -> str:
         return f"RecordAccumulator({len(self.incomplete)} batches, {self.memory})"

@@ -79,7 +79,7 @@ class Appender:
 
     Attributes:
         topics: The topics that records can be appended to, by name.
-        lock: Guards the open batches.
+        lock: Guards the open batches; a signal handler that sends may interrupt its holder.
         choose: Chooses the next partition for records without a key.
         slow: Takes the same arguments as `append`, where something has to be begun or waited
             for; answers as `send` does.
@@ -106,7 +106,7 @@ class Appender:
         self._ignore_keys = ignore_keys
         self._time_of_day = time_of_day
         self.topics: dict[str, TopicQueues] = {}
-        self.lock: threading.Lock = threading.Lock()
+        self.lock: threading.RLock = threading.RLock()
         self.choose: Callable[[TopicQueues], None] = unwired
         self.slow: Callable[..., Delivery] = unwired
         self.on_ready: Callable[[Any], None] = unwired

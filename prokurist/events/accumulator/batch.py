@@ -273,7 +273,7 @@ class Batch(BatchBuffer):
         for waiter in waiters:
             waiter.open()
 
-    def settle(self, report: Callable[[Exception], None]) -> bool:
+    def settle(self, report: Callable[[BaseException], None]) -> bool:
         """Call the callbacks of its records, in their order; then nothing is left to do.
 
         Args:
@@ -288,7 +288,7 @@ class Batch(BatchBuffer):
         for _, delivery, heard in sorted(listeners, key=lambda each: each[0]):
             try:
                 heard(delivery)
-            except Exception as error:  # noqa: BLE001 - the user's own code
+            except BaseException as error:  # noqa: BLE001 - also a sys.exit: not of this thread
                 report(error)
         self.settled = True
         self._open_waiters()

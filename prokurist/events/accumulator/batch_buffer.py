@@ -39,6 +39,7 @@ class BatchBuffer:
     """
 
     __slots__ = (
+        "_next",
         "_records",
         "base_timestamp",
         "callbacks",
@@ -58,6 +59,7 @@ class BatchBuffer:
         self.max_timestamp: int = -1
         self.callbacks: list[tuple[OnDelivery, int, int]] = []
         self._records: list[bytes] = []
+        self._next = 0
 
     @property
     def count(self) -> int:
@@ -80,7 +82,7 @@ class BatchBuffer:
         """
         if not self.is_open:
             return CLOSED
-        index = len(self._records)
+        index = self._next
         base = timestamp if index == 0 else self.base_timestamp
         inside = b"".join(
             (
@@ -96,11 +98,13 @@ class BatchBuffer:
         size = self.size + len(record)
         if size > self.room:
             return FULL
-        self.base_timestamp = base
-        self.max_timestamp = max(self.max_timestamp, timestamp)
-        self.size = size
-        # The one step that counts: an interrupt before it leaves numbers that are too high,
-        # which harm nothing.
+        newest = max(self.max_timestamp, timestamp)
+        if index != self._next:
+            # A signal handler has interrupted this, and appended another record.
+            return self.append(timestamp, key, value, headers)
+        # From here on there is no call in which an interrupt could come, but the last.
+        self._next = index + 1
+        self.base_timestamp, self.max_timestamp, self.size = base, newest, size
         self._records.append(record)
         return index
 
@@ -163,7 +167,11 @@ class BatchBuffer:
         self.callbacks.append((callback, index, index))
 
     def call_back(
-        self, topic: str, partition: int, outcome: Outcome, report: Callable[[Exception], None]
+        self,
+        topic: str,
+        partition: int,
+        outcome: Outcome,
+        report: Callable[[BaseException], None],
     ) -> bool:
         """Call the callbacks of its records, in their order, each once.
 
@@ -183,6 +191,6 @@ class BatchBuffer:
                 metadata = outcome.metadata(topic, partition, index, timestamps[index])
                 try:
                     callback(metadata, outcome.error_of(index))
-                except Exception as error:  # noqa: BLE001 - the user's own code
+                except BaseException as error:  # noqa: BLE001 - also a sys.exit: not of this thread
                     report(error)
         return bool(runs)

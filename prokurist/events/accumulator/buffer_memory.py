@@ -1,9 +1,11 @@
 """The bound of `buffer.memory`, and the queue of those who wait for room.
 
-Thread: any. `_lock` is held for a few assignments; waiters are opened outside it.
+Thread: any, and a signal handler that interrupts one. `_lock` is held for a few assignments;
+waiters are opened outside it.
 Invariants: room is given in the order in which it was asked for, so a large claim is not
 starved by small ones; `free` never exceeds `total`. It falls below 0 while the parts of a batch
-that was split hold a little more than that did.
+that was split hold a little more than that did. Room that was taken is in one claim, or in one
+batch: who made the claim leaves it, also when an interrupt comes in between.
 """
 
 import threading
@@ -13,20 +15,22 @@ from prokurist.events.waiter import Waiter
 
 
 class Claim:
-    """Room that is waited for.
+    """Room that is taken, or waited for.
 
     Attributes:
         size: Bytes.
         waiter: Opens when the room is granted, or the memory is closed.
         granted: Whether the room has been taken for it.
+        waits: Whether it stands in the queue.
     """
 
-    __slots__ = ("granted", "size", "waiter")
+    __slots__ = ("granted", "size", "waiter", "waits")
 
     def __init__(self, size: int) -> None:
         self.size: int = size
         self.waiter: Waiter = Waiter()
         self.granted: bool = False
+        self.waits: bool = False
 
 
 class BufferMemory:
@@ -43,33 +47,36 @@ class BufferMemory:
     def __init__(self, total: int) -> None:
         self.total: int = total
         self.free: int = total
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._waiting: deque[Claim] = deque()
 
-    def take(self, size: int) -> bool:
-        """Take room, if there is some and no earlier claim waits."""
+    def take(self, claim: Claim) -> bool:
+        """Take room, if there is some and no earlier claim waits; `leave` has to follow."""
         with self._lock:
-            if self._waiting or size > self.free:
+            if self._waiting or claim.size > self.free:
                 return False
-            self.free -= size
+            claim.granted = True
+            self.free -= claim.size
             return True
 
-    def claim(self, size: int) -> Claim:
-        """Queue for room; `leave` has to follow unless the claim is granted and used."""
-        claim = Claim(size)
+    def queue(self, claim: Claim) -> None:
+        """Queue for room; `leave` has to follow."""
         with self._lock:
+            claim.waits = True
             self._waiting.append(claim)
             granted = self._grant()
         self._tell(granted)
-        return claim
 
     def leave(self, claim: Claim) -> None:
-        """Give a claim up; room that was granted to it goes to the next."""
+        """Be done with a claim; room that is still in it goes to the next."""
+        if not (claim.granted or claim.waits):
+            return
         with self._lock:
             if claim.granted:
                 claim.granted = False
                 self.free += claim.size
             elif claim in self._waiting:
+                claim.waits = False
                 self._waiting.remove(claim)
             granted = self._grant()
         self._tell(granted)
@@ -90,8 +97,8 @@ class BufferMemory:
         granted: list[Claim] = []
         while self._waiting and self._waiting[0].size <= self.free:
             claim = self._waiting.popleft()
+            claim.granted, claim.waits = True, False
             self.free -= claim.size
-            claim.granted = True
             granted.append(claim)
         return granted
 

@@ -35,7 +35,7 @@ class StickyPartitioner:
         self.preferred: Collection[int] = frozenset()
         self._random = random
         self._adaptive = adaptive
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def choose(self, topic: Topic) -> None:
         """Set the partition that is used from now on."""
@@ -49,15 +49,19 @@ class StickyPartitioner:
             topic.sticky, topic.sticky_bytes = self._next(topic), 0
 
     def _next(self, topic: Topic) -> PartitionQueue:
-        if not topic.round:
-            topic.round = self._fit(topic)
-            self._random.shuffle(topic.round)
         left: list[PartitionQueue] = topic.round
+        while not left:
+            left = self._fit(topic)
+            self._random.shuffle(left)
+            topic.round = left
+        # A signal handler may choose wherever something is called, and find fewer then.
         chosen = left.pop()
         if self._adaptive and left:
-            if left[-1].length < chosen.length:
-                chosen, left[-1] = left[-1], chosen
-            if len(left) == 1 and left[0].length > chosen.length + 1:
+            rival = left[-1]
+            if rival.length < chosen.length and left and left[-1] is rival:
+                chosen, left[-1] = rival, chosen
+            rest = left[:]
+            if len(rest) == 1 and rest[0].length > chosen.length + 1:
                 left.clear()  # It has enough to send, and gets nothing in this round.
         return chosen
 

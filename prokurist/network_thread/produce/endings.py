@@ -128,9 +128,9 @@ class Endings:
         took = self._clock() - began
         self.counters.callback_seconds.observe(took)
         if took > SLOW:
-            self._trace.emit(CALLBACK_SLOW, partition=batch.name, seconds=took)
+            self._trace.emit(CALLBACK_SLOW, partition=batch.name, took=took)
 
-    def _callback_raised(self, error: Exception) -> None:
+    def _callback_raised(self, error: BaseException) -> None:
         self._trace.emit(CALLBACK_RAISED, error=error)
 
     def tell_new_epoch(self, sending: PartitionSending) -> None:

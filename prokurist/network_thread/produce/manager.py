@@ -18,6 +18,7 @@ from prokurist.errors import (
     IllegalStateException,
     KafkaException,
     LeaderNotAvailableException,
+    ThrottlingQuotaExceededException,
 )
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
@@ -36,6 +37,7 @@ from prokurist.network_thread.produce.partition_sending import PartitionSending
 from prokurist.network_thread.produce.producer_ids import ProducerIds
 from prokurist.network_thread.produce.response_handler import ProduceResponseHandler, Sent
 from prokurist.network_thread.produce.sealing import Codec, sealed
+from prokurist.network_thread.produce.topics import shortage
 from prokurist.network_thread.wire.apis import PRODUCE
 from prokurist.network_thread.wire.produce import Produce, ProduceAnswer
 from prokurist.records.compression import Compression
@@ -138,14 +140,26 @@ class ProduceManager:
 
     def _why_unsent(self, batch: Batch) -> KafkaException | None:
         """What stands in the way of a batch of which no attempt has met an error."""
-        if self._metadata.cluster.leader(batch.tp) is None:
+        view = self._metadata.cluster.topics.get(batch.topic)
+        if view is not None and batch.partition not in view.partitions:
+            count = len(view.partitions)
+            return shortage(batch.topic, view.error, count, batch.partition)
+        leader = self._metadata.cluster.leader(batch.tp)
+        if leader is None:
             return self._metadata.last_error or LeaderNotAvailableException(
                 f"{batch.name} has no leader"
             )
         if self._ids is not None and self._ids.current is None:
             return self._ids.last_error
         failure = self._client.reachability.last_failure
-        return failure[0] if failure is not None and failure[1] >= batch.created else None
+        if failure is not None and failure[1] >= batch.created:
+            return failure[0]
+        if self._client.ready_at(leader, Lane.PRODUCE) > self._timer.now:
+            return ThrottlingQuotaExceededException(
+                f"{leader} throttles this client, which is over a quota (producer_byte_rate or "
+                f"request_percentage)"
+            )
+        return None
 
     def _set_timer(self, moment: float | None) -> None:
         if self._due is not None and self._due.live:
@@ -341,7 +355,8 @@ class ProduceManager:
             for each in stay:
                 destination.add(each)
         for partition in (*waiting, *moved):
-            self._arrange(partition)
+            # What it had may have expired: then nothing asks for its leader any more.
+            self.stir(partition)
         gone = [
             number
             for number, each in self._destinations.items()

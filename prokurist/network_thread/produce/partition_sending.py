@@ -9,6 +9,9 @@ reported.
 
 - A batch is numbered when it is sent for the first time: one that expires before leaves no
   gap.
+- A leader that has none of a producer's numbers takes any as the first. Until it has
+  acknowledged one, a partition has one batch on the wire: a second would overtake it if only
+  the first were refused, by a leader that has just been elected, say.
 - Once a numbered batch has failed the numbers are *unresolved*: no further batch is numbered
   until nothing of the partition is on the wire. If a later batch was acknowledged, all is
   well. Else a new epoch begins, from 0.
@@ -61,7 +64,8 @@ class PartitionSending:
         self.acknowledged_offset: int = -1
         self._acknowledged: tuple[ProducerId, int] | None = None
         self._unresolved: tuple[ProducerId, int] | None = None
-        self._orders: dict[Batch, int] = {}
+        # In the order in which batches were first sent: (n,); (n, 0) and (n, 1) for its parts.
+        self._orders: dict[Batch, tuple[int, ...]] = {}
         self._order = 0
 
     # --- what to send next ---------------------------------------------------------------
@@ -81,7 +85,16 @@ class PartitionSending:
         """Whether a batch may be sent that never was."""
         if self.retries or any(batch.retries for batch in self.in_flight):
             return False
-        return self._unresolved is None or not self.in_flight
+        if not self.in_flight:
+            return True
+        return self._unresolved is None and self._is_known
+
+    @property
+    def _is_known(self) -> bool:
+        """Whether the leader refuses what comes before its turn, or nothing is numbered."""
+        if self.producer is None:
+            return True
+        return self._acknowledged is not None and self._acknowledged[0] == self.producer
 
     def sent(self, batch: Batch) -> None:
         """A batch is on the wire."""
@@ -89,7 +102,7 @@ class PartitionSending:
             self.retries.remove(batch)
         if batch not in self._orders:
             self._order += 1
-            self._orders[batch] = self._order
+            self._orders[batch] = (self._order,)
         self.in_flight.append(batch)
 
     def failed_attempt(self, batch: Batch) -> None:
@@ -110,8 +123,8 @@ class PartitionSending:
         order = self._orders[batch]
         self.left(batch)
         first = None if batch.numbers is None else batch.numbers.first
-        for part in parts:
-            self._orders[part] = order
+        for number, part in enumerate(parts):
+            self._orders[part] = (*order, number)
             if batch.numbers is not None and first is not None:
                 part.numbers = batch.numbers._replace(first=first)
                 first = (first + part.count) % SEQUENCES

@@ -215,6 +215,7 @@ class ProduceResponseHandler:
         self._endings.counters.split += 1
         self._trace.emit(BATCH_SPLIT, bytes=batch.size, partition=batch.name)
         self._accumulator.lower_limit(batch.topic, int(batch.size * SHARE_AFTER_SPLIT))
+        self._endings.last_errors.pop(batch, None)
         parts = split(batch)
         partition.split(batch, parts)
         self._accumulator.replace(batch, parts)

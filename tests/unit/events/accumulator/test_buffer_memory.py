@@ -1,14 +1,21 @@
 """The bound of `buffer.memory`, and those who wait for room in it."""
 
-from prokurist.events.accumulator.buffer_memory import BufferMemory
+from prokurist.events.accumulator.buffer_memory import BufferMemory, Claim
+
+
+def queued(memory: BufferMemory, size: int) -> Claim:
+    """A claim that waits."""
+    claim = Claim(size)
+    memory.queue(claim)
+    return claim
 
 
 def test_claims_are_granted_in_their_order() -> None:
     """B222: a small one behind a large one waits, so that none starves."""
     memory = BufferMemory(100)
-    assert memory.take(90)
-    large, small = memory.claim(50), memory.claim(5)
-    assert not memory.take(5), "there is room, and others were first"
+    assert memory.take(Claim(90))
+    large, small = queued(memory, 50), queued(memory, 5)
+    assert not memory.take(Claim(5)), "there is room, and others were first"
     assert (large.granted, small.granted) == (False, False)
     memory.give_back(39)
     assert (large.granted, small.granted) == (False, False)
@@ -23,8 +30,8 @@ def test_claims_are_granted_in_their_order() -> None:
 def test_a_claim_that_is_given_up_lets_the_next_one_through() -> None:
     """Also where its room was granted in that moment."""
     memory = BufferMemory(100)
-    assert memory.take(100)
-    first, second = memory.claim(60), memory.claim(40)
+    assert memory.take(Claim(100))
+    first, second = queued(memory, 60), queued(memory, 40)
     memory.give_back(60)
     assert first.granted
     memory.leave(first)
@@ -35,8 +42,8 @@ def test_a_claim_that_is_given_up_lets_the_next_one_through() -> None:
 def test_closing_lets_all_through_without_room() -> None:
     """Who waits in `send` hears of it."""
     memory = BufferMemory(10)
-    assert memory.take(10)
-    claim = memory.claim(1)
+    assert memory.take(Claim(10))
+    claim = queued(memory, 1)
     memory.close()
     assert claim.waiter.is_open
     assert not claim.granted

@@ -1,5 +1,8 @@
 """A batch that is due in the moment in which it begins."""
 
+import threading
+from collections.abc import Callable
+
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.buffer_memory import BufferMemory
@@ -9,10 +12,30 @@ from prokurist.events.trace import Trace
 from prokurist.producer.sending import Sending
 
 
+class LetGo:
+    """A lock behind which another thread stands.
+
+    Args:
+        then: What that does, as soon as it can.
+    """
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        self._lock = threading.Lock()
+        self._then = then
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        self._then()
+
+
 def test_a_batch_that_is_taken_at_once_has_its_first_record() -> None:
     """Without linger, the network thread takes it as soon as it is woken."""
     queue = PartitionQueue("t", 0)
     taken: list[Batch | None] = []
+    woken: list[bool] = []
     appender = Appender(1000, lambda: 7, ignore_keys=False)
     accumulator = RecordAccumulator(
         appender,
@@ -23,8 +46,15 @@ def test_a_batch_that_is_taken_at_once_has_its_first_record() -> None:
         most=5000,
         now=lambda: 1.0,
         wait=lambda _waiter, _until: False,
-        wake=lambda: taken.extend(accumulator.take(each) for each in accumulator.due(1.0)),
+        wake=lambda: woken.append(True),
     )
+
+    def look() -> None:
+        if woken:
+            woken.clear()
+            taken.extend(accumulator.take(each) for each in accumulator.due(1.0))
+
+    appender.lock = LetGo(look)  # type: ignore[assignment]
     appender.topics["t"] = topic = TopicQueues("t")
     topic.queues = [queue]
     topic.sticky = queue
