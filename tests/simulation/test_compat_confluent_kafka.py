@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-import prokurist.compat.confluent_kafka as confluent_kafka
+from prokurist.compat import confluent_kafka
 from prokurist.compat.confluent_kafka import (
     OFFSET_BEGINNING,
     OFFSET_END,
@@ -63,7 +63,7 @@ def test_a_message_has_its_parts_as_calls() -> None:
 def test_waits_without_a_timeout_end() -> None:
     """B333: None and −1 are `default.api.timeout.ms`, in every call."""
     world = written(0)
-    partition = TopicPartition("orders", 0)
+    partition, place = TopicPartition("orders", 0), TopicPartition("orders", 0, 1)
     with assigned(world, default_api_timeout_ms=3000) as consumer:
         for wait in (None, -1):
             began = world.clock.time
@@ -76,8 +76,10 @@ def test_waits_without_a_timeout_end() -> None:
             lambda: consumer.committed([partition]),
             lambda: consumer.list_topics(timeout=-1),
             lambda: consumer.get_watermark_offsets(partition),
-            lambda: consumer.offsets_for_times([TopicPartition("orders", 0, 1)]),
-            lambda: consumer.commit(offsets=[TopicPartition("orders", 0, 1)], asynchronous=False),
+            lambda: consumer.offsets_for_times([place]),
+            lambda: consumer.commit(
+                offsets=[TopicPartition("orders", 0, 1)], asynchronous=False
+            ),
         ):
             began = world.clock.time
             with pytest.raises(KafkaException) as raised:
