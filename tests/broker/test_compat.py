@@ -45,7 +45,7 @@ def printed(text: str, kafka: RealKafka, folder: Path) -> list[str]:
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=120,
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout + ended.stderr

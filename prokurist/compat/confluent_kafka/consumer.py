@@ -78,7 +78,7 @@ class Consumer(Subscribing):
         self._read = {}
         self._committed = {}
         self._stored: dict[OurPartition, OffsetAndMetadata] = {}
-        self._ends_told: dict[OurPartition, int] = {}
+        self._ends_told = {}
 
     # --- reading ---------------------------------------------------------------------
 
@@ -177,7 +177,8 @@ class Consumer(Subscribing):
             asynchronous: Do not wait; `on_commit` of the configuration is told.
 
         Returns:
-            What is committed; None where it is not waited for.
+            What is committed, and `OFFSET_INVALID` for what else is assigned; None where it is
+            not waited for.
 
         Raises:
             KafkaException: It has failed; `_NO_OFFSET` if there is nothing to commit.
@@ -191,8 +192,11 @@ class Consumer(Subscribing):
             return None
         with self._converted():
             self._consumer.commit_sync(wanted)
+            told = set(wanted)
+            if message is None and offsets is None:
+                told |= self._consumer.assignment()
         self._note(wanted)
-        return _as_partitions(wanted)
+        return [_committed(TopicPartition(*tp), wanted.get(tp)) for tp in sorted(told)]
 
     def store_offsets(
         self, message: Message | None = None, offsets: list[TopicPartition] | None = None

@@ -39,26 +39,23 @@ class Sent:
         producer: Whose it is.
         key: Its key.
         value: Its value.
-        headers: Its headers.
         callback: The user's; None for none.
         began: When it was sent.
     """
 
-    __slots__ = ("_began", "_headers", "_key", "_producer", "_value", "callback", "ended")
+    __slots__ = ("_began", "_key", "_producer", "_value", "callback", "ended")
 
     def __init__(
         self,
         producer: "Producer",
         key: bytes | None,
         value: bytes | None,
-        headers: Headers | None,
         callback: OnDelivery | None,
         began: float,
     ) -> None:
         self._producer = producer
         self._key = key
         self._value = value
-        self._headers = headers
         self._began = began
         self.callback = callback
         self.ended: tuple[KafkaError | None, Message] | None = None
@@ -72,7 +69,7 @@ class Sent:
             metadata.offset if metadata.offset >= 0 else None,
             self._key,
             self._value,
-            self._headers,
+            None,
             failure,
             (TIMESTAMP_CREATE_TIME, metadata.timestamp),
             self._producer.now() - self._began,
@@ -163,7 +160,6 @@ class Producer(Face):
             self,
             _as_bytes(key),
             _as_bytes(value),
-            pairs,
             on_delivery or callback or self._settings.on_delivery,
             self.now(),
         )

@@ -7,7 +7,7 @@ the callback says is taken as places to read from.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -39,6 +39,8 @@ class Subscribing(Face):
     """By partition: the next offset after what was returned, and the leader epoch."""
     _committed: dict[OurPartition, int]
     """What this consumer has committed of that."""
+    _ends_told: dict[OurPartition, int]
+    """By partition: the end that was told last, with `enable.partition.eof`."""
     _raised: Exception | None = None
     """What a rebalance callback has raised, on its way out through the consumer below."""
     _rebalancing: bool = False
@@ -170,11 +172,11 @@ class Subscribing(Face):
         self._forget((tp,))
         self._consumer.seek(tp, place)
 
-    def _forget(self, partitions: Iterable[OurPartition] | None = None) -> None:
+    def _forget(self, partitions: Collection[OurPartition] | None = None) -> None:
         """Forget what was returned of some partitions, or of all."""
-        for tp in list(self._read) if partitions is None else partitions:
-            self._read.pop(tp, None)
-            self._committed.pop(tp, None)
+        for known in (self._read, self._committed, self._ends_told):
+            for tp in list(known) if partitions is None else partitions:
+                known.pop(tp, None)
 
     def _hear(
         self, callback: Hears | None, given: Iterable[OurPartition], *, going: bool = False

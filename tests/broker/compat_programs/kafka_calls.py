@@ -61,9 +61,7 @@ def produced():
         place = (found.topic, found.partition, found.offset, found.timestamp)
         print("sent:", place, found.topic_partition == (found.topic, found.partition))
         print(future.is_done, future.succeeded(), future.failed(), future.exception)
-    print(
-        "heard:", len(heard), producer.partitions_for("parts"), producer.bootstrap_connected()
-    )
+    print("heard:", len(heard), producer.partitions_for("parts"))
     producer.close(timeout=10)
     try:
         producer.send("parts", b"v", "k", partition=0).get(timeout=2)
@@ -123,7 +121,7 @@ def subscribed():
         **SERVERS,
         group_id="shipping",
         auto_offset_reset="earliest",
-        consumer_timeout_ms=8000,
+        consumer_timeout_ms=20000,
         enable_auto_commit=False,
     )
     consumer.subscribe(["parts"], listener=Listener())
@@ -141,7 +139,7 @@ def subscribed():
 def without_group():
     """Read all partitions of a topic, from the beginning."""
     consumer = KafkaConsumer(
-        "parts", **SERVERS, auto_offset_reset="earliest", consumer_timeout_ms=4000
+        "parts", **SERVERS, auto_offset_reset="earliest", consumer_timeout_ms=15000
     )
     print(*sorted(map(shown, consumer)), sep="\n")
     print("subscription:", consumer.subscription())
