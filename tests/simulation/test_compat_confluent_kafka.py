@@ -180,6 +180,9 @@ def test_assignments_have_places() -> None:
         assert raised.value.args[0].code() == KafkaError._UNKNOWN_PARTITION
         consumer.unassign()
         assert consumer.assignment() == []
+        began = world.clock.time
+        assert consumer.poll(2.0) is None
+        assert world.clock.time - began == pytest.approx(2.0)
 
 
 def test_rebalance_callbacks_assign_with_offsets() -> None:

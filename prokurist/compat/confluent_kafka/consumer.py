@@ -73,7 +73,7 @@ class Consumer(Subscribing):
         self._consumer = consumer
         self._settings = settings
         self._wait = settings.wait
-        self._now = clock.now
+        self._now, self._sleep = clock.now, clock.sleep
         self._outages = Outages(settings.error_cb)
         self._read = {}
         self._committed = {}
@@ -100,6 +100,9 @@ class Consumer(Subscribing):
                 else self._consumer.next(wait)
             )
         except OurException as error:
+            if self._has_nothing(error):
+                self._sleep(wait)
+                return None
             return self._failed(error)
         if record is None:
             if self._outages.are_heard:
@@ -126,6 +129,12 @@ class Consumer(Subscribing):
                 break
             found.append(message)
         return found
+
+    def _has_nothing(self, error: OurException) -> bool:
+        """Whether nothing is subscribed to or assigned, which ours refuses to poll for."""
+        if not isinstance(error, IllegalStateException) or self._closed or self._rebalancing:
+            return False
+        return not self._consumer.subscription() and not self._consumer.assignment()
 
     def _failed(self, error: OurException) -> Message | None:
         theirs = self._as_theirs(error)
