@@ -195,6 +195,9 @@ def test_the_contracts_hold() -> None:
         ("testing/new.py", "import prokurist.spark", "Nothing but the command line imports sp"),
         ("metrics/new.py", "import prokurist.spark", "Each room"),
         ("records/new.py", "import pyspark.sql", "pyspark stays in spark"),
+        ("compat/new.py", "import prokurist.network_thread", "compat uses what is public"),
+        ("compat/kafka/new.py", "import prokurist.events.call", "compat uses what is public"),
+        ("cli/new.py", "import prokurist.compat.kafka", "Nothing imports the faces"),
     ],
 )
 def test_a_line_in_the_wrong_room_breaks_its_contract(
@@ -222,6 +225,7 @@ def test_a_line_in_the_wrong_room_breaks_its_contract(
             "import pyspark.sql, prokurist.events.clock, prokurist.metrics",
         ),
         ("spark/source/new.py", "import prokurist.consumer.consumer, prokurist.types"),
+        ("compat/new.py", "import prokurist.consumer.consumer, prokurist.events.clock"),
     ],
 )
 def test_a_line_in_the_right_room_is_left_alone(tmp_path: Path, file: str, line: str) -> None:
