@@ -126,7 +126,8 @@ def test_the_numbers_are_confluent_kafkas() -> None:
 
 def test_the_classes_are_kafka_pythons() -> None:
     """B335: by name, by number, and what catches them."""
-    for name, kind in inspect.getmembers(real_errors, inspect.isclass):
+    kinds: list[tuple[str, Any]] = inspect.getmembers(real_errors, inspect.isclass)
+    for name, kind in kinds:
         if not issubclass(kind, real_errors.BrokerResponseError) or not kind.errno:
             continue
         if kind.__name__ == name and name != "IncompatibleBrokerVersion":
