@@ -239,6 +239,24 @@ def test_an_end_is_told_once() -> None:
         assert consumer.poll(2.0) is None
         world.control.append(A, b"more")
         assert [each.error() for each in consumer.consume(2, 5.0)] == [None, end]
+        consumer.seek(TopicPartition("orders", 0, 3))
+        assert [each.error() for each in consumer.consume(2, 1.0)] == [end]
+        consumer.pause(consumer.assignment())
+        consumer.seek(TopicPartition("orders", 0, 3))
+        assert consumer.poll(1.0) is None
+
+
+def test_a_place_behind_the_end_is_no_end() -> None:
+    """B335: it is out of range."""
+    world = written(2)
+    keys = {"auto_offset_reset": "none", "enable.partition.eof": True}
+    with assigned(world, **keys) as consumer:
+        consumer.seek(TopicPartition("orders", 0, 0))
+        assert len(consumer.consume(3, 5.0)) == 3
+        consumer.seek(TopicPartition("orders", 0, 9))
+        message = consumer.poll(5.0)
+        assert message is not None
+        assert message.error() == KafkaError._AUTO_OFFSET_RESET
 
 
 def test_errors_of_reading_are_messages() -> None:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, Self
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
 from prokurist.compat.confluent_kafka.errors_of import error_of
+from prokurist.compat.confluent_kafka.offsets import as_committed, as_partitions, offsets_in
 from prokurist.compat.confluent_kafka.outages import Outages
 from prokurist.compat.confluent_kafka.settings import Settings, consumer_settings
 from prokurist.compat.confluent_kafka.subscribing import Subscribing
@@ -22,9 +23,10 @@ from prokurist.compat.confluent_kafka.values import (
 )
 from prokurist.compat.waiting import seconds
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.errors import IllegalStateException
+from prokurist.errors import IllegalStateException, TimeoutException
 from prokurist.errors import KafkaException as OurException
 from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
+from prokurist.records.consumer_records import ConsumerRecord as OurRecord
 from prokurist.types import ConsumerGroupMetadata, OffsetAndMetadata
 from prokurist.types import TopicPartition as OurPartition
 
@@ -79,6 +81,7 @@ class Consumer(Subscribing):
         self._committed = {}
         self._stored: dict[OurPartition, OffsetAndMetadata] = {}
         self._ends_told = {}
+        self._sought = set()
 
     # --- reading ---------------------------------------------------------------------
 
@@ -110,8 +113,9 @@ class Consumer(Subscribing):
             return None
         if isinstance(record, Message):
             return record
-        place = (record.offset + 1, record.leader_epoch)
-        self._read[OurPartition(record.topic, record.partition)] = place
+        tp = OurPartition(record.topic, record.partition)
+        self._read[tp] = (record.offset + 1, record.leader_epoch)
+        self._sought.discard(tp)
         return Message.of(record)
 
     def consume(self, num_messages: int = 1, timeout: float | None = None) -> list[Message]:
@@ -150,7 +154,7 @@ class Consumer(Subscribing):
         topic, partition = partitions[0]
         return Message(topic, partition, value=told.str().encode(), error=told)
 
-    def _next_or_end(self, wait: float) -> Any:
+    def _next_or_end(self, wait: float) -> OurRecord | Message | None:
         """The next record, or a message that the end of a partition was met."""
         deadline = Deadline.after(self._now(), wait)
         while True:
@@ -158,17 +162,29 @@ class Consumer(Subscribing):
             record = self._consumer.next(0)
             if record is not None:
                 return record
-            for tp in sorted(self._consumer.assignment()):
-                if self._consumer.at_end(tp):
-                    at = self._consumer.position(tp)
-                    if self._ends_told.get(tp) != at:
-                        self._ends_told[tp] = at
-                        end = KafkaError(KafkaError._PARTITION_EOF)
-                        return Message(*tp, offset=at, value=end.str().encode(), error=end)
+            for tp in sorted(self._consumer.assignment() - self._consumer.paused()):
+                if self._consumer.at_end(tp) and (end := self._end_of(tp, deadline)):
+                    return end
             left = deadline.remaining(self._now())
             record = self._consumer.next(min(left, LOOK))
             if record is not None or left <= 0:
                 return record
+
+    def _end_of(self, tp: OurPartition, deadline: Deadline) -> Message | None:
+        """The message that a partition's end was met, unless it was told."""
+        at = self._consumer.position(tp)
+        if self._ends_told.get(tp) == at:
+            return None
+        if tp in self._sought:
+            try:
+                ends = self._consumer.end_offsets(tp, deadline.remaining(self._now()))
+            except TimeoutException:
+                return None
+            if at > ends[tp]:
+                return None
+        self._ends_told[tp] = at
+        end = KafkaError(KafkaError._PARTITION_EOF)
+        return Message(*tp, offset=at, value=end.str().encode(), error=end)
 
     # --- committing ------------------------------------------------------------------
 
@@ -205,7 +221,7 @@ class Consumer(Subscribing):
             if message is None and offsets is None:
                 told |= self._consumer.assignment()
         self._note(wanted)
-        return [_committed(TopicPartition(*tp), wanted.get(tp)) for tp in sorted(told)]
+        return [as_committed(TopicPartition(*tp), wanted.get(tp)) for tp in sorted(told)]
 
     def store_offsets(
         self, message: Message | None = None, offsets: list[TopicPartition] | None = None
@@ -218,7 +234,7 @@ class Consumer(Subscribing):
         """
         if (message is None) == (offsets is None):
             raise ValueError("store_offsets takes either a message or offsets")
-        done = _offsets_in(message, offsets)
+        done = offsets_in(message, offsets)
         with self._converted():
             self._consumer.store_offsets(done)
         self._stored.update(done)
@@ -229,7 +245,7 @@ class Consumer(Subscribing):
         if message is not None and offsets is not None:
             raise ValueError("commit takes a message or offsets, not both")
         if message is not None or offsets is not None:
-            return _offsets_in(message, offsets)
+            return offsets_in(message, offsets)
         with self._converted():
             assigned = self._consumer.assignment()
         if self._settings.stores:
@@ -255,7 +271,7 @@ class Consumer(Subscribing):
     ) -> None:
         if self._settings.on_commit is not None:
             theirs = None if error is None else error_of(error)
-            self._settings.on_commit(theirs, _as_partitions(offsets))
+            self._settings.on_commit(theirs, as_partitions(offsets))
 
     # --- looking up ------------------------------------------------------------------
 
@@ -267,7 +283,7 @@ class Consumer(Subscribing):
             found = self._consumer.committed(
                 [ours(each) for each in partitions], seconds(timeout, self._wait)
             )
-        return [_committed(each, found[ours(each)]) for each in partitions]
+        return [as_committed(each, found[ours(each)]) for each in partitions]
 
     def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """One past the last message that was returned of each; else `OFFSET_INVALID`."""
@@ -357,39 +373,3 @@ class Consumer(Subscribing):
 
     def __repr__(self) -> str:
         return f"Consumer({self._consumer!r})"
-
-
-def _offsets_in(
-    message: Message | None, offsets: list[TopicPartition] | None
-) -> dict[OurPartition, OffsetAndMetadata]:
-    if message is not None:
-        topic, partition, offset = message.topic(), message.partition(), message.offset()
-        if message.error() is not None or topic is None or partition is None or offset is None:
-            raise KafkaException(
-                KafkaError(KafkaError._INVALID_ARG, "an error is no message to commit")
-            )
-        place = OffsetAndMetadata(offset + 1, "", message.leader_epoch())
-        return {OurPartition(topic, partition): place}
-    return {
-        ours(each): OffsetAndMetadata(each.offset, each.metadata or "", each.leader_epoch)
-        for each in offsets or ()
-        if each.offset >= 0
-    }
-
-
-def _as_partitions(
-    offsets: Mapping[OurPartition, OffsetAndMetadata],
-) -> list[TopicPartition]:
-    return [_committed(TopicPartition(*tp), place) for tp, place in sorted(offsets.items())]
-
-
-def _committed(partition: TopicPartition, place: OffsetAndMetadata | None) -> TopicPartition:
-    if place is None:
-        return TopicPartition(partition.topic, partition.partition)
-    return TopicPartition(
-        partition.topic,
-        partition.partition,
-        place.offset,
-        place.metadata or None,
-        place.leader_epoch,
-    )

@@ -41,6 +41,8 @@ class Subscribing(Face):
     """What this consumer has committed of that."""
     _ends_told: dict[OurPartition, int]
     """By partition: the end that was told last, with `enable.partition.eof`."""
+    _sought: set[OurPartition]
+    """Partitions whose position is one that was given, and may lie behind the end."""
     _raised: Exception | None = None
     """What a rebalance callback has raised, on its way out through the consumer below."""
     _rebalancing: bool = False
@@ -170,6 +172,7 @@ class Subscribing(Face):
 
     def _seek(self, tp: OurPartition, place: OffsetAndMetadata) -> None:
         self._forget((tp,))
+        self._sought.add(tp)
         self._consumer.seek(tp, place)
 
     def _forget(self, partitions: Collection[OurPartition] | None = None) -> None:
@@ -177,6 +180,9 @@ class Subscribing(Face):
         for known in (self._read, self._committed, self._ends_told):
             for tp in list(known) if partitions is None else partitions:
                 known.pop(tp, None)
+        self._sought.difference_update(
+            tuple(self._sought) if partitions is None else partitions
+        )
 
     def _hear(
         self, callback: Hears | None, given: Iterable[OurPartition], *, going: bool = False
