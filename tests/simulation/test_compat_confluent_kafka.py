@@ -1,5 +1,6 @@
 """confluent-kafka's face in virtual time: what it converts, and how long it waits."""
 
+import json
 from typing import Any
 
 import pytest
@@ -282,6 +283,27 @@ def test_an_outage_is_told() -> None:
         for _ in range(20):
             assert consumer.poll(1.0) is None
     assert [each.code() for each in told] == [KafkaError._ALL_BROKERS_DOWN]
+
+
+def test_statistics_are_told() -> None:
+    """B331: `stats_cb` in `poll`, in its interval, with librdkafka's names."""
+    told: list[dict[str, Any]] = []
+    world = written(3)
+    keys = {"stats_cb": lambda text: told.append(json.loads(text))}
+    with assigned(world, **keys, **{"statistics.interval.ms": "2000"}) as consumer:
+        consumer.consume(9, 5.0)
+        for _ in range(5):
+            consumer.poll(1.0)
+    assert len(told) == 3
+    assert (told[-1]["type"], told[-1]["rxmsgs"]) == ("consumer", 3)
+    assert told[-1]["rx_bytes"] > told[-1]["rxmsg_bytes"] > 0
+    producer = producer_in(world, **keys, **{"statistics.interval.ms": 1000})
+    producer.produce("orders", b"v")
+    producer.flush()
+    world.clock.sleep(1.0)
+    producer.poll(0)
+    producer.close()
+    assert (told[-1]["type"], told[-1]["txmsgs"]) == ("producer", 1)
 
 
 def test_look_ups() -> None:

@@ -48,7 +48,6 @@ _LEFT_OUT: Final = MappingProxyType(
         "SerializingProducer": "give key_serializer and value_serializer to "
         "prokurist.KafkaProducer",
         "ShareConsumer": "share groups are not built",
-        "admin": "the `prokurist` command lists groups, topics and brokers",
         "libversion": "there is no C library below; prokurist.__version__ is the version",
         "version": "prokurist.__version__ is the version",
     }

@@ -13,6 +13,7 @@ from prokurist.compat.confluent_kafka.errors_of import error_of
 from prokurist.compat.confluent_kafka.offsets import as_committed, as_partitions, offsets_in
 from prokurist.compat.confluent_kafka.outages import Outages
 from prokurist.compat.confluent_kafka.settings import Settings, consumer_settings
+from prokurist.compat.confluent_kafka.statistics import CONSUMER, Statistics
 from prokurist.compat.confluent_kafka.subscribing import Subscribing
 from prokurist.compat.confluent_kafka.values import (
     OFFSET_END,
@@ -77,6 +78,9 @@ class Consumer(Subscribing):
         self._wait = settings.wait
         self._now, self._sleep = clock.now, clock.sleep
         self._outages = Outages(settings.error_cb)
+        self._statistics = Statistics(
+            settings.stats_cb, settings.stats_interval, CONSUMER, clock.now
+        )
         self._read = {}
         self._committed = {}
         self._stored: dict[OurPartition, OffsetAndMetadata] = {}
@@ -96,6 +100,8 @@ class Consumer(Subscribing):
             RuntimeError: The consumer is closed.
         """
         wait = seconds(timeout, self._wait)
+        if self._statistics.are_due:
+            self._statistics.tell(self._consumer.metrics())
         try:
             record = (
                 self._next_or_end(wait)

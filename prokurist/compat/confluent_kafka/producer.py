@@ -14,6 +14,7 @@ from prokurist.compat.confluent_kafka.error import KafkaError
 from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
 from prokurist.compat.confluent_kafka.outages import Outages
 from prokurist.compat.confluent_kafka.settings import Settings, producer_settings
+from prokurist.compat.confluent_kafka.statistics import PRODUCER, Statistics
 from prokurist.compat.confluent_kafka.values import (
     TIMESTAMP_CREATE_TIME,
     Headers,
@@ -123,6 +124,9 @@ class Producer(Face):
         self._producer = producer
         self._settings = settings
         self._outages = Outages(settings.error_cb)
+        self._statistics = Statistics(
+            settings.stats_cb, settings.stats_interval, PRODUCER, clock.now
+        )
         self._waiting: set[Sent] = set()
         self.now = clock.now
         self.ended: SimpleQueue[Sent] = SimpleQueue()
@@ -196,6 +200,8 @@ class Producer(Face):
             How many messages have ended.
         """
         wait = seconds(timeout, self._settings.wait)
+        if self._statistics.are_due:
+            self._statistics.tell(self._producer.metrics())
         if self._outages.are_heard:
             self._outages.look(self._producer.health())
         served = self._serve()

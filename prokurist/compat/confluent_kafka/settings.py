@@ -9,10 +9,10 @@ from typing import Any, Final
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
 from prokurist.compat.confluent_kafka.errors_of import exception_of
 from prokurist.config import ConsumerConfig, ProducerConfig
-from prokurist.config.kinds import Boolean, Rejected
+from prokurist.config.kinds import Boolean, Rejected, millis
 from prokurist.errors import ConfigException, ConfigWarning
 
-_CALLBACKS: Final = ("error_cb", "on_commit", "on_delivery", "dr_cb")
+_CALLBACKS: Final = ("error_cb", "stats_cb", "on_commit", "on_delivery", "dr_cb")
 _LOGGER: Final = (
     "logger is accepted without effect: this client logs to Python's logger `prokurist`"
 )
@@ -27,6 +27,8 @@ class Settings:
         wait: Seconds that a call waits which is given no timeout.
         stores: `enable.auto.offset.store`.
         error_cb: Called with a `KafkaError` when no broker can be reached.
+        stats_cb: Called with numbers as JSON.
+        stats_interval: Seconds from one call of it to the next; 0 for never.
         on_commit: Called with an error or None, and the partitions, after a commit.
         on_delivery: Called for each record that has no callback of its own.
         only_errors: `delivery.report.only.error`.
@@ -37,6 +39,8 @@ class Settings:
     wait: float
     stores: bool = True
     error_cb: Callable[[KafkaError], object] | None = None
+    stats_cb: Callable[[str], object] | None = None
+    stats_interval: float = 0
     on_commit: Callable[..., object] | None = None
     on_delivery: Callable[..., object] | None = None
     only_errors: bool = False
@@ -54,12 +58,15 @@ def consumer_settings(
     """
     rest, callbacks = _split({**(config or {}), **keywords}, logger)
     tells_ends = _taken_switch(rest, "enable.partition.eof")
+    stats_interval = _taken_interval(rest)
     found = _checked(ConsumerConfig, rest)
     return Settings(
         rest,
         found.default_api_timeout_ms / 1000,
         stores=found.enable_auto_offset_store,
         error_cb=callbacks["error_cb"],
+        stats_cb=callbacks["stats_cb"],
+        stats_interval=stats_interval,
         on_commit=callbacks["on_commit"],
         tells_ends=tells_ends,
     )
@@ -76,11 +83,14 @@ def producer_settings(
     """
     rest, callbacks = _split({**(config or {}), **keywords}, logger)
     only_errors = _taken_switch(rest, "delivery.report.only.error")
+    stats_interval = _taken_interval(rest)
     found = _checked(ProducerConfig, rest)
     return Settings(
         rest,
         found.delivery_timeout_ms / 1000,
         error_cb=callbacks["error_cb"],
+        stats_cb=callbacks["stats_cb"],
+        stats_interval=stats_interval,
         on_delivery=callbacks["on_delivery"] or callbacks["dr_cb"],
         only_errors=only_errors,
     )
@@ -103,6 +113,15 @@ def _taken_switch(rest: dict[str, Any], name: str) -> bool:
         return False
     try:
         return bool(Boolean().read(rest.pop(name)))
+    except Rejected as rule:
+        raise exception_of(ConfigException(f"{name}: {rule}")) from None
+
+
+def _taken_interval(rest: dict[str, Any]) -> float:
+    """Take `statistics.interval.ms`, in seconds."""
+    name = "statistics.interval.ms"
+    try:
+        return int(millis(0, 86_400_000).read(rest.pop(name, 0))) / 1000
     except Rejected as rule:
         raise exception_of(ConfigException(f"{name}: {rule}")) from None
 

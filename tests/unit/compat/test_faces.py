@@ -197,11 +197,11 @@ def test_a_late_delivery_has_a_number_of_its_own() -> None:
 def test_confluent_kafkas_configuration_is_refused_with_the_way_out(kind: Any) -> None:
     """B335: all faults at once, as `_INVALID_ARG`."""
     with pytest.raises(confluent_kafka.KafkaException) as raised:
-        kind({**SERVERS, "no.such.key": 1, "stats_cb": print})
+        kind({**SERVERS, "no.such.key": 1, "throttle_cb": print})
     [error] = raised.value.args
     assert error.code() == confluent_kafka.KafkaError._INVALID_ARG
     assert "unknown key no.such.key" in error.str()
-    assert "stats_cb: cannot be used here: the client keeps plain counters" in error.str()
+    assert "throttle_cb: cannot be used here: the client calls no function" in error.str()
     cause = raised.value.__cause__
     assert isinstance(cause, ConfigException)
     assert len(cause.faults) == 2
@@ -222,6 +222,8 @@ def test_switches_of_the_face() -> None:
         confluent_kafka.KafkaException, match=r"enable\.partition\.eof: must be"
     ):
         confluent_kafka.Consumer({**SERVERS, "enable.partition.eof": "maybe"})
+    with pytest.raises(confluent_kafka.KafkaException, match="must be at least 0"):
+        confluent_kafka.Producer({**SERVERS, "statistics.interval.ms": -1})
     assert producer_settings({**SERVERS, "delivery.report.only.error": True}, {}).only_errors
     with pytest.warns(ConfigWarning, match="Python's logger `prokurist`") as warned:
         confluent_kafka.Producer(SERVERS, logger=logging.getLogger("mine")).close()
@@ -237,3 +239,11 @@ def test_where_else_confluent_kafka_has_its_errors(name: str) -> None:
     module = import_module(f"prokurist.compat.confluent_kafka.{name}")
     assert module.KafkaError is confluent_kafka.KafkaError
     assert module.KafkaException is confluent_kafka.KafkaException
+
+
+def test_where_else_confluent_kafka_has_its_metadata() -> None:
+    """B336: and that there is no AdminClient."""
+    admin = import_module("prokurist.compat.confluent_kafka.admin")
+    assert admin.ClusterMetadata is confluent_kafka.ClusterMetadata
+    with pytest.raises(AttributeError, match="prokurist` command lists"):
+        _ = admin.AdminClient
