@@ -330,7 +330,7 @@ class Consumer(Subscribing):
         self, partitions: list[TopicPartition], timeout: float | None = None
     ) -> list[TopicPartition]:
         """The first offset at or after each time, given as offset; else `OFFSET_END`."""
-        times = {ours(each): each.offset for each in partitions}
+        times = {ours(each): max(0, each.offset) for each in partitions}
         with self._converted():
             found = self._consumer.offsets_for_times(times, seconds(timeout, self._wait))
         return [

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
 from prokurist.compat.confluent_kafka.errors_of import exception_of
+from prokurist.compat.confluent_kafka.partitioners import DEFAULT, PARTITIONERS
 from prokurist.config import ConsumerConfig, ProducerConfig
 from prokurist.config.kinds import Boolean, Rejected, millis
 from prokurist.errors import ConfigException, ConfigWarning
@@ -82,6 +83,7 @@ def producer_settings(
         TypeError: A callback cannot be called.
     """
     rest, callbacks = _split({**(config or {}), **keywords}, logger)
+    _choose_partitioner(rest)
     only_errors = _taken_switch(rest, "delivery.report.only.error")
     stats_interval = _taken_interval(rest)
     found = _checked(ProducerConfig, rest)
@@ -115,6 +117,15 @@ def _taken_switch(rest: dict[str, Any], name: str) -> bool:
         return bool(Boolean().read(rest.pop(name)))
     except Rejected as rule:
         raise exception_of(ConfigException(f"{name}: {rule}")) from None
+
+
+def _choose_partitioner(rest: dict[str, Any]) -> None:
+    """Put librdkafka's partitioner in, by its name."""
+    name = rest.get("partitioner", DEFAULT)
+    if isinstance(name, str) and name in PARTITIONERS and "partitioner.class" not in rest:
+        rest.pop("partitioner", None)
+        if (partitioner := PARTITIONERS[name]) is not None:
+            rest["partitioner"] = partitioner
 
 
 def _taken_interval(rest: dict[str, Any]) -> float:

@@ -13,6 +13,7 @@ import pytest
 from prokurist import ConfigException, ConfigWarning
 from prokurist.compat import confluent_kafka, kafka
 from prokurist.compat.confluent_kafka.errors_of import error_of
+from prokurist.compat.confluent_kafka.partitioners import any_of, consistent
 from prokurist.compat.confluent_kafka.settings import producer_settings
 from prokurist.compat.kafka import errors
 from prokurist.compat.kafka.settings import consumer_settings
@@ -247,3 +248,26 @@ def test_where_else_confluent_kafka_has_its_metadata() -> None:
     assert admin.ClusterMetadata is confluent_kafka.ClusterMetadata
     with pytest.raises(AttributeError, match="prokurist` command lists"):
         _ = admin.AdminClient
+
+
+class Partitions:
+    """A cluster with twelve partitions of every topic."""
+
+    def partitions_of(self, _topic: str) -> range:
+        """Their numbers."""
+        return range(12)
+
+
+@pytest.mark.parametrize("key", [b"a", b"key 7", bytes(range(256)), "ä".encode()])
+def test_keys_stay_in_their_partitions(key: bytes) -> None:
+    """B331: by librdkafka's own default, and its other names."""
+    chosen = producer_settings(SERVERS, {}).rest["partitioner"]
+    there = real_confluent_kafka.consistent(key, 12)
+    assert chosen("t", key, b"", Partitions()) == there
+    assert consistent("t", key, b"", Partitions()) == there
+    assert {chosen("t", None, b"", Partitions()) for _ in range(500)} == set(range(12))
+    assert any_of("t", key, b"", Partitions()) in range(12)
+    for name in ("murmur2", "murmur2_random"):
+        assert "partitioner" not in producer_settings({**SERVERS, "partitioner": name}, {}).rest
+    with pytest.raises(confluent_kafka.KafkaException, match="partitioner='fnv1a'"):
+        producer_settings({**SERVERS, "partitioner": "fnv1a"}, {})
