@@ -86,6 +86,7 @@ def _entries(
             f"the configuration must be a mapping of keys to values, not {kind_of(config)}; "
             'for example {"bootstrap.servers": "localhost:9092"} or '
             'bootstrap_servers="localhost:9092"'
+            + ("; topics are given to subscribe" if isinstance(config, str) else "")
         )
     return [*(config or {}).items(), *keywords.items()]
 

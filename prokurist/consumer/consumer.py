@@ -10,13 +10,14 @@ import warnings
 from collections.abc import Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, overload
+from typing import TYPE_CHECKING, Final, NoReturn, Self, overload
 
 from prokurist.application import at_exit
 from prokurist.application.call_runner import CallRunner
 from prokurist.application.health import age
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
+from prokurist.application.peers_words import CONSUMER_WORDS, no_attribute
 from prokurist.application.single_thread_guard import STEADY
 from prokurist.application.telemetry import client_instance_id, require_push
 from prokurist.assembly.consumer_machinery import Machinery, system_machinery
@@ -368,6 +369,11 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
     def __repr__(self) -> str:
         machinery = self._built()
         return f"KafkaConsumer({machinery.client_id}, {machinery.thread.life.value})"
+
+    if not TYPE_CHECKING:  # To a type checker it would have every attribute.
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(self, name, CONSUMER_WORDS)
 
 
 def trace_of(consumer: KafkaConsumer) -> Trace | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from itertools import repeat
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 from weakref import WeakSet
 
 from prokurist.application import at_exit
@@ -19,6 +19,7 @@ from prokurist.application.caller_counters import CallerCounters
 from prokurist.application.health import age
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
+from prokurist.application.peers_words import PRODUCER_WORDS, no_attribute
 from prokurist.application.single_thread_guard import PROCESS
 from prokurist.assembly.producer_machinery import (
     ProducerMachinery,
@@ -388,6 +389,11 @@ class KafkaProducer(WaitingCalls):
     def __repr__(self) -> str:
         machinery = self._built()
         return f"KafkaProducer({machinery.client_id}, {machinery.thread.life.value})"
+
+    if not TYPE_CHECKING:  # To a type checker it would have every attribute.
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(self, name, PRODUCER_WORDS)
 
     # --- what it is doing ----------------------------------------------------------------
 

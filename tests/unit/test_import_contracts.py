@@ -93,6 +93,9 @@ WRONG: Final = (
     ("testing/new.py", "import prokurist.spark", "Nothing but the command line imports sp"),
     ("metrics/new.py", "import prokurist.spark", "Each room"),
     ("records/new.py", "import pyspark.sql", "pyspark stays in spark"),
+    ("compat/new.py", "import prokurist.network_thread", "compat uses what is public"),
+    ("compat/kafka/new.py", "import prokurist.events.call", "compat uses what is public"),
+    ("cli/new.py", "import prokurist.compat.kafka", "Nothing imports the faces"),
 )
 """Lines in the wrong room: file, line, and how the name of the contract begins."""
 RIGHT: Final = (
@@ -110,6 +113,7 @@ RIGHT: Final = (
     ),
     ("spark/source/new.py", "import prokurist.consumer.consumer, prokurist.types"),
     ("assembly/new.py", "import prokurist.network_thread"),
+    ("compat/new.py", "import prokurist.consumer.consumer, prokurist.events.clock"),
 )
 """Lines in the right room: file and line."""
 

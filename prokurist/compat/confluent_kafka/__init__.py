@@ -1,0 +1,58 @@
+"""confluent-kafka's names: `import prokurist.compat.confluent_kafka as confluent_kafka`.
+
+docs/howto/drop_in.md has what is here, and what differs.
+"""
+
+from types import MappingProxyType
+from typing import Final, NoReturn
+
+from prokurist.compat.absent import absent
+from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
+from prokurist.compat.confluent_kafka.consumer import Consumer
+from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
+from prokurist.compat.confluent_kafka.producer import Producer
+from prokurist.compat.confluent_kafka.values import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_INVALID,
+    OFFSET_STORED,
+    TIMESTAMP_CREATE_TIME,
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    Message,
+    TopicPartition,
+)
+
+__all__ = [
+    "OFFSET_BEGINNING",
+    "OFFSET_END",
+    "OFFSET_INVALID",
+    "OFFSET_STORED",
+    "TIMESTAMP_CREATE_TIME",
+    "TIMESTAMP_LOG_APPEND_TIME",
+    "TIMESTAMP_NOT_AVAILABLE",
+    "ClusterMetadata",
+    "Consumer",
+    "KafkaError",
+    "KafkaException",
+    "Message",
+    "Producer",
+    "TopicPartition",
+]
+
+_SERDES: Final = "give key_deserializer and value_deserializer to prokurist.KafkaConsumer"
+_LEFT_OUT: Final = MappingProxyType(
+    {
+        "DeserializingConsumer": _SERDES,
+        "DeserializingShareConsumer": "share groups are not built",
+        "SerializingProducer": "give key_serializer and value_serializer to "
+        "prokurist.KafkaProducer",
+        "ShareConsumer": "share groups are not built",
+        "libversion": "there is no C library below; prokurist.__version__ is the version",
+        "version": "prokurist.__version__ is the version",
+    }
+)
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise absent(__name__, name, _LEFT_OUT)

@@ -1,0 +1,26 @@
+"""What `list_topics` returns, by the module that confluent-kafka has it in; no AdminClient."""
+
+from types import MappingProxyType
+from typing import Final, NoReturn
+
+from prokurist.compat.absent import absent
+from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
+from prokurist.compat.confluent_kafka.values import (
+    BrokerMetadata,
+    PartitionMetadata,
+    TopicMetadata,
+)
+
+__all__ = ["BrokerMetadata", "ClusterMetadata", "PartitionMetadata", "TopicMetadata"]
+
+_LEFT_OUT: Final = MappingProxyType(
+    {
+        "AdminClient": "the `prokurist` command lists groups, topics and brokers",
+        "GroupMetadata": "consumer_group_metadata() returns a ConsumerGroupMetadata of ours",
+        "NewTopic": "topics are created with Kafka's own tools",
+    }
+)
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise absent(__name__, name, _LEFT_OUT)

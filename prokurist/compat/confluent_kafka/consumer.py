@@ -1,0 +1,381 @@
+"""confluent-kafka's consumer over ours.
+
+Thread: the application's, one call at a time.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
+from typing import Any, ClassVar, Final, Self
+
+from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
+from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
+from prokurist.compat.confluent_kafka.errors_of import error_of
+from prokurist.compat.confluent_kafka.offsets import as_committed, as_partitions, offsets_in
+from prokurist.compat.confluent_kafka.outages import Outages
+from prokurist.compat.confluent_kafka.settings import Settings, consumer_settings
+from prokurist.compat.confluent_kafka.statistics import CONSUMER, Statistics
+from prokurist.compat.confluent_kafka.subscribing import Subscribing
+from prokurist.compat.confluent_kafka.values import (
+    OFFSET_END,
+    OFFSET_INVALID,
+    Message,
+    TopicPartition,
+    ours,
+)
+from prokurist.compat.waiting import seconds
+from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.errors import IllegalStateException, TimeoutException
+from prokurist.errors import KafkaException as OurException
+from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
+from prokurist.records.consumer_records import ConsumerRecord as OurRecord
+from prokurist.types import ConsumerGroupMetadata, OffsetAndMetadata
+from prokurist.types import TopicPartition as OurPartition
+
+LOOK: Final = 0.1
+"""Seconds between two looks whether a partition's end was met, with `enable.partition.eof`."""
+
+_ASIDE: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
+"""Errors of the whole client, which `error_cb` is told."""
+
+
+class Consumer(Subscribing):
+    """A consumer with the calls of confluent-kafka's.
+
+    A call without a timeout, or with −1, ends by `default.api.timeout.ms`.
+
+    Args:
+        config: Keys of librdkafka, or ours.
+        logger: Accepted without effect.
+        keywords: More keys.
+
+    Raises:
+        KafkaException: The configuration cannot be used.
+    """
+
+    _left_out: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "cluster_id": "`prokurist brokers` tells it",
+            "set_sasl_credentials": "build a consumer with the new ones, or give oauth_cb",
+        }
+    )
+
+    def __init__(
+        self, config: Mapping[str, Any] | None = None, *, logger: object = None, **keywords: Any
+    ) -> None:
+        settings = consumer_settings(config, keywords, logger)
+        self._wire(KafkaConsumer(settings.rest), settings, MonotonicClock())
+
+    @classmethod
+    def over(cls, consumer: KafkaConsumer, settings: Settings, clock: CallersClock) -> Self:
+        """The face of a consumer that is there already."""
+        self = cls.__new__(cls)
+        self._wire(consumer, settings, clock)
+        return self
+
+    def _wire(self, consumer: KafkaConsumer, settings: Settings, clock: CallersClock) -> None:
+        self._consumer = consumer
+        self._settings = settings
+        self._wait = settings.wait
+        self._now, self._sleep = clock.now, clock.sleep
+        self._outages = Outages(settings.error_cb)
+        self._statistics = Statistics(
+            settings.stats_cb, settings.stats_interval, CONSUMER, clock.now
+        )
+        self._read = {}
+        self._committed = {}
+        self._stored: dict[OurPartition, OffsetAndMetadata] = {}
+        self._ends_told = {}
+        self._sought = set()
+
+    # --- reading ---------------------------------------------------------------------
+
+    def poll(self, timeout: float | None = None) -> Message | None:
+        """The next message, or an error in its place; None when the time is over.
+
+        Args:
+            timeout: Seconds.
+
+        Raises:
+            Exception: What a rebalance callback has raised.
+            RuntimeError: The consumer is closed.
+        """
+        wait = seconds(timeout, self._wait)
+        if self._statistics.are_due:
+            self._statistics.tell(self._consumer.metrics())
+        try:
+            record = (
+                self._next_or_end(wait)
+                if self._settings.tells_ends
+                else self._consumer.next(wait)
+            )
+        except OurException as error:
+            if self._has_nothing(error):
+                self._sleep(wait)
+                return None
+            return self._failed(error)
+        if record is None:
+            if self._outages.are_heard:
+                self._outages.look(self._consumer.health())
+            return None
+        if isinstance(record, Message):
+            return record
+        tp = OurPartition(record.topic, record.partition)
+        self._read[tp] = (record.offset + 1, record.leader_epoch)
+        self._sought.discard(tp)
+        return Message.of(record)
+
+    def consume(self, num_messages: int = 1, timeout: float | None = None) -> list[Message]:
+        """Messages, and errors in their places: as many as come within the time.
+
+        Args:
+            num_messages: The most.
+            timeout: Seconds.
+        """
+        deadline = Deadline.after(self._now(), seconds(timeout, self._wait))
+        found: list[Message] = []
+        while len(found) < num_messages:
+            message = self.poll(deadline.remaining(self._now()))
+            if message is None:
+                break
+            found.append(message)
+        return found
+
+    def _has_nothing(self, error: OurException) -> bool:
+        """Whether nothing is subscribed to or assigned, which ours refuses to poll for."""
+        if not isinstance(error, IllegalStateException) or self._closed or self._rebalancing:
+            return False
+        return not self._consumer.subscription() and not self._consumer.assignment()
+
+    def _failed(self, error: OurException) -> Message | None:
+        theirs = self._as_theirs(error)
+        if not isinstance(theirs, KafkaException) or isinstance(error, IllegalStateException):
+            raise theirs from error
+        told: KafkaError = theirs.args[0]
+        if told.code() in _ASIDE and self._outages.are_heard:
+            self._outages.tell(told)
+            return None
+        if told.fatal():
+            raise theirs from error
+        partitions = getattr(error, "partitions", ()) or ((None, None),)
+        topic, partition = partitions[0]
+        return Message(topic, partition, value=told.str().encode(), error=told)
+
+    def _next_or_end(self, wait: float) -> OurRecord | Message | None:
+        """The next record, or a message that the end of a partition was met."""
+        deadline = Deadline.after(self._now(), wait)
+        while True:
+            # What was returned is done with: then a position is behind it.
+            record = self._consumer.next(0)
+            if record is not None:
+                return record
+            for tp in sorted(self._consumer.assignment() - self._consumer.paused()):
+                if self._consumer.at_end(tp) and (end := self._end_of(tp, deadline)):
+                    return end
+            left = deadline.remaining(self._now())
+            record = self._consumer.next(min(left, LOOK))
+            if record is not None or left <= 0:
+                return record
+
+    def _end_of(self, tp: OurPartition, deadline: Deadline) -> Message | None:
+        """The message that a partition's end was met, unless it was told."""
+        at = self._consumer.position(tp)
+        if self._ends_told.get(tp) == at:
+            return None
+        if tp in self._sought:
+            try:
+                ends = self._consumer.end_offsets(tp, deadline.remaining(self._now()))
+            except TimeoutException:
+                return None
+            if at > ends[tp]:
+                return None
+        self._ends_told[tp] = at
+        end = KafkaError(KafkaError._PARTITION_EOF)
+        return Message(*tp, offset=at, value=end.str().encode(), error=end)
+
+    # --- committing ------------------------------------------------------------------
+
+    def commit(
+        self,
+        message: Message | None = None,
+        offsets: list[TopicPartition] | None = None,
+        asynchronous: bool = True,
+    ) -> list[TopicPartition] | None:
+        """Commit a message, offsets, or all that was returned or stored.
+
+        Args:
+            message: It and all before it in its partition are done.
+            offsets: For each partition the next offset to read.
+            asynchronous: Do not wait; `on_commit` of the configuration is told.
+
+        Returns:
+            What is committed, and `OFFSET_INVALID` for what else is assigned; None where it is
+            not waited for.
+
+        Raises:
+            KafkaException: It has failed; `_NO_OFFSET` if there is nothing to commit.
+            ValueError: A message and offsets are given.
+        """
+        wanted = self._to_commit(message, offsets)
+        if asynchronous:
+            with self._converted():
+                self._consumer.commit_async(wanted, self._settings.on_commit and self._told)
+            self._note(wanted)
+            return None
+        with self._converted():
+            self._consumer.commit_sync(wanted)
+            told = set(wanted)
+            if message is None and offsets is None:
+                told |= self._consumer.assignment()
+        self._note(wanted)
+        return [as_committed(TopicPartition(*tp), wanted.get(tp)) for tp in sorted(told)]
+
+    def store_offsets(
+        self, message: Message | None = None, offsets: list[TopicPartition] | None = None
+    ) -> None:
+        """Mark what is done, with `enable.auto.offset.store=false`.
+
+        Raises:
+            KafkaException: `enable.auto.offset.store` is true, or a partition is not assigned.
+            ValueError: Neither or both are given.
+        """
+        if (message is None) == (offsets is None):
+            raise ValueError("store_offsets takes either a message or offsets")
+        done = offsets_in(message, offsets)
+        with self._converted():
+            self._consumer.store_offsets(done)
+        self._stored.update(done)
+
+    def _to_commit(
+        self, message: Message | None, offsets: list[TopicPartition] | None
+    ) -> dict[OurPartition, OffsetAndMetadata]:
+        if message is not None and offsets is not None:
+            raise ValueError("commit takes a message or offsets, not both")
+        if message is not None or offsets is not None:
+            return offsets_in(message, offsets)
+        with self._converted():
+            assigned = self._consumer.assignment()
+        if self._settings.stores:
+            found = {tp: OffsetAndMetadata(at, "", by) for tp, (at, by) in self._read.items()}
+        else:
+            found = self._stored
+        found = {
+            tp: place
+            for tp, place in found.items()
+            if tp in assigned and self._committed.get(tp) != place.offset
+        }
+        if not found:
+            raise KafkaException(
+                KafkaError(KafkaError._NO_OFFSET, "there is nothing to commit")
+            )
+        return found
+
+    def _note(self, offsets: Mapping[OurPartition, OffsetAndMetadata]) -> None:
+        self._committed.update((tp, place.offset) for tp, place in offsets.items())
+
+    def _told(
+        self, offsets: Mapping[OurPartition, OffsetAndMetadata], error: OurException | None
+    ) -> None:
+        if self._settings.on_commit is not None:
+            theirs = None if error is None else error_of(error)
+            self._settings.on_commit(theirs, as_partitions(offsets))
+
+    # --- looking up ------------------------------------------------------------------
+
+    def committed(
+        self, partitions: list[TopicPartition], timeout: float | None = None
+    ) -> list[TopicPartition]:
+        """What the group has committed; `OFFSET_INVALID` where that is nothing."""
+        with self._converted():
+            found = self._consumer.committed(
+                [ours(each) for each in partitions], seconds(timeout, self._wait)
+            )
+        return [as_committed(each, found[ours(each)]) for each in partitions]
+
+    def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        """One past the last message that was returned of each; else `OFFSET_INVALID`."""
+        return [
+            TopicPartition(
+                each.topic, each.partition, self._read.get(ours(each), (OFFSET_INVALID,))[0]
+            )
+            for each in partitions
+        ]
+
+    def get_watermark_offsets(
+        self,
+        partition: TopicPartition,
+        timeout: float | None = None,
+        cached: bool = False,
+    ) -> tuple[int, int]:
+        """The first offset of a log, and the one after its last.
+
+        Args:
+            partition: The partition.
+            timeout: Seconds.
+            cached: What is known, without a wait: the low one is `OFFSET_INVALID`.
+        """
+        tp = ours(partition)
+        with self._converted():
+            if cached:
+                lag = None
+                if tp in self._consumer.assignment():
+                    lag = self._consumer.current_lag(tp)
+                high = OFFSET_INVALID if lag is None else self._consumer.position(tp) + lag
+                return OFFSET_INVALID, high
+            deadline = Deadline.after(self._now(), seconds(timeout, self._wait))
+            low = self._consumer.beginning_offsets(tp, deadline.remaining(self._now()))
+            high_of = self._consumer.end_offsets(tp, deadline.remaining(self._now()))
+            return low[tp], high_of[tp]
+
+    def offsets_for_times(
+        self, partitions: list[TopicPartition], timeout: float | None = None
+    ) -> list[TopicPartition]:
+        """The first offset at or after each time, given as offset; else `OFFSET_END`."""
+        times = {ours(each): max(0, each.offset) for each in partitions}
+        with self._converted():
+            found = self._consumer.offsets_for_times(times, seconds(timeout, self._wait))
+        return [
+            TopicPartition(*tp, OFFSET_END if place is None else place.offset)
+            for tp, place in ((ours(each), found[ours(each)]) for each in partitions)
+        ]
+
+    def list_topics(
+        self, topic: str | None = None, timeout: float | None = None
+    ) -> ClusterMetadata:
+        """All topics, or one, and the brokers that they are on."""
+        wait = seconds(timeout, self._wait)
+        with self._converted():
+            if topic is None:
+                return ClusterMetadata(self._consumer.list_topics(wait))
+            return ClusterMetadata({topic: self._consumer.partitions_for(topic, wait)})
+
+    def memberid(self) -> str | None:
+        """The member's id; None while it has none."""
+        with self._converted():
+            return self._consumer.group_metadata().member_id or None
+
+    def consumer_group_metadata(self) -> ConsumerGroupMetadata:
+        """The member's place in its group."""
+        with self._converted():
+            return self._consumer.group_metadata()
+
+    # --- the end ---------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close the consumer, by `request.timeout.ms`; a second time does nothing."""
+        with self._converted():
+            self._consumer.close()
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Consumer({self._consumer!r})"

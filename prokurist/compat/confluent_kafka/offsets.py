@@ -1,0 +1,51 @@
+"""Offsets to commit, and what was committed, between confluent-kafka's values and ours."""
+
+from collections.abc import Mapping
+
+from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
+from prokurist.compat.confluent_kafka.values import Message, TopicPartition, ours
+from prokurist.types import OffsetAndMetadata
+from prokurist.types import TopicPartition as OurPartition
+
+
+def offsets_in(
+    message: Message | None, offsets: list[TopicPartition] | None
+) -> dict[OurPartition, OffsetAndMetadata]:
+    """A message or offsets as offsets to commit.
+
+    Raises:
+        KafkaException: The message is an error.
+    """
+    if message is not None:
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        if message.error() is not None or topic is None or partition is None or offset is None:
+            raise KafkaException(
+                KafkaError(KafkaError._INVALID_ARG, "an error is no message to commit")
+            )
+        place = OffsetAndMetadata(offset + 1, "", message.leader_epoch())
+        return {OurPartition(topic, partition): place}
+    return {
+        ours(each): OffsetAndMetadata(each.offset, each.metadata or "", each.leader_epoch)
+        for each in offsets or ()
+        if each.offset >= 0
+    }
+
+
+def as_partitions(
+    offsets: Mapping[OurPartition, OffsetAndMetadata],
+) -> list[TopicPartition]:
+    """Offsets to commit as partitions with their offsets."""
+    return [as_committed(TopicPartition(*tp), place) for tp, place in sorted(offsets.items())]
+
+
+def as_committed(partition: TopicPartition, place: OffsetAndMetadata | None) -> TopicPartition:
+    """A partition with what is committed of it; `OFFSET_INVALID` where that is nothing."""
+    if place is None:
+        return TopicPartition(partition.topic, partition.partition)
+    return TopicPartition(
+        partition.topic,
+        partition.partition,
+        place.offset,
+        place.metadata or None,
+        place.leader_epoch,
+    )

@@ -1,0 +1,334 @@
+"""confluent-kafka's producer over ours.
+
+Thread: any thread sends; delivery callbacks run on the one that calls `poll` or `flush`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from queue import Empty, SimpleQueue
+from types import MappingProxyType, TracebackType
+from typing import Any, ClassVar, Final, Self, TypeAlias
+
+from prokurist.compat.absent import Face
+from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
+from prokurist.compat.confluent_kafka.error import KafkaError
+from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
+from prokurist.compat.confluent_kafka.outages import Outages
+from prokurist.compat.confluent_kafka.settings import Settings, producer_settings
+from prokurist.compat.confluent_kafka.statistics import PRODUCER, Statistics
+from prokurist.compat.confluent_kafka.values import (
+    TIMESTAMP_CREATE_TIME,
+    Headers,
+    Message,
+)
+from prokurist.compat.waiting import seconds
+from prokurist.errors import BufferExhaustedException, TimeoutException
+from prokurist.errors import KafkaException as OurException
+from prokurist.events.accumulator.record_metadata import RecordMetadata
+from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
+from prokurist.producer.producer import KafkaProducer
+
+OnDelivery: TypeAlias = Callable[[KafkaError | None, Message], object]
+"""Called when a message is delivered or has failed."""
+
+_TRANSACTIONS: Final = "transactions are not built yet"
+
+
+class Sent:
+    """A message on its way; the client below calls it when that has ended.
+
+    Args:
+        producer: Whose it is.
+        key: Its key.
+        value: Its value.
+        callback: The user's; None for none.
+        began: When it was sent.
+    """
+
+    __slots__ = ("_began", "_key", "_producer", "_value", "callback", "ended")
+
+    def __init__(
+        self,
+        producer: "Producer",
+        key: bytes | None,
+        value: bytes | None,
+        callback: OnDelivery | None,
+        began: float,
+    ) -> None:
+        self._producer = producer
+        self._key = key
+        self._value = value
+        self._began = began
+        self.callback = callback
+        self.ended: tuple[KafkaError | None, Message] | None = None
+
+    def __call__(self, metadata: RecordMetadata, error: OurException | None) -> None:
+        """It is delivered or has failed; on the network thread."""
+        failure = None if error is None else error_of(error, delivery=True)
+        message = Message(
+            metadata.topic,
+            metadata.partition,
+            metadata.offset if metadata.offset >= 0 else None,
+            self._key,
+            self._value,
+            None,
+            failure,
+            (TIMESTAMP_CREATE_TIME, metadata.timestamp),
+            self._producer.now() - self._began,
+        )
+        self.ended = (failure, message)
+        self._producer.ended.put(self)
+
+
+class Producer(Face):
+    """A producer with the calls of confluent-kafka's.
+
+    A call without a timeout, or with −1, ends by `delivery.timeout.ms`. `produce` waits for
+    room, and for the topic's metadata, by `max.block.ms`.
+
+    Args:
+        config: Keys of librdkafka, or ours.
+        logger: Accepted without effect.
+        keywords: More keys.
+
+    Raises:
+        KafkaException: The configuration cannot be used.
+    """
+
+    _left_out: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "abort_transaction": _TRANSACTIONS,
+            "begin_transaction": _TRANSACTIONS,
+            "cluster_id": "`prokurist brokers` tells it",
+            "commit_transaction": _TRANSACTIONS,
+            "init_transactions": _TRANSACTIONS,
+            "produce_batch": "produce each message: batches are made by themselves",
+            "send_offsets_to_transaction": _TRANSACTIONS,
+            "set_sasl_credentials": "build a producer with the new ones, or give oauth_cb",
+        }
+    )
+
+    def __init__(
+        self, config: Mapping[str, Any] | None = None, *, logger: object = None, **keywords: Any
+    ) -> None:
+        settings = producer_settings(config, keywords, logger)
+        self._wire(KafkaProducer(settings.rest), settings, MonotonicClock())
+
+    @classmethod
+    def over(cls, producer: KafkaProducer, settings: Settings, clock: CallersClock) -> Self:
+        """The face of a producer that is there already."""
+        self = cls.__new__(cls)
+        self._wire(producer, settings, clock)
+        return self
+
+    def _wire(self, producer: KafkaProducer, settings: Settings, clock: CallersClock) -> None:
+        self._producer = producer
+        self._settings = settings
+        self._outages = Outages(settings.error_cb)
+        self._statistics = Statistics(
+            settings.stats_cb, settings.stats_interval, PRODUCER, clock.now
+        )
+        self._waiting: set[Sent] = set()
+        self.now = clock.now
+        self.ended: SimpleQueue[Sent] = SimpleQueue()
+
+    def produce(
+        self,
+        topic: str,
+        value: str | bytes | None = None,
+        key: str | bytes | None = None,
+        partition: int = -1,
+        on_delivery: OnDelivery | None = None,
+        timestamp: int = 0,
+        headers: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None,
+        *,
+        callback: OnDelivery | None = None,
+    ) -> None:
+        """Send a message: it is in a batch when this returns.
+
+        Args:
+            topic: The topic.
+            value: Bytes, or text, which is sent as UTF-8; None for a tombstone.
+            key: The same.
+            partition: The partition; −1 to have one chosen.
+            on_delivery: Called in `poll` or `flush`, with an error or None, and the message.
+            timestamp: Milliseconds since the epoch; 0 for now.
+            headers: Pairs of a name and bytes or text, or a mapping.
+            callback: The same as `on_delivery`.
+
+        Raises:
+            BufferError: There was no room by `max.block.ms`.
+            KafkaException: The producer is closed, or the argument cannot be sent.
+        """
+        pairs = _headers_in(headers)
+        sent = Sent(
+            self,
+            _as_bytes(key),
+            _as_bytes(value),
+            on_delivery or callback or self._settings.on_delivery,
+            self.now(),
+        )
+        self._waiting.add(sent)
+        try:
+            delivery = self._producer.send(
+                topic,
+                _as_bytes(value),
+                _as_bytes(key),
+                pairs,
+                None if partition < 0 else partition,
+                timestamp or None,
+                sent,
+            )
+        except OurException as error:
+            self._waiting.discard(sent)
+            raise exception_of(error) from error
+        except BaseException:
+            self._waiting.discard(sent)
+            raise
+        if sent.ended is not None and sent.ended[0] == KafkaError._QUEUE_FULL:
+            failure = delivery.exception(0)
+            if isinstance(failure, BufferExhaustedException):
+                sent.callback = None
+                raise BufferError(str(failure)) from failure
+
+    def poll(self, timeout: float | None = None) -> int:
+        """Call the callbacks of messages that have ended; wait for the first.
+
+        Args:
+            timeout: Seconds.
+
+        Returns:
+            How many messages have ended.
+        """
+        wait = seconds(timeout, self._settings.wait)
+        if self._statistics.are_due:
+            self._statistics.tell(self._producer.metrics())
+        if self._outages.are_heard:
+            self._outages.look(self._producer.health())
+        served = self._serve()
+        if served or wait <= 0:
+            return served
+        try:
+            first = self.ended.get(timeout=wait)
+        except Empty:
+            return 0
+        self._tell(first)
+        return 1 + self._serve()
+
+    def flush(self, timeout: float | None = None) -> int:
+        """Wait until all messages have ended, and call their callbacks.
+
+        Args:
+            timeout: Seconds.
+
+        Returns:
+            How many are left.
+        """
+        deadline = Deadline.after(self.now(), seconds(timeout, self._settings.wait))
+        while True:
+            try:
+                self._producer.flush(deadline.remaining(self.now()))
+            except TimeoutException:
+                self._serve()
+                return len(self)
+            except OurException as error:
+                raise exception_of(error) from error
+            # A callback may have sent more.
+            if not self._serve() or not self._waiting:
+                return len(self)
+
+    def purge(
+        self,
+        in_queue: bool = True,
+        in_flight: bool = True,
+        blocking: bool = True,
+    ) -> None:
+        """Fail all messages that are not on the wire; those that are go on.
+
+        Args:
+            in_queue: Nothing happens without it.
+            in_flight: What is on the wire is never given up: it may be written.
+            blocking: It is done when this returns.
+        """
+        del in_flight, blocking
+        if in_queue:
+            self._producer.purge()
+
+    def list_topics(
+        self, topic: str | None = None, timeout: float | None = None
+    ) -> ClusterMetadata:
+        """One topic, and the brokers that it is on.
+
+        Raises:
+            KafkaException: It cannot be looked up.
+            NotImplementedError: No topic is given.
+        """
+        if topic is None:
+            raise NotImplementedError(
+                "list_topics of a producer wants a topic; a Consumer's lists all"
+            )
+        wait = seconds(timeout, self._settings.wait)
+        try:
+            return ClusterMetadata({topic: self._producer.partitions_for(topic, wait)})
+        except OurException as error:
+            raise exception_of(error) from error
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Flush, call all callbacks, and close.
+
+        Args:
+            timeout: Seconds.
+        """
+        given_up = self._producer.close(seconds(timeout, self._settings.wait))
+        self._serve()
+        return given_up == 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Producer({self._producer!r})"
+
+    def _serve(self) -> int:
+        served = 0
+        while True:
+            try:
+                sent = self.ended.get_nowait()
+            except Empty:
+                return served
+            self._tell(sent)
+            served += 1
+
+    def _tell(self, sent: Sent) -> None:
+        self._waiting.discard(sent)
+        if sent.callback is None or sent.ended is None:
+            return
+        failure, message = sent.ended
+        if failure is not None or not self._settings.only_errors:
+            sent.callback(failure, message)
+
+
+def _as_bytes(given: Any) -> Any:
+    return given.encode() if isinstance(given, str) else given
+
+
+def _headers_in(
+    given: Mapping[str, Any] | Iterable[tuple[str, Any]] | None,
+) -> Headers | None:
+    if given is None:
+        return None
+    pairs = given.items() if isinstance(given, Mapping) else given
+    return [(name, _as_bytes(value)) for name, value in pairs]

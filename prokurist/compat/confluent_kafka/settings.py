@@ -1,0 +1,146 @@
+"""confluent-kafka's configuration: the callbacks that a face calls itself, and the rest."""
+
+import logging
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
+from prokurist.compat.confluent_kafka.errors_of import exception_of
+from prokurist.compat.confluent_kafka.partitioners import DEFAULT, PARTITIONERS
+from prokurist.config import ConsumerConfig, ProducerConfig
+from prokurist.config.kinds import Boolean, Rejected, millis
+from prokurist.errors import ConfigException, ConfigWarning
+
+_CALLBACKS: Final = ("error_cb", "stats_cb", "on_commit", "on_delivery", "dr_cb")
+_LOGGER: Final = (
+    "logger is accepted without effect: this client logs to Python's logger `prokurist`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a configuration says.
+
+    Attributes:
+        rest: What the client below reads, in any client's spelling.
+        wait: Seconds that a call waits which is given no timeout.
+        stores: `enable.auto.offset.store`.
+        error_cb: Called with a `KafkaError` when no broker can be reached.
+        stats_cb: Called with numbers as JSON.
+        stats_interval: Seconds from one call of it to the next; 0 for never.
+        on_commit: Called with an error or None, and the partitions, after a commit.
+        on_delivery: Called for each record that has no callback of its own.
+        only_errors: `delivery.report.only.error`.
+        tells_ends: `enable.partition.eof`.
+    """
+
+    rest: Mapping[str, Any]
+    wait: float
+    stores: bool = True
+    error_cb: Callable[[KafkaError], object] | None = None
+    stats_cb: Callable[[str], object] | None = None
+    stats_interval: float = 0
+    on_commit: Callable[..., object] | None = None
+    on_delivery: Callable[..., object] | None = None
+    only_errors: bool = False
+    tells_ends: bool = False
+
+
+def consumer_settings(
+    config: Mapping[str, Any] | None, keywords: Mapping[str, Any], logger: object = None
+) -> Settings:
+    """Read a consumer's configuration.
+
+    Raises:
+        KafkaException: `_INVALID_ARG`, with every fault and the way out.
+        TypeError: A callback cannot be called.
+    """
+    rest, callbacks = _split({**(config or {}), **keywords}, logger)
+    tells_ends = _taken_switch(rest, "enable.partition.eof")
+    stats_interval = _taken_interval(rest)
+    found = _checked(ConsumerConfig, rest)
+    return Settings(
+        rest,
+        found.default_api_timeout_ms / 1000,
+        stores=found.enable_auto_offset_store,
+        error_cb=callbacks["error_cb"],
+        stats_cb=callbacks["stats_cb"],
+        stats_interval=stats_interval,
+        on_commit=callbacks["on_commit"],
+        tells_ends=tells_ends,
+    )
+
+
+def producer_settings(
+    config: Mapping[str, Any] | None, keywords: Mapping[str, Any], logger: object = None
+) -> Settings:
+    """Read a producer's configuration.
+
+    Raises:
+        KafkaException: `_INVALID_ARG`, with every fault and the way out.
+        TypeError: A callback cannot be called.
+    """
+    rest, callbacks = _split({**(config or {}), **keywords}, logger)
+    _choose_partitioner(rest)
+    only_errors = _taken_switch(rest, "delivery.report.only.error")
+    stats_interval = _taken_interval(rest)
+    found = _checked(ProducerConfig, rest)
+    return Settings(
+        rest,
+        found.delivery_timeout_ms / 1000,
+        error_cb=callbacks["error_cb"],
+        stats_cb=callbacks["stats_cb"],
+        stats_interval=stats_interval,
+        on_delivery=callbacks["on_delivery"] or callbacks["dr_cb"],
+        only_errors=only_errors,
+    )
+
+
+def _split(config: dict[str, Any], logger: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    callbacks = {name: config.pop(name, None) for name in _CALLBACKS}
+    for name, callback in callbacks.items():
+        if callback is not None and not callable(callback):
+            raise TypeError(f"{name} is called, and {callback!r} cannot be")
+    given = config.pop("logger", logger)
+    if isinstance(given, logging.Logger):
+        warnings.warn(_LOGGER, ConfigWarning, stacklevel=4)
+    return config, callbacks
+
+
+def _taken_switch(rest: dict[str, Any], name: str) -> bool:
+    """Take a switch that the face itself minds."""
+    if name not in rest:
+        return False
+    try:
+        return bool(Boolean().read(rest.pop(name)))
+    except Rejected as rule:
+        raise exception_of(ConfigException(f"{name}: {rule}")) from None
+
+
+def _choose_partitioner(rest: dict[str, Any]) -> None:
+    """Put librdkafka's partitioner in, by its name."""
+    name = rest.get("partitioner", DEFAULT)
+    if isinstance(name, str) and name in PARTITIONERS and "partitioner.class" not in rest:
+        rest.pop("partitioner", None)
+        if (partitioner := PARTITIONERS[name]) is not None:
+            rest["partitioner"] = partitioner
+
+
+def _taken_interval(rest: dict[str, Any]) -> float:
+    """Take `statistics.interval.ms`, in seconds."""
+    name = "statistics.interval.ms"
+    try:
+        return int(millis(0, 86_400_000).read(rest.pop(name, 0))) / 1000
+    except Rejected as rule:
+        raise exception_of(ConfigException(f"{name}: {rule}")) from None
+
+
+def _checked(kind: Any, rest: Mapping[str, Any]) -> Any:
+    report = kind.check(rest)
+    if report.faults:
+        text = "\n- ".join(report.faults)
+        error = ConfigException(text, faults=report.faults)
+        raise KafkaException(KafkaError(KafkaError._INVALID_ARG, text)) from error
+    return kind(report.translated)

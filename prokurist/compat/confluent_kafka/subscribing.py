@@ -1,0 +1,236 @@
+"""What a confluent-kafka consumer reads: subscriptions with callbacks, and assignments.
+
+Thread: the application's. A part of the face's `Consumer`, which holds what it stands on.
+
+In a rebalance callback librdkafka is told the assignment; here it stands already, and what
+the callback says is taken as places to read from.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from prokurist.compat.absent import Face
+from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
+from prokurist.compat.confluent_kafka.errors_of import exception_of
+from prokurist.compat.confluent_kafka.values import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_STORED,
+    TopicPartition,
+    ours,
+)
+from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.errors import KafkaException as OurException
+from prokurist.types import OffsetAndMetadata
+from prokurist.types import TopicPartition as OurPartition
+
+Hears: TypeAlias = Callable[[Any, list[TopicPartition]], object]
+"""A rebalance callback: it is given the consumer, and the partitions."""
+
+
+class Subscribing(Face):
+    """The part that subscribes, assigns and seeks."""
+
+    _consumer: KafkaConsumer
+    _wait: float
+    _read: dict[OurPartition, tuple[int, int | None]]
+    """By partition: the next offset after what was returned, and the leader epoch."""
+    _committed: dict[OurPartition, int]
+    """What this consumer has committed of that."""
+    _ends_told: dict[OurPartition, int]
+    """By partition: the end that was told last, with `enable.partition.eof`."""
+    _sought: set[OurPartition]
+    """Partitions whose position is one that was given, and may lie behind the end."""
+    _raised: Exception | None = None
+    """What a rebalance callback has raised, on its way out through the consumer below."""
+    _rebalancing: bool = False
+    _closed: bool = False
+
+    def subscribe(
+        self,
+        topics: Iterable[str],
+        on_assign: Hears | None = None,
+        on_revoke: Hears | None = None,
+        on_lost: Hears | None = None,
+    ) -> None:
+        """Subscribe to topics; one that begins with `^` is a pattern.
+
+        Args:
+            topics: Their names.
+            on_assign: Called with this consumer and the partitions that come.
+            on_revoke: The same for what goes, and for what is lost without `on_lost`.
+            on_lost: The same for what is lost.
+
+        Raises:
+            KafkaException: The state does not allow it.
+            TypeError: `topics` are no names.
+        """
+        if isinstance(topics, str):
+            raise TypeError(f"topics are a list of names, not {topics!r}")
+        lost = on_lost or on_revoke
+        with self._converted():
+            self._consumer.subscribe(
+                wanted(topics),
+                on_assigned=lambda given: self._hear(on_assign, given),
+                on_revoked=lambda given: self._hear(on_revoke, given, going=True),
+                on_lost=lambda given: self._hear(lost, given, going=True),
+            )
+
+    def unsubscribe(self) -> None:
+        """Leave the group, and give up all partitions."""
+        with self._converted():
+            self._consumer.unsubscribe()
+        self._forget()
+
+    def assign(self, partitions: list[TopicPartition]) -> None:
+        """Read these partitions and no others, each from its offset if it has one.
+
+        In `on_assign` the partitions are those of the group, and their offsets are sought.
+        """
+        given = {ours(each): each.offset for each in partitions}
+        if self._rebalancing:
+            self._seek_given(given)
+            return
+        with self._converted():
+            before = self._consumer.assignment()
+            self._consumer.assign(given)
+        self._forget(before - given.keys())
+        self._seek_given(given)
+
+    def incremental_assign(self, partitions: list[TopicPartition]) -> None:
+        """Read these partitions too."""
+        given = {ours(each): each.offset for each in partitions}
+        if not self._rebalancing:
+            with self._converted():
+                self._consumer.assign(self._consumer.assignment() | given.keys())
+        self._seek_given(given)
+
+    def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
+        """Read these partitions no more; in a rebalance callback they go by themselves."""
+        gone = {ours(each) for each in partitions}
+        if self._rebalancing:
+            return
+        with self._converted():
+            self._consumer.assign(self._consumer.assignment() - gone)
+        self._forget(gone)
+
+    def unassign(self) -> None:
+        """Read nothing more; in a rebalance callback partitions go by themselves."""
+        if not self._rebalancing:
+            self.unsubscribe()
+
+    def assignment(self) -> list[TopicPartition]:
+        """What is assigned."""
+        with self._converted():
+            return [TopicPartition(*each) for each in sorted(self._consumer.assignment())]
+
+    def seek(self, partition: TopicPartition) -> None:
+        """Read on from a partition's offset.
+
+        Raises:
+            KafkaException: It is not assigned.
+        """
+        tp = ours(partition)
+        with self._converted():
+            if tp not in self._consumer.assignment():
+                raise KafkaException(
+                    KafkaError(KafkaError._UNKNOWN_PARTITION, f"{tp} is not assigned")
+                )
+        self._seek_given({tp: partition.offset})
+
+    def pause(self, partitions: list[TopicPartition]) -> None:
+        """Return nothing of these partitions until `resume`."""
+        with self._converted():
+            self._consumer.pause([ours(each) for each in partitions])
+
+    def resume(self, partitions: list[TopicPartition]) -> None:
+        """Go on with paused partitions."""
+        with self._converted():
+            self._consumer.resume([ours(each) for each in partitions])
+
+    # --- within ----------------------------------------------------------------------
+
+    def _seek_given(self, given: Mapping[OurPartition, int]) -> None:
+        """Seek each offset that says something."""
+        consumer = self._consumer
+        with self._converted():
+            of_group = [tp for tp, offset in given.items() if offset == OFFSET_STORED]
+            for tp, place in consumer.committed(of_group).items() if of_group else ():
+                if place is not None:
+                    self._seek(tp, place)
+            for tp, offset in given.items():
+                if offset >= 0:
+                    self._seek(tp, OffsetAndMetadata(offset))
+                elif offset == OFFSET_BEGINNING:
+                    self._forget((tp,))
+                    consumer.seek_to_beginning(tp)
+                elif offset == OFFSET_END:
+                    self._forget((tp,))
+                    consumer.seek_to_end(tp)
+
+    def _seek(self, tp: OurPartition, place: OffsetAndMetadata) -> None:
+        self._forget((tp,))
+        self._sought.add(tp)
+        self._consumer.seek(tp, place)
+
+    def _forget(self, partitions: Collection[OurPartition] | None = None) -> None:
+        """Forget what was returned of some partitions, or of all."""
+        for known in (self._read, self._committed, self._ends_told):
+            for tp in list(known) if partitions is None else partitions:
+                known.pop(tp, None)
+        self._sought.difference_update(
+            tuple(self._sought) if partitions is None else partitions
+        )
+
+    def _hear(
+        self, callback: Hears | None, given: Iterable[OurPartition], *, going: bool = False
+    ) -> None:
+        """Call a rebalance callback, and keep what it raises."""
+        partitions = sorted(given)
+        self._rebalancing = True
+        try:
+            if callback is not None:
+                callback(self, [TopicPartition(*each) for each in partitions])
+        except Exception as error:
+            self._raised = error
+            raise
+        finally:
+            self._rebalancing = False
+            if going:
+                self._forget(partitions)
+
+    @contextmanager
+    def _converted(self) -> Iterator[None]:
+        """Raise errors as confluent-kafka's.
+
+        Raises:
+            Exception: What a rebalance callback has raised.
+            KafkaException: What the consumer below has.
+            RuntimeError: It is closed.
+        """
+        try:
+            yield
+        except OurException as error:
+            raise self._as_theirs(error) from error
+
+    def _as_theirs(self, error: OurException) -> Exception:
+        raised, self._raised = self._raised, None
+        if raised is not None:
+            return raised
+        if self._closed:
+            return RuntimeError("Consumer closed")
+        return exception_of(error)
+
+
+def wanted(topics: Iterable[str]) -> list[str] | re.Pattern[str]:
+    """What to subscribe to: names, or one pattern if there is a pattern among them."""
+    names = list(topics)
+    if not any(each.startswith("^") for each in names):
+        return names
+    # librdkafka looks whether a topic begins so; ours is for the whole name.
+    each = (
+        rf"(?:{name})[\s\S]*" if name.startswith("^") else re.escape(name) for name in names
+    )
+    return re.compile("|".join(f"(?:{part})" for part in each))

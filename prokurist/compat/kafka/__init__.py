@@ -1,0 +1,46 @@
+"""kafka-python's names: `from prokurist.compat.kafka import KafkaConsumer`.
+
+docs/howto/drop_in.md has what is here, and what differs.
+"""
+
+from types import MappingProxyType
+from typing import Final, NoReturn
+
+from prokurist.compat.absent import absent
+from prokurist.compat.kafka.consumer import KafkaConsumer
+from prokurist.compat.kafka.producer import KafkaProducer
+from prokurist.compat.kafka.structs import (
+    ConsumerGroupMetadata,
+    OffsetAndMetadata,
+    TopicPartition,
+)
+from prokurist.consumer.listeners import ConsumerRebalanceListener
+
+__all__ = [
+    "ConsumerGroupMetadata",
+    "ConsumerRebalanceListener",
+    "KafkaConsumer",
+    "KafkaProducer",
+    "OffsetAndMetadata",
+    "TopicPartition",
+]
+
+_CALLABLE: Final = "a callable of the bytes, or an object with the method, serves as one"
+_LEFT_OUT: Final = MappingProxyType(
+    {
+        "AsyncConsumerRebalanceListener": "a listener's methods are called in poll",
+        "DefaultSerializer": _CALLABLE,
+        "Deserializer": _CALLABLE,
+        "IsolationLevel": 'write isolation_level="read_committed"',
+        "JsonSerializer": _CALLABLE,
+        "KafkaAdminClient": "the `prokurist` command lists groups, topics and brokers",
+        "OffsetSpec": "beginning_offsets, end_offsets and offsets_for_times",
+        "Serializer": _CALLABLE,
+        "TopicPartitionReplica": "nothing here takes one",
+        "admin": "the `prokurist` command lists groups, topics and brokers",
+    }
+)
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise absent(__name__, name, _LEFT_OUT)

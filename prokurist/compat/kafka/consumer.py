@@ -1,0 +1,302 @@
+"""kafka-python's consumer over ours.
+
+Thread: the application's, one call at a time.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future as StandardFuture
+from types import MappingProxyType, TracebackType
+from typing import Any, ClassVar, Self
+
+from prokurist.compat.kafka.errors import as_theirs
+from prokurist.compat.kafka.future import Future
+from prokurist.compat.kafka.looking_up import MILLISECOND, LookingUp
+from prokurist.compat.kafka.settings import consumer_settings
+from prokurist.compat.kafka.structs import ConsumerRecord, OffsetAndMetadata
+from prokurist.compat.kafka.without_group import WithoutGroup
+from prokurist.compat.waiting import LONGEST, seconds
+from prokurist.config import ConsumerConfig
+from prokurist.consumer.consumer import KafkaConsumer as OurConsumer
+from prokurist.consumer.listeners import ConsumerRebalanceListener
+from prokurist.errors import KafkaException, TimeoutException
+from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
+from prokurist.records.consumer_records import ConsumerRecord as OurRecord
+from prokurist.types import OffsetAndMetadata as OurOffset
+from prokurist.types import TopicPartition
+
+
+class KafkaConsumer(LookingUp):
+    """A consumer with the calls of kafka-python's.
+
+    A call without a timeout ends by `default_api_timeout_ms`; an iteration ends by
+    `consumer_timeout_ms`.
+
+    Args:
+        topics: What to subscribe to.
+        configs: Keys of kafka-python, or ours.
+
+    Raises:
+        KafkaConfigurationError: The configuration cannot be used.
+    """
+
+    _left_out: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "bootstrap": "the first call that needs a broker connects",
+            "config": "prokurist.ConsumerConfig has every value",
+            "metrics": "metrics() of a prokurist.KafkaConsumer, and docs/metrics.md",
+        }
+    )
+
+    def __init__(self, *topics: str, **configs: Any) -> None:
+        rest, found = consumer_settings(configs)
+        idle = configs.get("consumer_timeout_ms")
+        self._wire(OurConsumer(rest), found, MonotonicClock(), idle)
+        if topics:
+            self.subscribe(topics)
+
+    @classmethod
+    def over(
+        cls,
+        consumer: OurConsumer,
+        found: ConsumerConfig,
+        clock: CallersClock,
+        consumer_timeout_ms: float | None = None,
+    ) -> Self:
+        """The face of a consumer that is there already."""
+        self = cls.__new__(cls)
+        self._wire(consumer, found, clock, consumer_timeout_ms)
+        return self
+
+    def _wire(
+        self,
+        consumer: OurConsumer,
+        found: ConsumerConfig,
+        clock: CallersClock,
+        consumer_timeout_ms: float | None,
+    ) -> None:
+        self._consumer = consumer
+        self._has_group = found.group_id is not None
+        self._wait = found.default_api_timeout_ms / 1000
+        self._idle = seconds(consumer_timeout_ms, LONGEST, MILLISECOND)
+        self._now = clock.now
+        every = found.metadata_max_age_ms / 1000
+        self._without_group = WithoutGroup(consumer, clock.now, every)
+
+    # --- what is read ----------------------------------------------------------------
+
+    def subscribe(
+        self,
+        topics: str | Iterable[str] = (),
+        pattern: str | None = None,
+        listener: ConsumerRebalanceListener | None = None,
+    ) -> None:
+        """Subscribe to topics, or to those that begin as a pattern says.
+
+        Without a group all their partitions are read; new ones are looked for each
+        `metadata_max_age_ms`.
+
+        Args:
+            topics: Their names.
+            pattern: A regular expression, in place of them.
+            listener: Hears which partitions come and go.
+
+        Raises:
+            KafkaError: The state does not allow it; or the topics cannot be looked up.
+            NotImplementedError: A pattern without a group.
+        """
+        names = [topics] if isinstance(topics, str) else list(topics)
+        with self._converted():
+            if self._has_group:
+                # kafka-python looks whether a topic begins so; ours is for the whole name.
+                wanted = names if pattern is None else re.compile(rf"(?:{pattern})[\s\S]*")
+                self._consumer.subscribe(wanted, listener)
+            elif pattern is None:
+                self._without_group.read(frozenset(names), self._wait)
+            else:
+                raise NotImplementedError(
+                    "a pattern without a group: give group_id, or subscribe to names"
+                )
+
+    def subscription(self) -> set[str] | None:
+        """The topics that are subscribed to; None if there are none."""
+        with self._converted():
+            return set(self._consumer.subscription() or self._without_group.topics) or None
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read these partitions and no others."""
+        with self._converted():
+            self._consumer.assign(partitions)
+        self._in_hand = None
+
+    def unsubscribe(self) -> None:
+        """Leave the group, and give up all partitions."""
+        with self._converted():
+            self._consumer.unsubscribe()
+        self._without_group.topics = frozenset()
+        self._in_hand = None
+
+    # --- reading ---------------------------------------------------------------------
+
+    def poll(
+        self,
+        timeout_ms: float = 0,
+        max_records: int | None = None,
+        update_offsets: bool = True,
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """Records by partition, as soon as there are some; none when the time is over.
+
+        Args:
+            timeout_ms: Milliseconds.
+            max_records: The most; None for `max_poll_records`.
+            update_offsets: It has to be true.
+
+        Raises:
+            KafkaError: Something has failed in the background, too.
+            NotImplementedError: `update_offsets` is false.
+        """
+        if not update_offsets:
+            raise NotImplementedError("update_offsets=False: seek back to read again")
+        wait = seconds(timeout_ms, self._wait, MILLISECOND)
+        if max_records is not None:
+            return self._poll_some(wait, max_records)
+        with self._converted():
+            self._without_group.look(wait)
+            records = self._consumer.poll(wait)
+        self._in_hand = None
+        return {
+            tp: [ConsumerRecord.of(each) for each in records.records(tp)]
+            for tp in records.partitions()
+        }
+
+    def _poll_some(self, wait: float, most: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+        found: dict[TopicPartition, list[ConsumerRecord]] = {}
+        for nth in range(most):
+            record = self._next(0 if nth else wait)
+            if record is None:
+                break
+            tp = TopicPartition(record.topic, record.partition)
+            found.setdefault(tp, []).append(ConsumerRecord.of(record))
+        return found
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> ConsumerRecord:
+        record = self._next(self._idle)
+        if record is None:
+            raise StopIteration
+        return ConsumerRecord.of(record)
+
+    def _next(self, wait: float) -> OurRecord | None:
+        with self._converted():
+            if self._without_group.topics:
+                record = self._next_without_group(wait)
+            else:
+                record = self._consumer.next(wait)
+        if record is not None:
+            tp = TopicPartition(record.topic, record.partition)
+            self._in_hand = tp, OurOffset(record.offset + 1, "", record.leader_epoch)
+        return record
+
+    def _next_without_group(self, wait: float) -> OurRecord | None:
+        deadline = Deadline.after(self._now(), wait)
+        while True:
+            left = deadline.remaining(self._now())
+            self._without_group.look(left)
+            record = self._consumer.next(min(left, self._without_group.until_next()))
+            if record is not None or deadline.expired(self._now()):
+                return record
+
+    # --- committing ------------------------------------------------------------------
+
+    def commit(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        timeout_ms: float | None = None,
+    ) -> None:
+        """Commit offsets, or all that was returned, the record in hand too.
+
+        Raises:
+            KafkaError: It has failed.
+        """
+        with self._converted():
+            self._consumer.commit_sync(self._to_commit(offsets), self._seconds(timeout_ms))
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        callback: Callable[[Any, Exception | None], object] | None = None,
+    ) -> Future:
+        """The same without a wait.
+
+        Args:
+            offsets: For each partition the next offset to read.
+            callback: Called in a later call with the offsets, and an error or None.
+        """
+        future: StandardFuture[Any] = StandardFuture()
+
+        def told(
+            done: Mapping[TopicPartition, OurOffset], error: KafkaException | None
+        ) -> None:
+            theirs = {tp: OffsetAndMetadata.of(place) for tp, place in done.items()}
+            if error is None:
+                future.set_result(theirs)
+            else:
+                future.set_exception(error)
+            if callback is not None:
+                callback(theirs, None if error is None else as_theirs(error))
+
+        with self._converted():
+            self._consumer.commit_async(self._to_commit(offsets), told)
+        return Future(future)
+
+    def _to_commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None
+    ) -> dict[TopicPartition, OurOffset] | None:
+        """What to commit; None where that is each position."""
+        if offsets is not None:
+            return {tp: OffsetAndMetadata(*place).ours() for tp, place in offsets.items()}
+        if self._in_hand is None:
+            return None
+        # The consumer below counts a record when the next one is asked for.
+        tp, after = self._in_hand
+        assigned = self._consumer.assignment()
+        places = {tp: after} if tp in assigned else {}
+        for other in assigned - {tp}:
+            try:
+                places[other] = OurOffset(self._consumer.position(other, 0))
+            except TimeoutException:
+                continue  # Nothing of it was returned.
+        return places
+
+    # --- the end ---------------------------------------------------------------------
+
+    def close(self, autocommit: bool = True, timeout_ms: float | None = None) -> None:
+        """Close the consumer; a second time does nothing.
+
+        Args:
+            autocommit: With `enable_auto_commit`, commit what was returned.
+            timeout_ms: Milliseconds; None for `request_timeout_ms`.
+        """
+        with self._converted():
+            if autocommit:
+                wait = None if timeout_ms is None else timeout_ms * MILLISECOND
+                self._consumer.close(wait)
+            else:
+                # As a block that an error leaves: without the last commit.
+                self._consumer.__exit__(GeneratorExit, GeneratorExit(), None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"KafkaConsumer({self._consumer!r})"

@@ -1,0 +1,153 @@
+"""kafka-python's exceptions; each that a face raises has ours as its cause.
+
+The brokers' errors are made of a table when they are asked for, by name or number.
+"""
+
+from functools import cache
+from typing import Any
+
+from prokurist.compat.absent import absent
+from prokurist.compat.kafka.error_names import NAMES
+from prokurist.errors import (
+    AuthorizationException,
+    CommitFailedException,
+    ConfigException,
+    DeliveryAbortedException,
+    DisconnectException,
+    IllegalStateException,
+    KafkaException,
+    LogTruncationException,
+    NetworkException,
+    NoOffsetForPartitionException,
+    RetriableCommitFailedException,
+    SerializationException,
+    SslAuthenticationException,
+    TimeoutException,
+)
+from prokurist.errors.codes import by_code
+
+
+class KafkaError(Exception):
+    """The root of them.
+
+    Attributes:
+        errno: The broker's number; None for an error of the client's side.
+        retriable: Another try may succeed.
+        invalid_metadata: What the client knew of the cluster was stale.
+    """
+
+    errno: int | None = None
+    retriable = False
+    invalid_metadata = False
+
+
+class RetriableError(KafkaError):
+    """Another try may succeed."""
+
+    retriable = True
+
+
+class InvalidMetadataError(RetriableError):
+    """What the client knew of the cluster was stale."""
+
+    invalid_metadata = True
+
+
+class BrokerResponseError(KafkaError):
+    """What a broker has answered."""
+
+
+class AuthorizationError(BrokerResponseError):
+    """Not allowed."""
+
+
+class KafkaTimeoutError(RetriableError):
+    """The time of a call is over."""
+
+
+class KafkaConnectionError(InvalidMetadataError):
+    """A connection could not be made, or has ended."""
+
+
+class KafkaConfigurationError(KafkaError):
+    """A configuration that cannot be used."""
+
+
+class IllegalStateError(KafkaError):
+    """A call that is not allowed in the client's present state."""
+
+
+class CommitFailedError(KafkaError):
+    """The group no longer counts this member."""
+
+
+class NoOffsetForPartitionError(KafkaError):
+    """Nothing is committed, and `auto_offset_reset` is `none`."""
+
+
+class LogTruncationError(KafkaError):
+    """A log was cut back before the position, and `auto_offset_reset` is `none`."""
+
+
+class Cancelled(RetriableError):
+    """A record that was given up."""
+
+
+_OWN: tuple[tuple[type[KafkaException], type[KafkaError]], ...] = (
+    (ConfigException, KafkaConfigurationError),
+    (IllegalStateException, IllegalStateError),
+    (TimeoutException, KafkaTimeoutError),
+    (CommitFailedException, CommitFailedError),
+    (NoOffsetForPartitionException, NoOffsetForPartitionError),
+    (LogTruncationException, LogTruncationError),
+    (DisconnectException, KafkaConnectionError),
+    (NetworkException, KafkaConnectionError),
+    (SslAuthenticationException, KafkaConnectionError),
+    (DeliveryAbortedException, Cancelled),
+)
+"""The client's own side: the first class that fits."""
+
+
+@cache
+def for_code(error_code: int) -> type[KafkaError]:
+    """The class for a broker's number."""
+    known = by_code().get(error_code)
+    bases: tuple[type[KafkaError], ...] = (BrokerResponseError,)
+    if known is not None and issubclass(known, AuthorizationException):
+        bases = (AuthorizationError,)
+    elif known is not None and known.refreshes_metadata:
+        bases = (InvalidMetadataError, BrokerResponseError)
+    elif known is not None and known.retriable:
+        bases = (RetriableError, BrokerResponseError)
+    name = NAMES.get(error_code, "UnknownError")
+    words = {"errno": error_code, "__module__": __name__, "__doc__": known and known.__doc__}
+    return type(name, bases, words)
+
+
+def as_theirs(error: KafkaException) -> Exception:
+    """What to raise in the place of an exception of ours.
+
+    Args:
+        error: Ours.
+
+    Returns:
+        kafka-python's; or what a user's own code has raised below it.
+    """
+    cause = error.__cause__
+    if isinstance(cause, Exception):
+        if isinstance(error, RetriableCommitFailedException):
+            return as_theirs(cause) if isinstance(cause, KafkaException) else cause
+        if isinstance(error, SerializationException) or type(error) is KafkaException:
+            return cause
+    for ours, theirs in _OWN:
+        if isinstance(error, ours):
+            return theirs(str(error))
+    kind = KafkaError if error.error_code is None else for_code(error.error_code)
+    return kind(str(error))
+
+
+def __getattr__(name: str) -> Any:
+    for number, known in NAMES.items():
+        if known == name:
+            return for_code(number)
+    raise absent(__name__, name, {})

@@ -1,0 +1,164 @@
+"""What a kafka-python consumer looks up: offsets, topics, and what it is assigned.
+
+Thread: the application's. A part of the face's `KafkaConsumer`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from prokurist.compat.absent import Face
+from prokurist.compat.kafka.errors import as_theirs
+from prokurist.compat.kafka.structs import OffsetAndMetadata, OffsetAndTimestamp
+from prokurist.compat.waiting import seconds
+from prokurist.consumer.consumer import KafkaConsumer as OurConsumer
+from prokurist.errors import KafkaException
+from prokurist.types import ConsumerGroupMetadata, TopicPartition
+from prokurist.types import OffsetAndMetadata as OurOffset
+
+MILLISECOND = 0.001
+
+
+class LookingUp(Face):
+    """The part that looks up, and says what is assigned and paused."""
+
+    _consumer: OurConsumer
+    _wait: float
+    _in_hand: tuple[TopicPartition, OurOffset] | None = None
+    """The partition of the record that was returned alone, and where reading goes on after."""
+
+    def assignment(self) -> set[TopicPartition]:
+        """What is assigned."""
+        with self._converted():
+            return set(self._consumer.assignment())
+
+    def beginning_offsets(
+        self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The first offset of each log."""
+        with self._converted():
+            return self._consumer.beginning_offsets(partitions, self._seconds(timeout_ms))
+
+    def end_offsets(
+        self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The offset after the last record of each log."""
+        with self._converted():
+            return self._consumer.end_offsets(partitions, self._seconds(timeout_ms))
+
+    def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int], timeout_ms: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record at or after a time, in each log."""
+        with self._converted():
+            found = self._consumer.offsets_for_times(timestamps, self._seconds(timeout_ms))
+        return {
+            tp: None
+            if place is None
+            else OffsetAndTimestamp(place.offset, place.timestamp, place.leader_epoch)
+            for tp, place in found.items()
+        }
+
+    def committed(
+        self,
+        partition: TopicPartition,
+        metadata: bool = False,
+        timeout_ms: float | None = None,
+    ) -> int | OffsetAndMetadata | None:
+        """What the group has committed: an offset, or None.
+
+        Args:
+            partition: The partition.
+            metadata: Return an OffsetAndMetadata in place of the number.
+            timeout_ms: Milliseconds.
+        """
+        with self._converted():
+            place = self._consumer.committed(partition, self._seconds(timeout_ms))[partition]
+        if place is None:
+            return None
+        return OffsetAndMetadata.of(place) if metadata else place.offset
+
+    def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int:
+        """The offset of the next record; of the record in hand it is behind that."""
+        if self._in_hand is not None and self._in_hand[0] == partition:
+            return self._in_hand[1].offset
+        with self._converted():
+            return self._consumer.position(partition, self._seconds(timeout_ms))
+
+    def highwater(self, partition: TopicPartition) -> int | None:
+        """The end of a log, as the last fetch has told it; None before that."""
+        with self._converted():
+            lag = self._consumer.current_lag(partition)
+            return None if lag is None else self._consumer.position(partition) + lag
+
+    def topics(self) -> set[str]:
+        """All topics that the user may see."""
+        with self._converted():
+            return set(self._consumer.list_topics())
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        """The partitions of a topic; None if there is no such topic."""
+        with self._converted():
+            found = self._consumer.partitions_for(topic)
+        return {each.partition for each in found} or None
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """The member's place in its group."""
+        with self._converted():
+            return self._consumer.group_metadata()
+
+    def bootstrap_connected(self) -> bool:
+        """Whether a broker has answered, and none that is needed is out of reach."""
+        health = self._consumer.health()
+        return health.answer_age is not None and health.unreachable_for is None
+
+    # --- places ----------------------------------------------------------------------
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Read a partition on from an offset."""
+        with self._converted():
+            self._consumer.seek(partition, offset)
+        self._in_hand = None
+
+    def seek_to_beginning(self, *partitions: TopicPartition) -> None:
+        """Read on from the beginning of each log; of none, of all that are assigned."""
+        with self._converted():
+            self._consumer.seek_to_beginning(partitions)
+        self._in_hand = None
+
+    def seek_to_end(self, *partitions: TopicPartition) -> None:
+        """Read on from the end of each log; of none, of all that are assigned."""
+        with self._converted():
+            self._consumer.seek_to_end(partitions)
+        self._in_hand = None
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        """Return nothing of these partitions until `resume`."""
+        with self._converted():
+            self._consumer.pause(partitions)
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        """Go on with paused partitions."""
+        with self._converted():
+            self._consumer.resume(partitions)
+
+    def paused(self) -> set[TopicPartition]:
+        """What is paused."""
+        with self._converted():
+            return set(self._consumer.paused())
+
+    # --- within ----------------------------------------------------------------------
+
+    def _seconds(self, timeout_ms: float | None) -> float:
+        return seconds(timeout_ms, self._wait, MILLISECOND)
+
+    @contextmanager
+    def _converted(self) -> Iterator[None]:
+        """Raise errors as kafka-python's.
+
+        Raises:
+            KafkaError: What the consumer below has raised.
+        """
+        try:
+            yield
+        except KafkaException as error:
+            raise as_theirs(error) from error

@@ -1,0 +1,136 @@
+"""kafka-python's producer over ours.
+
+Thread: any thread sends; callbacks of futures run on the network thread, as there.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType, TracebackType
+from typing import Any, ClassVar, Final, Self
+
+from prokurist.compat.absent import Face
+from prokurist.compat.kafka.errors import as_theirs
+from prokurist.compat.kafka.future import FutureRecordMetadata
+from prokurist.compat.kafka.settings import producer_settings
+from prokurist.compat.waiting import seconds
+from prokurist.config import ProducerConfig
+from prokurist.errors import KafkaException, TimeoutException
+from prokurist.producer.producer import KafkaProducer as OurProducer
+
+_TRANSACTIONS: Final = "transactions are not built yet"
+
+
+class KafkaProducer(Face):
+    """A producer with the calls of kafka-python's.
+
+    A call without a timeout ends by `delivery_timeout_ms`.
+
+    Args:
+        configs: Keys of kafka-python, or ours.
+
+    Raises:
+        KafkaConfigurationError: The configuration cannot be used.
+    """
+
+    _left_out: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "abort_transaction": _TRANSACTIONS,
+            "begin_transaction": _TRANSACTIONS,
+            "commit_transaction": _TRANSACTIONS,
+            "config": "prokurist.ProducerConfig has every value",
+            "init_transactions": _TRANSACTIONS,
+            "metrics": "metrics() of a prokurist.KafkaProducer, and docs/metrics.md",
+            "send_offsets_to_transaction": _TRANSACTIONS,
+        }
+    )
+
+    def __init__(self, **configs: Any) -> None:
+        rest, found = producer_settings(configs)
+        self._wire(OurProducer(rest), found)
+
+    @classmethod
+    def over(cls, producer: OurProducer, found: ProducerConfig) -> Self:
+        """The face of a producer that is there already."""
+        self = cls.__new__(cls)
+        self._wire(producer, found)
+        return self
+
+    def _wire(self, producer: OurProducer, found: ProducerConfig) -> None:
+        self._producer = producer
+        self._wait = found.delivery_timeout_ms / 1000
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        headers: Iterable[tuple[str, bytes | None]] | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> FutureRecordMetadata:
+        """Send a record: it is in a batch when this returns.
+
+        Returns:
+            What becomes of it.
+
+        Raises:
+            KafkaTimeoutError: No metadata, or no room, by `max_block_ms`.
+            KafkaError: The producer is closed.
+        """
+        pairs = None if headers is None else list(headers)
+        try:
+            delivery = self._producer.send(topic, value, key, pairs, partition, timestamp_ms)
+        except KafkaException as error:
+            raise as_theirs(error) from error
+        if delivery.done():
+            failure = delivery.exception(0)
+            if isinstance(failure, TimeoutException):
+                raise as_theirs(failure) from failure
+        return FutureRecordMetadata(delivery, self._wait)
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Wait until all that was sent is delivered or has failed.
+
+        Args:
+            timeout: Seconds.
+
+        Raises:
+            KafkaTimeoutError: The time is over.
+        """
+        try:
+            self._producer.flush(seconds(timeout, self._wait))
+        except KafkaException as error:
+            raise as_theirs(error) from error
+
+    def partitions_for(self, topic: str) -> set[int]:
+        """The partitions of a topic, by `max_block_ms`."""
+        try:
+            return {each.partition for each in self._producer.partitions_for(topic)}
+        except KafkaException as error:
+            raise as_theirs(error) from error
+
+    def bootstrap_connected(self) -> bool:
+        """Whether a broker has answered, and none that is needed is out of reach."""
+        health = self._producer.health()
+        return health.answer_age is not None and health.unreachable_for is None
+
+    def close(self, timeout: float | None = None) -> None:
+        """Flush and close.
+
+        Args:
+            timeout: Seconds.
+        """
+        self._producer.close(seconds(timeout, self._wait))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"KafkaProducer({self._producer!r})"

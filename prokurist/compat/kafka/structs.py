@@ -1,0 +1,93 @@
+"""kafka-python's values; a TopicPartition is ours."""
+
+from typing import Any, NamedTuple
+
+from prokurist.records.consumer_records import ConsumerRecord as OurRecord
+from prokurist.types import ConsumerGroupMetadata, TopicPartition
+from prokurist.types import OffsetAndMetadata as OurOffset
+
+__all__ = [
+    "ConsumerGroupMetadata",
+    "ConsumerRecord",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "RecordMetadata",
+    "TopicPartition",
+]
+
+
+class OffsetAndMetadata(NamedTuple):
+    """An offset to commit, or one that was committed; a leader epoch of −1 is none."""
+
+    offset: int
+    metadata: str | None = ""
+    leader_epoch: int | None = -1
+
+    def ours(self) -> OurOffset:
+        """The same as a value of ours."""
+        epoch = self.leader_epoch
+        known = None if epoch is None or epoch < 0 else epoch
+        return OurOffset(self.offset, self.metadata or "", known)
+
+    @classmethod
+    def of(cls, place: OurOffset) -> "OffsetAndMetadata":
+        """A value of ours."""
+        epoch = -1 if place.leader_epoch is None else place.leader_epoch
+        return cls(place.offset, place.metadata, epoch)
+
+
+class OffsetAndTimestamp(NamedTuple):
+    """The first record at or after a time."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int | None = -1
+
+
+class ConsumerRecord(NamedTuple):
+    """A record; the sizes are −1 where there is nothing, or where it was deserialized."""
+
+    topic: str
+    partition: int
+    leader_epoch: int | None
+    offset: int
+    timestamp: int
+    timestamp_type: int
+    key: Any
+    value: Any
+    headers: list[tuple[str, bytes | None]]
+    checksum: int | None
+    serialized_key_size: int
+    serialized_value_size: int
+    serialized_header_size: int
+
+    @classmethod
+    def of(cls, record: OurRecord) -> "ConsumerRecord":
+        """A record of ours."""
+        key, value, headers = record.key, record.value, list(record.headers)
+        size = sum(len(name.encode()) + len(each or b"") for name, each in headers)
+        return cls(
+            record.topic,
+            record.partition,
+            record.leader_epoch,
+            record.offset,
+            record.timestamp,
+            record.timestamp_type.value,
+            key,
+            value,
+            headers,
+            None,
+            len(key) if isinstance(key, bytes) else -1,
+            len(value) if isinstance(value, bytes) else -1,
+            size if headers else -1,
+        )
+
+
+class RecordMetadata(NamedTuple):
+    """Where a record is that was sent."""
+
+    topic: str
+    partition: int
+    topic_partition: TopicPartition
+    offset: int
+    timestamp: int

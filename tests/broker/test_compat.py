@@ -1,0 +1,78 @@
+"""Programs as other clients' documentation has them, changed by one import, beside the peers.
+
+Each runs twice against a real Kafka, over topics of its own: with the other client, and with
+the face. Both print the same.
+"""
+
+import os
+import re
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prokurist.testing.kafka import RealKafka
+from tests.documents import Block, blocks
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+
+PAGE = [each for each in blocks() if each.page == "docs/howto/drop_in.md"]
+PROGRAMS = [each for each in PAGE if each.language == "python"]
+CHANGES = [each for each in PAGE if each.language == "diff"]
+HERE = Path(__file__).parent / "compat_programs"
+QUIET = ["-W", "ignore::DeprecationWarning"]
+"""kafka-python reads its own schemas in a way that Python 3.11 deprecates."""
+
+
+def lines(change: Block, sign: str) -> str:
+    """One side of a change."""
+    return "".join(re.findall(rf"^\{sign}(.*\n)", change.text, re.MULTILINE))
+
+
+def printed(text: str, kafka: RealKafka, folder: Path) -> list[str]:
+    """What a program prints, over topics and in a group of its own; which it does not print."""
+    own = f"t{secrets.token_hex(4)}"
+    kafka.create_topic(f"invoices-{own}", partitions=1)
+    kafka.create_topic(f"parts-{own}", partitions=2)
+    text = text.replace("localhost:9092", kafka.bootstrap)
+    text = re.sub(r'"(invoices|parts|billing|shipping)"', rf'"\1-{own}"', text)
+    (folder / "program.py").write_text(text, encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", *QUIET, "program.py"],
+        cwd=folder,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout + ended.stderr
+    return ended.stdout.replace(f"-{own}", "").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("block", "change"), list(zip(PROGRAMS, CHANGES, strict=True)), ids=str
+)
+def test_the_pages_programs_print_what_the_peers_do(
+    block: Block, change: Block, prokurist_kafka: RealKafka, tmp_path: Path
+) -> None:
+    """B331, B332: the program of docs/howto/drop_in.md, and the same before the change."""
+    ours, theirs = lines(change, "+"), lines(change, "-")
+    assert ours in block.text
+    before = printed(block.text.replace(ours, theirs), prokurist_kafka, tmp_path)
+    assert len(before) > 10
+    assert printed(block.text, prokurist_kafka, tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["confluent_kafka", "kafka"])
+def test_every_call_prints_what_the_peers_do(
+    name: str, prokurist_kafka: RealKafka, tmp_path: Path
+) -> None:
+    """B331, B332: a walk through the calls of a client, with their results."""
+    text = (HERE / f"{name}_calls.py").read_text("utf-8")
+    ours = f"prokurist.compat.{name}"
+    before = printed(text.replace(ours, name), prokurist_kafka, tmp_path)
+    assert len(before) > 20
+    assert printed(text, prokurist_kafka, tmp_path) == before

@@ -1,0 +1,380 @@
+"""confluent-kafka's face in virtual time: what it converts, and how long it waits."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prokurist.compat import confluent_kafka
+from prokurist.compat.confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_INVALID,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
+from prokurist.compat.confluent_kafka.settings import consumer_settings, producer_settings
+from prokurist.errors import TimeoutException, TopicAuthorizationException
+from tests.simulation.joining import grouped
+from tests.simulation.producing import values_of
+from tests.simulation.reading import A, B, written
+from tests.simulation.returning import committed
+from tests.simulation.world import World
+
+
+def consumer_in(world: World, **keys: Any) -> Consumer:
+    """A face of a consumer in virtual time."""
+    keys = {"enable_auto_commit": False, "auto_offset_reset": "earliest"} | keys
+    settings = consumer_settings(None, {"bootstrap.servers": "localhost:1", **keys})
+    rest = {key: settings.rest[key] for key in settings.rest if key != "bootstrap.servers"}
+    return Consumer.over(world.consumer(None, **rest), settings, world.clock)
+
+
+def assigned(world: World, *partitions: TopicPartition, **keys: Any) -> Consumer:
+    """One that reads partitions from the beginning."""
+    consumer = consumer_in(world, **keys)
+    consumer.assign(list(partitions) or [TopicPartition("orders", 0)])
+    return consumer
+
+
+def producer_in(world: World, **keys: Any) -> Producer:
+    """A face of a producer in virtual time."""
+    settings = producer_settings(None, {"bootstrap.servers": "localhost:1", **keys})
+    rest = {key: settings.rest[key] for key in settings.rest if key != "bootstrap.servers"}
+    return Producer.over(world.producer(None, linger_ms=0, **rest), settings, world.clock)
+
+
+def test_a_message_has_its_parts_as_calls() -> None:
+    """B331: and its length is the value's."""
+    world = written(1)
+    with assigned(world) as consumer:
+        message = consumer.poll(1.0)
+        assert message is not None
+        assert (message.topic(), message.partition(), message.offset()) == ("orders", 0, 0)
+        assert (message.key(), message.value(), message.headers()) == (None, b"0" * 10, None)
+        assert message.error() is None
+        assert message.timestamp()[0] == confluent_kafka.TIMESTAMP_CREATE_TIME
+        assert len(message) == 10
+        assert consumer.poll(0.5) is None
+
+
+def test_waits_without_a_timeout_end() -> None:
+    """B333: None and −1 are `default.api.timeout.ms`, in every call."""
+    world = written(0)
+    partition, place = TopicPartition("orders", 0), TopicPartition("orders", 0, 1)
+    with assigned(world, default_api_timeout_ms=3000) as consumer:
+        for wait in (None, -1):
+            began = world.clock.time
+            assert consumer.poll(wait) is None
+            assert consumer.consume(3, wait) == []
+            assert world.clock.time - began == pytest.approx(6.0)
+        for node in world.cluster.state.brokers:
+            world.control.freeze(node)
+        for call in (
+            lambda: consumer.committed([partition]),
+            lambda: consumer.list_topics(timeout=-1),
+            lambda: consumer.get_watermark_offsets(partition),
+            lambda: consumer.offsets_for_times([place]),
+            lambda: consumer.commit(
+                offsets=[TopicPartition("orders", 0, 1)], asynchronous=False
+            ),
+        ):
+            began = world.clock.time
+            with pytest.raises(KafkaException) as raised:
+                call()
+            assert raised.value.args[0].code() == KafkaError._TIMED_OUT
+            assert isinstance(raised.value.__cause__, TimeoutException)
+            assert world.clock.time - began == pytest.approx(3.0)
+
+
+def test_consume_takes_what_comes_within_the_time() -> None:
+    """B331: as many as are wanted, or as there are."""
+    world = written(5)
+    with assigned(world) as consumer:
+        assert [each.offset() for each in consumer.consume(3, 1.0)] == [0, 1, 2]
+        began = world.clock.time
+        world.at(began + 1.0, lambda: world.control.append(A, b"late"))
+        assert [each.offset() for each in consumer.consume(9, 2.0)] == [3, 4, 5]
+        assert world.clock.time - began == pytest.approx(2.0)
+
+
+def test_a_commit_covers_the_message_in_hand() -> None:
+    """B334: without arguments, and there is an error if nothing is new."""
+    world = written(4)
+    with assigned(world) as consumer:
+        with pytest.raises(KafkaException) as raised:
+            consumer.commit()
+        assert raised.value.args[0].code() == KafkaError._NO_OFFSET
+        consumer.consume(2, 1.0)
+        done = consumer.commit(asynchronous=False)
+        assert done is not None
+        assert [(each.partition, each.offset) for each in done] == [(0, 2)]
+        assert committed(world) == 2
+        with pytest.raises(KafkaException):
+            consumer.commit(asynchronous=False)
+        third = consumer.poll(1.0)
+        assert third is not None
+        assert consumer.commit(message=third, asynchronous=False)
+        assert committed(world) == 3
+        assert consumer.position([TopicPartition("orders", 0)])[0].offset == 3
+        found = consumer.committed([TopicPartition("orders", 0)], timeout=1.0)
+        assert found[0].offset == 3
+        consumer.seek(TopicPartition("orders", 0, 0))
+        with pytest.raises(KafkaException):
+            consumer.commit()
+
+
+def test_what_is_stored_is_committed() -> None:
+    """B334: with `enable.auto.offset.store=false`."""
+    world = written(3)
+    with assigned(world, enable_auto_offset_store=False) as consumer:
+        first, _ = consumer.consume(2, 1.0)
+        with pytest.raises(KafkaException):
+            consumer.commit()
+        consumer.store_offsets(first)
+        consumer.commit(asynchronous=False)
+        assert committed(world) == 1
+        consumer.store_offsets(offsets=[TopicPartition("orders", 0, 2)])
+        consumer.commit(asynchronous=False)
+        assert committed(world) == 2
+        with pytest.raises(ValueError, match="either"):
+            consumer.store_offsets()
+
+
+def test_on_commit_is_told() -> None:
+    """B335: with None or an error, and partitions with their offsets."""
+    told: list[tuple[Any, list[TopicPartition]]] = []
+    world = written(2)
+    keys = {"on_commit": lambda error, partitions: told.append((error, partitions))}
+    with assigned(world, **keys) as consumer:
+        consumer.poll(1.0)
+        consumer.commit()
+        consumer.poll(1.0)
+        consumer.poll(1.0)
+    [(error, [partition])] = told
+    assert error is None
+    assert (partition.topic, partition.offset) == ("orders", 1)
+
+
+def test_assignments_have_places() -> None:
+    """B331: offsets of an assignment, of a seek, and the two ends."""
+    world = written(5, 5)
+    first, second = TopicPartition("orders", 0, 3), TopicPartition("orders", 1, OFFSET_END)
+    with assigned(world, first, second) as consumer:
+        assert consumer.assignment() == [first, second]
+        assert [each.offset() for each in consumer.consume(9, 1.0)] == [3, 4]
+        world.control.append(B, b"new")
+        assert [each.offset() for each in consumer.consume(9, 1.0)] == [5]
+        consumer.seek(TopicPartition("orders", 0, OFFSET_BEGINNING))
+        message = consumer.poll(1.0)
+        assert message is not None
+        assert message.offset() == 0
+        consumer.incremental_unassign([first])
+        assert consumer.assignment() == [second]
+        consumer.incremental_assign([first])
+        assert [each.offset() for each in consumer.consume(9, 1.0)] == [3, 4]
+        with pytest.raises(KafkaException) as raised:
+            consumer.seek(TopicPartition("orders", 2, 0))
+        assert raised.value.args[0].code() == KafkaError._UNKNOWN_PARTITION
+        consumer.unassign()
+        assert consumer.assignment() == []
+        began = world.clock.time
+        assert consumer.poll(2.0) is None
+        assert world.clock.time - began == pytest.approx(2.0)
+
+
+def test_rebalance_callbacks_assign_with_offsets() -> None:
+    """B331: `assign` in `on_assign` says where to read from."""
+    world = grouped(partitions=2, records=4)
+    heard: list[tuple[str, int]] = []
+
+    def on_assign(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        heard.append(("assigned", len(partitions)))
+        for each in partitions:
+            assert each.offset == OFFSET_INVALID
+            each.offset = 3
+        consumer.assign(partitions)
+
+    def on_revoke(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        heard.append(("revoked", len(partitions)))
+        consumer.commit(asynchronous=False)
+        consumer.unassign()
+
+    consumer = consumer_in(world, group_id="g")
+    consumer.subscribe(["^ord"], on_assign=on_assign, on_revoke=on_revoke)
+    assert sorted(each.offset() or 0 for each in consumer.consume(4, 20.0)) == [3, 3]
+    assert consumer.memberid()
+    consumer.close()
+    assert heard == [("assigned", 2), ("revoked", 2)]
+    assert committed(world) == committed(world, B) == 4
+    with pytest.raises(RuntimeError, match="Consumer closed"):
+        consumer.poll(0)
+    consumer.close()
+
+
+def test_what_a_rebalance_callback_raises_comes_out_of_poll() -> None:
+    """B335: itself, and nothing around it."""
+    world = grouped(partitions=1)
+
+    def on_assign(_consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+        raise LookupError("mine")
+
+    with consumer_in(world, group_id="g") as consumer:
+        consumer.subscribe(["orders"], on_assign=on_assign)
+        with pytest.raises(LookupError, match="mine"):
+            consumer.poll(20.0)
+
+
+def test_an_end_is_told_once() -> None:
+    """B331: with `enable.partition.eof`, and again when there was more."""
+    world = written(2)
+    with assigned(world, **{"enable.partition.eof": "true"}) as consumer:
+        got = consumer.consume(3, 5.0)
+        assert [each.offset() for each in got] == [0, 1, 2]
+        end = got[-1].error()
+        assert end is not None
+        assert end.code() == KafkaError._PARTITION_EOF
+        assert consumer.poll(2.0) is None
+        world.control.append(A, b"more")
+        assert [each.error() for each in consumer.consume(2, 5.0)] == [None, end]
+        consumer.seek(TopicPartition("orders", 0, 3))
+        assert [each.error() for each in consumer.consume(2, 1.0)] == [end]
+        consumer.pause(consumer.assignment())
+        consumer.seek(TopicPartition("orders", 0, 3))
+        assert consumer.poll(1.0) is None
+
+
+def test_a_place_behind_the_end_is_no_end() -> None:
+    """B335: it is out of range."""
+    world = written(2)
+    keys = {"auto_offset_reset": "none", "enable.partition.eof": True}
+    with assigned(world, **keys) as consumer:
+        consumer.seek(TopicPartition("orders", 0, 0))
+        assert len(consumer.consume(3, 5.0)) == 3
+        consumer.seek(TopicPartition("orders", 0, 9))
+        message = consumer.poll(5.0)
+        assert message is not None
+        assert message.error() == KafkaError._AUTO_OFFSET_RESET
+
+
+def test_errors_of_reading_are_messages() -> None:
+    """B335: with the partition that they are about."""
+    world = written(2)
+    with assigned(world, TopicPartition("orders", 0, 9), auto_offset_reset="error") as consumer:
+        message = consumer.poll(5.0)
+        assert message is not None
+        error = message.error()
+        assert error is not None
+        assert error.code() == KafkaError._AUTO_OFFSET_RESET
+        assert (message.topic(), message.partition()) == ("orders", 0)
+
+
+def test_an_outage_is_told() -> None:
+    """B335: `error_cb` is told once, in `poll`."""
+    told: list[KafkaError] = []
+    world = written(1)
+    with assigned(world, error_cb=told.append) as consumer:
+        assert consumer.poll(1.0) is not None
+        for node in world.cluster.state.brokers:
+            world.control.kill(node)
+        for _ in range(20):
+            assert consumer.poll(1.0) is None
+    assert [each.code() for each in told] == [KafkaError._ALL_BROKERS_DOWN]
+
+
+def test_statistics_are_told() -> None:
+    """B331: `stats_cb` in `poll`, in its interval, with librdkafka's names."""
+    told: list[dict[str, Any]] = []
+    world = written(3)
+    keys = {"stats_cb": lambda text: told.append(json.loads(text))}
+    with assigned(world, **keys, **{"statistics.interval.ms": "2000"}) as consumer:
+        consumer.consume(9, 5.0)
+        for _ in range(5):
+            consumer.poll(1.0)
+    assert len(told) == 3
+    assert (told[-1]["type"], told[-1]["rxmsgs"]) == ("consumer", 3)
+    assert told[-1]["rx_bytes"] > told[-1]["rxmsg_bytes"] > 0
+    producer = producer_in(world, **keys, **{"statistics.interval.ms": 1000})
+    producer.produce("orders", b"v")
+    producer.flush()
+    world.clock.sleep(1.0)
+    producer.poll(0)
+    producer.close()
+    assert (told[-1]["type"], told[-1]["txmsgs"]) == ("producer", 1)
+
+
+def test_look_ups() -> None:
+    """B331: of topics, ends and times."""
+    world = written(3, 0)
+    partition = TopicPartition("orders", 0)
+    with assigned(world) as consumer:
+        assert consumer.get_watermark_offsets(partition, timeout=1.0) == (0, 3)
+        assert consumer.get_watermark_offsets(partition, cached=True)[0] == OFFSET_INVALID
+        consumer.consume(3, 1.0)
+        assert consumer.get_watermark_offsets(partition, cached=True) == (OFFSET_INVALID, 3)
+        [found] = consumer.offsets_for_times([TopicPartition("orders", 0, 2**40 * 4)])
+        assert found.offset == OFFSET_END
+        cluster = consumer.list_topics(timeout=1.0)
+        assert sorted(cluster.topics["orders"].partitions) == [0, 1, 2]
+        assert len(cluster.brokers) == 1
+        gone = consumer.list_topics("payments", timeout=1.0).topics["payments"].error
+        assert gone is not None
+        assert gone.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+        with pytest.raises(AttributeError, match="prokurist brokers"):
+            _ = cluster.cluster_id  # type: ignore[attr-defined]
+
+
+def test_what_is_produced_is_told_in_flush() -> None:
+    """B331: text goes as UTF-8, callbacks run in `flush`, on this thread."""
+    told: list[tuple[Any, Any]] = []
+    world = World(topics={"orders": 1})
+    with producer_in(world) as producer:
+        for number in range(3):
+            producer.produce(
+                "orders",
+                f"ä{number}",
+                "key",
+                on_delivery=lambda error, message: told.append((error, message.offset())),
+                headers={"a": "b"},
+            )
+        assert len(producer) == 3
+        assert told == []
+        assert producer.flush() == 0
+        assert told == [(None, 0), (None, 1), (None, 2)]
+        assert producer.poll(0) == 0
+    assert values_of(world) == ["ä0".encode(), "ä1".encode(), "ä2".encode()]
+
+
+def test_a_message_that_is_not_delivered_is_told_so() -> None:
+    """B333, B335: `flush` ends with what is left, and the callback has the error."""
+    told: list[KafkaError | None] = []
+    world = World(topics={"orders": 1})
+    keys = {"delivery_timeout_ms": 4000, "request_timeout_ms": 2000}
+    producer = producer_in(world, on_delivery=lambda error, _: told.append(error), **keys)
+    producer.produce("orders", b"v")
+    assert producer.flush() == 0
+    for node in world.cluster.state.brokers:
+        world.control.freeze(node)
+    producer.produce("orders", b"w")
+    began = world.clock.time
+    assert producer.flush(1.0) == 1
+    assert producer.flush() == 0
+    assert world.clock.time - began <= 5.1
+    producer.close()
+    assert told[0] is None
+    assert told[1] == KafkaError._MSG_TIMED_OUT
+
+
+def test_an_error_of_the_brokers_has_its_number() -> None:
+    """B335: and our exception as the cause."""
+    world = written(1)
+    with consumer_in(world, group_id="g") as consumer:
+        world.control.deny(topic="orders")
+        with pytest.raises(KafkaException) as raised:
+            consumer.committed([TopicPartition("orders", 0)], timeout=1.0)
+    error = raised.value.args[0]
+    assert error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
+    assert isinstance(raised.value.__cause__, TopicAuthorizationException)
