@@ -164,6 +164,10 @@ class KafkaProducer(WaitingCalls):
             trace=machinery.trace,
         )
         self._user_code = code if code.is_there else None
+        if self._user_code is None and type(self).send is SEND:
+            # The way of each record is then without this class; neither a subclass nor what
+            # instruments `send` is passed by.
+            vars(self)["send"] = self._appender.send
         ACCUMULATORS.add(self._accumulator)
 
     def _tell_start(self, config: ProducerConfig) -> None:
@@ -422,3 +426,7 @@ class KafkaProducer(WaitingCalls):
         from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
 
         return as_mapping(self._counted)
+
+
+SEND: Final = KafkaProducer.send
+"""The method as it is defined here."""

@@ -1,10 +1,11 @@
 """A record's way into a batch, and what `send` waits for: P1 to P9."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 
-from prokurist import TopicPartition, errors
+from prokurist import Delivery, KafkaProducer, TopicPartition, errors
 from tests.simulation.producing import TP, failure, log_of, produced, values_of
 from tests.simulation.world import World
 
@@ -294,3 +295,41 @@ def test_interceptors_see_records_and_deliveries() -> None:
     assert heard == [(("orders", 0, 0, 1), None), "closed"]
     assert log_of(world)[0].headers == [("tag", b"1")]
     assert TopicPartition("orders", 0) == TP
+
+
+class Counting(KafkaProducer):
+    """A producer that counts what is sent."""
+
+    sent = 0
+
+    def send(self, *given: Any, **named: Any) -> Delivery:
+        """Count, and send."""
+        self.sent += 1
+        return super().send(*given, **named)
+
+
+def test_a_subclass_is_not_passed_by() -> None:
+    """Records take the short way only where `send` is what is defined here."""
+    world = World()
+    sender = world.sender()
+    with Counting.wired(sender.config, world.clock, sender.machinery) as producer:
+        producer.send("orders", b"v", partition=0)
+        producer.flush(1.0)
+        assert producer.sent == 1
+
+
+def test_what_instruments_send_is_not_passed_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It replaces the method of the class before producers are built."""
+    sent: list[str] = []
+    original = KafkaProducer.send
+
+    def instrumented(self: KafkaProducer, topic: str, *given: Any, **named: Any) -> Delivery:
+        sent.append(topic)
+        return original(self, topic, *given, **named)
+
+    monkeypatch.setattr(KafkaProducer, "send", instrumented)
+    world = World()
+    with world.producer() as producer:
+        producer.send("orders", b"v", partition=0)
+        producer.flush(1.0)
+    assert sent == ["orders"]

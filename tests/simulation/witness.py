@@ -105,8 +105,8 @@ class Witness:
         """See what a client writes."""
         write = member.network.write
 
-        def seen(connection: int, frame: bytes) -> None:
-            self._written(frame, id(member))
+        def seen(connection: int, frame: bytes | bytearray) -> None:
+            self._written(bytes(frame), id(member))
             write(connection, frame)
 
         member.network.write = seen  # type: ignore[method-assign]

@@ -117,7 +117,7 @@ class Reader:
     def _count_requests(self) -> None:
         write = self.member.network.write
 
-        def counted(connection: int, frame: bytes) -> None:
+        def counted(connection: int, frame: bytes | bytearray) -> None:
             self.sent[connection, int.from_bytes(frame[4:6])] += 1
             write(connection, frame)
 

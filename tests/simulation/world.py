@@ -52,13 +52,13 @@ class SimulatedNetwork(ModelNetwork):
             return  # Its packets are lost: nothing ever comes of it.
         super().connect(connection, address, server_name)
 
-    def write(self, connection: int, frame: bytes) -> None:
+    def write(self, connection: int, frame: bytes | bytearray) -> None:
         """Write a frame; it reaches the broker a little later."""
         assert self.writable(connection), f"{connection} is not writable"
         assert int.from_bytes(frame[:4]) == len(frame) - 4
         if self.jammed:
             self.bytes_sent += len(frame)
-            self._stuck[connection] = frame
+            self._stuck[connection] = bytes(frame)
             return
         super().write(connection, frame)
 

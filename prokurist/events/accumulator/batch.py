@@ -87,19 +87,20 @@ class Batch(BatchBuffer):
         refused: Whether its leader has said that it lacks what came before.
         sealed: Its records, compressed, once they were.
         settled: Whether it has ended and its callbacks have been called.
+        outcome: What it has ended with; set once, and never of one that was split.
         parts: What it was split into, each with the index of its first record.
     """
 
     __slots__ = (
         "__weakref__",
         "_listeners",
-        "_outcome",
         "_waiters",
         "attempts",
         "created",
         "deadline",
         "held",
         "numbers",
+        "outcome",
         "owner",
         "partition",
         "parts",
@@ -133,7 +134,7 @@ class Batch(BatchBuffer):
         self.sealed: bytes | None = None
         self.settled: bool = False
         self.parts: list[tuple[int, Batch]] = []
-        self._outcome: Outcome | None = None
+        self.outcome: Outcome | None = None
         self._waiters: list[Waiter] = []
         self._listeners: list[tuple[int, Any, Callable[[Any], object]]] = []
 
@@ -142,7 +143,7 @@ class Batch(BatchBuffer):
     @property
     def ended(self) -> bool:
         """Whether it is delivered or has failed; never of one that was split."""
-        return self._outcome is not None
+        return self.outcome is not None
 
     @property
     def is_over(self) -> bool:
@@ -154,7 +155,7 @@ class Batch(BatchBuffer):
     @property
     def failed(self) -> bool:
         """Whether it has ended with an error."""
-        return self._outcome is not None and self._outcome.error is not None
+        return self.outcome is not None and self.outcome.error is not None
 
     @property
     def has_record_errors(self) -> bool:
@@ -164,7 +165,7 @@ class Batch(BatchBuffer):
     @property
     def error(self) -> KafkaException | None:
         """What it failed with."""
-        return None if self._outcome is None else self._outcome.error
+        return None if self.outcome is None else self.outcome.error
 
     @property
     def name(self) -> str:
@@ -191,11 +192,11 @@ class Batch(BatchBuffer):
 
     def error_of(self, index: int) -> KafkaException | None:
         """Why a record has failed."""
-        return (self._outcome or NOT_ENDED).error_of(index)
+        return (self.outcome or NOT_ENDED).error_of(index)
 
     def metadata(self, index: int, timestamp: int) -> RecordMetadata:
         """Where a record is, as far as that is known."""
-        outcome = self._outcome or NOT_ENDED
+        outcome = self.outcome or NOT_ENDED
         return outcome.metadata(self.topic, self.partition, index, timestamp)
 
     def watch(self, *, settled: bool = False) -> Waiter:
@@ -239,9 +240,9 @@ class Batch(BatchBuffer):
 
     def end(self, outcome: Outcome) -> bool:
         """End it: False when it had ended before."""
-        if self._outcome is not None or self.parts:
+        if self.outcome is not None or self.parts:
             return False
-        self._outcome = outcome.apart()
+        self.outcome = outcome.apart()
         self.owner = None
         self._open_waiters()
         return True
@@ -282,7 +283,7 @@ class Batch(BatchBuffer):
         Returns:
             Whether there were any.
         """
-        outcome = self._outcome or NOT_ENDED
+        outcome = self.outcome or NOT_ENDED
         had_callbacks = self.call_back(self.topic, self.partition, outcome, report)
         listeners, self._listeners = self._listeners, []
         for _, delivery, heard in sorted(listeners, key=lambda each: each[0]):
@@ -300,7 +301,7 @@ class Batch(BatchBuffer):
         return self.size - BATCH_HEADER
 
     def __repr__(self) -> str:
-        outcome = self._outcome
+        outcome = self.outcome
         if outcome is None:
             state = "open" if self.is_open else "closed"
         elif outcome.error is None:

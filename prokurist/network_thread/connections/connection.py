@@ -140,9 +140,10 @@ class Connection:
 
     def prepare(self, expected: Expected) -> None:
         """Connect, and prepare the codecs of some requests, before they are sent."""
-        self._expected = expected
+        before, self._expected = self._expected, expected
         if self._offered is not None:
-            self.pipeline.prepare(expected, self._offered)
+            if expected != before:
+                self.pipeline.prepare(expected, self._offered)
         elif self.state is ConnectionState.DOWN and not self.backing_off:
             self._open()
 

@@ -148,7 +148,7 @@ class Pipeline:
         self,
         offered: Versions,
         writable: Callable[[], bool],
-        write: Callable[[bytes], None],
+        write: Callable[[bytes | bytearray], None],
     ) -> None:
         """Write queued requests, as far as the socket takes them."""
         queue = self._ahead if self.holds else self._unsent
@@ -169,7 +169,9 @@ class Pipeline:
             self._end(sent)
             sent.unsent.promise.keep(Answer(None, sent.attempt, self.node))
 
-    def _write(self, unsent: Unsent, offered: Versions, write: Callable[[bytes], None]) -> None:
+    def _write(
+        self, unsent: Unsent, offered: Versions, write: Callable[[bytes | bytearray], None]
+    ) -> None:
         if unsent.due is not None:
             self._timer.cancel(unsent.due)
         request = unsent.request

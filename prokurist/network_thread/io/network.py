@@ -122,7 +122,7 @@ class Network(Protocol):
         """
         ...
 
-    def write(self, connection: int, frame: bytes) -> None:
+    def write(self, connection: int, frame: bytes | bytearray) -> None:
         """Write one request; what the kernel does not take now, `poll` writes.
 
         If all of it was taken the connection stays writable, and no `Written`

@@ -202,7 +202,7 @@ class SelectorNetwork:
         found = self._connections.get(connection)
         return found is not None and found.writable()
 
-    def write(self, connection: int, frame: bytes) -> None:
+    def write(self, connection: int, frame: bytes | bytearray) -> None:
         """Write one request; see `Network.write`."""
         found = self._connections.get(connection)
         if found is None or not found.writable():

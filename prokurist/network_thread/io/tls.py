@@ -152,7 +152,7 @@ class TlsFilter:
             self.without_data = 0
         return filled
 
-    def encrypted(self, frame: bytes) -> bytes:
+    def encrypted(self, frame: bytes | bytearray) -> bytes:
         """Encrypt a frame."""
         rest = memoryview(frame)
         while rest:

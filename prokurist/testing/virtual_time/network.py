@@ -58,10 +58,10 @@ class ModelNetwork:
             self._sessions[connection] = session
             self._queue.append((at, connection, Connected(connection)))
 
-    def write(self, connection: int, frame: bytes) -> None:
+    def write(self, connection: int, frame: bytes | bytearray) -> None:
         """Write a frame; it reaches the broker a little later."""
         self.bytes_sent += len(frame)
-        self._outgoing.append((self.world.clock.time + LATENCY, connection, frame[4:]))
+        self._outgoing.append((self.world.clock.time + LATENCY, connection, bytes(frame[4:])))
 
     def writable(self, connection: int) -> bool:
         """Whether the connection stands."""

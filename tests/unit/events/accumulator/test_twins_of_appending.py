@@ -1,6 +1,7 @@
 """The path of a `send`, native and pure: the same bytes, the same events, the same errors."""
 
 import time
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prokurist.errors import InvalidRecordException, RecordTooLargeException
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.record_metadata import Outcome
 from prokurist.events.clock import epoch_milliseconds
@@ -338,3 +340,39 @@ def test_a_topic_without_partitions_takes_no_keys() -> None:
     assert pure == other
     assert isinstance(pure, tuple)
     assert pure[0] is ZeroDivisionError
+
+
+@pytest.mark.parametrize("index", [0, 2])
+@pytest.mark.parametrize(
+    "ended",
+    [
+        None,
+        Outcome(70, -1),
+        Outcome(70, 1234),
+        Outcome(-1, -1),
+        Outcome(error=RecordTooLargeException("too large")),
+        Outcome(70, -1, record_errors={2: InvalidRecordException("the third")}),
+    ],
+)
+def test_handles_answer_alike(ended: Outcome | None, index: int) -> None:
+    """Whatever their batch has ended with, if it has."""
+    batch = Batch(None, "t", 4, 0.0, 0.0, 10_000)
+    for each in range(3):
+        batch.append(1000 + each, None, b"", b"\0")
+    assert ended is None or batch.end(ended)
+    one, other = (
+        list(answers(twin.Delivery(batch, index, 1000 + index), ended=ended is not None))
+        for twin in TWINS
+    )
+    assert one == other
+
+
+def answers(handle: Any, *, ended: bool) -> Iterator[object]:
+    """All that a handle can be asked without a wait."""
+    yield handle.done()
+    yield handle.topic, handle.partition, handle.offset, handle.timestamp
+    yield repr(handle)
+    if ended:
+        found = outcome(handle.result)
+        yield type(found), found
+        yield repr(handle.exception())

@@ -47,7 +47,7 @@ def only(names: Any, values: Any) -> Any:
 
 def test_a_request_is_what_the_broker_reads(case: "Case") -> None:
     """Each field that a version has arrives, its header too, and nothing follows."""
-    frame = encode(case.request, case.version, 77, "tester")
+    frame = bytes(encode(case.request, case.version, 77, "tester"))
     cls = case.kio("request")
     header, at = entity_reader(cls.__header_schema__)(frame, 4)
     body, end = entity_reader(cls)(frame, 4 + at)
@@ -69,12 +69,12 @@ def test_long_lengths_arrive(length: int) -> None:
     request = JoinGroup(
         "g" * length, tuple((str(each), b"m" * each) for each in (length, 1)), 1.0, 1.0
     )
-    read, _ = entity_reader(JoinGroupRequest)(encode(request, 9, 1, None), BODY)
+    read, _ = entity_reader(JoinGroupRequest)(bytes(encode(request, 9, 1, None)), BODY)
     assert read.group_id == request.group_id
     assert [len(each.metadata) for each in read.protocols] == [length, 1]
 
     asked = Metadata(tuple(map(str, range(length))))
-    known, _ = entity_reader(MetadataRequest)(encode(asked, 13, 1, None), BODY)
+    known, _ = entity_reader(MetadataRequest)(bytes(encode(asked, 13, 1, None)), BODY)
     assert len(known.topics or ()) == length
 
 
