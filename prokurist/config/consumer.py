@@ -1,12 +1,13 @@
 """The keys that only a consumer has."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused
 from prokurist.config.kinds import INT_MAX, Boolean, Choice, Integer, Text, millis, octets
-from prokurist.config.objects import Assignors, Deserializer
+from prokurist.config.objects import Assignors, Deserializer, Function
 from prokurist.config.offset_reset import OffsetReset, Reset
 
 _LATEST = OffsetReset("latest")
@@ -203,6 +204,19 @@ class ConsumerKeys(ConnectionKeys):
         object | None,
         Key(
             Deserializer(), "Makes a value from its bytes; without one, values are bytes.", HIGH
+        ),
+    ] = None
+    on_committed: Annotated[
+        Callable[..., Any] | None,
+        Key(
+            Function(
+                "on_committed=f, which is called with offsets and error",
+                accepts="Callable[[dict[TopicPartition, OffsetAndMetadata], Any], object]",
+            ),
+            "Called inside poll, commit_sync and close with the offsets of each automatic "
+            "commit, and with the error or None; also of each commit_async that has no "
+            "callback of its own.",
+            ours=True,
         ),
     ] = None
     share_acknowledgement_mode: Annotated[

@@ -51,7 +51,10 @@ _NO_CALLBACK = (
 )
 _DELIVERY = "send returns a future for each record; add the callback to that"
 _REBALANCE = "give a listener to subscribe(topics, listener=...)"
-_COMMIT = "give the callback to commit_async(callback=...)"
+_COMMIT = (
+    "give a consumer on_committed=f, for automatic commits, or commit_async(callback=f): each "
+    "is called with offsets and error"
+)
 _NO_VERIFIER = (
     "certificates are verified by the TLS library; name the authorities with ssl.ca.location"
 )

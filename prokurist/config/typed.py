@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 from prokurist.config.address import Address
 from prokurist.config.offset_reset import OffsetReset
 from prokurist.config.secret import SecretSource
+from prokurist.types import OffsetAndMetadata, TopicPartition
 
 _ClientDict = TypedDict(
     "_ClientDict",
@@ -157,6 +158,7 @@ _OnlyConsumerDict = TypedDict(
         "exclude.internal.topics": bool | str,
         "key.deserializer": Callable[..., Any] | object | None,
         "value.deserializer": Callable[..., Any] | object | None,
+        "on.committed": Callable[[dict[TopicPartition, OffsetAndMetadata], Any], object] | None,
     },
     total=False,
 )
@@ -335,6 +337,7 @@ class _OnlyConsumerKeywords(TypedDict, total=False):
     exclude_internal_topics: bool | str
     key_deserializer: Callable[..., Any] | object | None
     value_deserializer: Callable[..., Any] | object | None
+    on_committed: Callable[[dict[TopicPartition, OffsetAndMetadata], Any], object] | None
 
 
 class _OnlyProducerKeywords(TypedDict, total=False):

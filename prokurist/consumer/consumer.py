@@ -150,6 +150,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             self._interceptors,
             self._member_identity,
             interval if config.enable_auto_commit else None,
+            config.on_committed,
         )
         self._commits = CommitQueue(
             self._caller,
@@ -157,6 +158,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             self._interceptors,
             self._member_identity,
             self._subscription,
+            config.on_committed,
         )
         self._listeners = Listeners(
             self._caller, self._background, self._auto, self._subscription

@@ -353,7 +353,8 @@ ASYNC_COMMIT_FAILED: Final = _commit(
     "async_commit_failed",
     Level.WARNING,
     "asynchronous commit failed: {error}",
-    "A `commit_async` without a callback failed; with one, the callback gets the error.",
+    "A `commit_async` without a callback failed; with one, or with `on_committed`, that gets "
+    "the error.",
 )
 COMMIT_CALLBACK_ERROR_SUPPRESSED: Final = _commit(
     "commit_callback_error_suppressed",
