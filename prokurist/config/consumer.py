@@ -206,6 +206,27 @@ class ConsumerKeys(ConnectionKeys):
             Deserializer(), "Makes a value from its bytes; without one, values are bytes.", HIGH
         ),
     ] = None
+    on_event: Annotated[
+        Callable[..., Any] | None,
+        Key(
+            Function(
+                "on_event=f, which is called with a LogEvent",
+                accepts="Callable[[LogEvent], object]",
+            ),
+            "Called inside poll and close, on their thread, with a LogEvent for all that is "
+            "logged at INFO and above, and with statistics.",
+            ours=True,
+        ),
+    ] = None
+    statistics_interval_ms: Annotated[
+        int,
+        Key(
+            millis(high=INT_MAX),
+            "Time between two calls of on_event with what metrics() returns; 0 for none.",
+            LOW,
+            ours=True,
+        ),
+    ] = 0
     on_committed: Annotated[
         Callable[..., Any] | None,
         Key(

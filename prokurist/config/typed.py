@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 from prokurist.config.address import Address
 from prokurist.config.offset_reset import OffsetReset
 from prokurist.config.secret import SecretSource
-from prokurist.types import OffsetAndMetadata, TopicPartition
+from prokurist.types import LogEvent, OffsetAndMetadata, TopicPartition
 
 _ClientDict = TypedDict(
     "_ClientDict",
@@ -158,6 +158,8 @@ _OnlyConsumerDict = TypedDict(
         "exclude.internal.topics": bool | str,
         "key.deserializer": Callable[..., Any] | object | None,
         "value.deserializer": Callable[..., Any] | object | None,
+        "on.event": Callable[[LogEvent], object] | None,
+        "statistics.interval.ms": int | str | timedelta,
         "on.committed": Callable[[dict[TopicPartition, OffsetAndMetadata], Any], object] | None,
     },
     total=False,
@@ -337,6 +339,8 @@ class _OnlyConsumerKeywords(TypedDict, total=False):
     exclude_internal_topics: bool | str
     key_deserializer: Callable[..., Any] | object | None
     value_deserializer: Callable[..., Any] | object | None
+    on_event: Callable[[LogEvent], object] | None
+    statistics_interval_ms: int | str | timedelta
     on_committed: Callable[[dict[TopicPartition, OffsetAndMetadata], Any], object] | None
 
 

@@ -51,6 +51,7 @@ class Closing:
         interceptors: The user's, which are closed.
         thread: The network thread.
         part: Tells the listener what goes, in a client that is subscribed.
+        tell: Tells `on_event` what is left.
         leave: Leaves the group, by a call's deadline.
     """
 
@@ -60,6 +61,7 @@ class Closing:
     interceptors: Interceptors
     thread: Thread
     part: Callable[[], Exception | None]
+    tell: Callable[[], Exception | None]
     leave: Callable[[Call], None]
     _failure: Exception | None = field(default=None, init=False)
     _interrupt: BaseException | None = field(default=None, init=False)
@@ -96,6 +98,8 @@ class Closing:
         if not self._phase("leave", lambda: self.leave(self._leaving(call))):
             # An interrupt may have come before it was posted; of what has left this is nothing.
             self._phase("leave", lambda: self.leave(self._leaving(call)))
+        # While the callback may still call the consumer.
+        self._phase("events", self.tell)
         # The thread needs one turn to close everything. It is given that turn even if
         # the budget is used up, or was nothing.
         last = Deadline(max(call.deadline.at, self.caller.now() + LAST_TURN))

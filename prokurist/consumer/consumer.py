@@ -27,6 +27,7 @@ from prokurist.consumer.commit_api import CommitApi
 from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.consumer.deserializing import Deserializers
+from prokurist.consumer.event_callback import EventCallback
 from prokurist.consumer.fetch_collector import FetchCollector
 from prokurist.consumer.health import Health, MembershipHealth
 from prokurist.consumer.interceptors import Interceptors
@@ -164,6 +165,14 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             self._caller, self._background, self._auto, self._subscription
         )
         self._counted = CountedConsumer(config, machinery, self._caller, self._collector.topics)
+        self._events = EventCallback(
+            self._caller,
+            self._listeners,
+            config.on_event,
+            machinery.log_events,
+            interval=config.statistics_interval_ms / 1000,
+            metrics=self.metrics,
+        )
         self._obstacles = Obstacles(
             machinery.subscription,
             machinery.client.reachability,
@@ -309,6 +318,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
                 self._interceptors,
                 self._built().thread,
                 part=self._part,
+                tell=self._events.finish,
                 leave=lambda call: self._leave(call, membership),
             )
             try:

@@ -11,6 +11,7 @@ Thread: any; nothing here changes.
 from functools import partial
 from typing import Final
 
+from prokurist.events.callback_log_events import CALLBACKS
 from prokurist.events.outage_log_events import OUTAGES
 from prokurist.events.producer_log_events import PRODUCER
 from prokurist.events.security_log_events import SECURITY
@@ -411,6 +412,7 @@ LAG_UNKNOWN: Final = _fetch(
 
 STATES: Final = (
     *(each for each in tuple(globals().values()) if isinstance(each, EventKind)),
+    *CALLBACKS,
     *OUTAGES,
     *SECURITY,
     *PRODUCER,

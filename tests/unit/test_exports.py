@@ -37,6 +37,7 @@ NAMES = {
     "ConsumerRecord",
     "ConsumerRecords",
     "EmptyCause",
+    "LogEvent",
     "GroupMembershipOperation",
     "Health",
     "IllegalStateException",
