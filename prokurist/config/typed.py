@@ -193,8 +193,8 @@ _OnlyProducerDict = TypedDict(
         "transactional.id": str | None,
         "transaction.timeout.ms": int | str | timedelta,
         "transaction.two.phase.commit.enable": bool | str,
-        "key.serializer": Callable[[Any], bytes | None] | None,
-        "value.serializer": Callable[[Any], bytes | None] | None,
+        "key.serializer": Callable[..., bytes | None] | object | None,
+        "value.serializer": Callable[..., bytes | None] | object | None,
     },
     total=False,
 )
@@ -370,8 +370,8 @@ class _OnlyProducerKeywords(TypedDict, total=False):
     transactional_id: str | None
     transaction_timeout_ms: int | str | timedelta
     transaction_two_phase_commit_enable: bool | str
-    key_serializer: Callable[[Any], bytes | None] | None
-    value_serializer: Callable[[Any], bytes | None] | None
+    key_serializer: Callable[..., bytes | None] | object | None
+    value_serializer: Callable[..., bytes | None] | object | None
 
 
 class ConsumerConfigDict(_ClientDict, _OnlyConsumerDict, total=False):

@@ -75,7 +75,10 @@ class KafkaProducer(WaitingCalls):
 
     Many threads may use one. A record is in a batch when `send` returns; its `Delivery` tells
     what becomes of it, by `delivery.timeout.ms` at the latest. Keys and values are bytes, or
-    what `key_serializer` and `value_serializer` make bytes of.
+    what `key_serializer` and `value_serializer` make bytes of: callables of the object, of the
+    topic and the object, or of the topic, the headers and the object; or objects with
+    `serialize(topic, data)` or `serialize(topic, headers, data)`. The headers are a list of
+    pairs, which they may add to.
 
     Args:
         config: Configuration keys and their values; see docs/config.md.

@@ -4,7 +4,7 @@ Thread: any application thread, inside `send`, outside of every lock; the time t
 does not count against `max.block.ms`. Interceptors hear of deliveries on the network thread.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -108,8 +108,13 @@ class UserCode:
             ProducerRecord(topic, value, key, headers, partition, timestamp)
         )
         topic, partition = record.topic, record.partition
-        key = self._serializers.key(topic, record.key)
-        value = self._serializers.value(topic, record.value)
+        headers = record.headers
+        pairs: list[tuple[str, bytes | None]] = []
+        if self._serializers.want_headers:
+            given = headers.items() if isinstance(headers, Mapping) else headers or ()
+            headers = pairs = list(given)
+        key = self._serializers.key(topic, pairs, record.key)
+        value = self._serializers.value(topic, pairs, record.value)
         if self._acknowledged:
             on_delivery = Acknowledged(on_delivery, self._acknowledge)
         if self._partitioner is not None and partition is None:
@@ -119,7 +124,7 @@ class UserCode:
                 return self._failed(topic, -1, when, error, on_delivery)
             partition = self._partitioner(topic, key, value, self._cluster())
             require_int("the partition that partitioner.class returns", partition)
-        return send(topic, value, key, record.headers, partition, record.timestamp, on_delivery)
+        return send(topic, value, key, headers, partition, record.timestamp, on_delivery)
 
     def _intercepted(self, record: ProducerRecord) -> ProducerRecord:
         for method in self._having("on_send"):
