@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -100,17 +101,18 @@ def test_it_is_told_what_the_log_writes(caplog: pytest.LogCaptureFixture) -> Non
 def test_an_event_ends_the_wait_of_a_poll() -> None:
     """B323: it is told when it happens; and the poll waits on for as long as it was given."""
     world, at = World(), list[float]()
-    consumer = world.consumer(on_event=lambda _: at.append(world.clock.time))
-    consumer.assign(TP)
-    consumer.seek(TP, 0)
+    consumer = reading(
+        world, on_event=lambda _: at.append(world.clock.time), enable_auto_commit=False
+    )
     consumer.poll(1.0)
     at.clear()
     began = world.clock.time
-    world.at(began + 3.0, lambda: world.control.throttle(None, 0.5))
+    trace = world.members[-1].machinery.trace
+    lost = partial(trace.emit, PARTITIONS_LOST, partitions=frozenset({TP}), count=1)
+    world.at(began + 3.3, lost)
     assert not consumer.poll(10.0)
     assert world.clock.time - began == pytest.approx(10.0, abs=0.01)
-    assert at
-    assert 3.0 <= at[0] - began <= 4.0
+    assert [each - began for each in at] == pytest.approx([3.3], abs=0.001)
     consumer.close()
 
 
