@@ -19,7 +19,6 @@ next call that runs callbacks.
 """
 
 import math
-from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, TypeAlias
@@ -75,7 +74,6 @@ class AutoCommitter:
         self._interval = math.inf if interval is None else interval
         self._on_committed = on_committed
         self._under_way: list[tuple[Call, Offsets]] = []
-        self._ended: deque[tuple[Call, Offsets]] = deque()
         self._seen = 0
         self.due: float = math.inf
         self._restart()
@@ -95,11 +93,11 @@ class AutoCommitter:
         if not self.is_due:
             return
         self._restart()
-        self._look()
         # In a round of a classic group a commit is refused; what stays ours is committed
         # when the interval is over again.
         identity = self._member_identity.identity
-        if not self._under_way and identity.role is not Role.REBALANCING:
+        is_under_way = any(call.is_open for call, _ in self._under_way)
+        if not is_under_way and identity.role is not Role.REBALANCING:
             self._commit(identity)
         # Not before: what a callback raises takes nothing from the commit that was due.
         self.tell()
@@ -157,9 +155,10 @@ class AutoCommitter:
         Raises:
             BaseException: What the callback raised; of the others it is told another time.
         """
-        self._look()
-        while self._ended:
-            call, offsets = self._ended.popleft()
+        # One by one: a callback may make calls that tell as well.
+        while (ended := self._first_ended()) is not None:
+            self._under_way.remove(ended)
+            call, offsets = ended
             try:
                 committed = call.result()
             except KafkaException as error:
@@ -169,10 +168,8 @@ class AutoCommitter:
                 if committed:
                     self._succeeded(committed)
 
-    def _look(self) -> None:
-        under_way, self._under_way = self._under_way, []
-        for each in under_way:
-            (self._under_way if each[0].is_open else self._ended).append(each)
+    def _first_ended(self) -> tuple[Call, Offsets] | None:
+        return next((each for each in self._under_way if not each[0].is_open), None)
 
     def _succeeded(self, committed: Offsets) -> None:
         self._interceptors.on_commit(committed)
@@ -206,8 +203,7 @@ class AutoCommitter:
             self._caller.wait_for_end(call, deadline)
         for call, _ in self._under_way:
             self._caller.withdraw(call, KafkaException("the consumer was closed first"))
-        self._look()
-        while self._ended:
+        while self._under_way:
             self._note(raised, self.tell)
         if ending is not None:
             self._note(raised, partial(self._tell_of_last, *ending, deadline))

@@ -78,9 +78,9 @@ class EventCallback:
         if queue is None:
             return
         while True:
-            # What comes while the callback runs is looked for at its end.
-            queue.wakes = False
             try:
+                # What comes while the callback runs is looked for at its end.
+                queue.wakes = False
                 self._tell_statistics()
                 self._tell_all(queue)
                 if dropped := queue.take_dropped():
