@@ -239,6 +239,7 @@ class Small(Polling):
                     self._interceptors,
                     self.thread,
                     part=lambda: None,
+                    tell=lambda: None,
                     leave=lambda call: None,  # noqa: ARG005 - it is in no group
                 ).run(timeout, last_commit=True)
 
