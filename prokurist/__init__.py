@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from prokurist.records.why_empty import WhyEmpty as WhyEmpty
     from prokurist.types import ConsumerGroupMetadata as ConsumerGroupMetadata
     from prokurist.types import GroupMembershipOperation as GroupMembershipOperation
+    from prokurist.types import LogEvent as LogEvent
     from prokurist.types import MembershipState as MembershipState
     from prokurist.types import Node as Node
     from prokurist.types import OffsetAndMetadata as OffsetAndMetadata
@@ -77,6 +78,7 @@ __all__ = [
     "KafkaConsumer",
     "KafkaException",
     "KafkaProducer",
+    "LogEvent",
     "Member",
     "MembershipHealth",
     "MembershipState",
@@ -125,6 +127,7 @@ _HOMES = {
     "KafkaConsumer": "prokurist.consumer.consumer",
     "KafkaException": "prokurist.errors",
     "KafkaProducer": "prokurist.producer.producer",
+    "LogEvent": "prokurist.types",
     "Member": "prokurist.assignors.assignor",
     "MembershipHealth": "prokurist.consumer.health",
     "MembershipState": "prokurist.types",

@@ -5,7 +5,7 @@ to hash and to send across a process boundary, and its repr can be pasted back.
 The record and its containers live in `prokurist.records`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from uuid import UUID
 __all__ = [
     "ConsumerGroupMetadata",
     "GroupMembershipOperation",
+    "LogEvent",
     "MembershipState",
     "Node",
     "OffsetAndMetadata",
@@ -238,3 +239,30 @@ def require_int(name: str, value: object) -> None:
         raise TypeError(f"{name} is an int, not {value!r}")
     if value < 0:
         raise ValueError(f"{name} is not negative: {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """What has happened, as `on_event` is told of it; docs/logging.md lists all of them.
+
+    Attributes:
+        name: Its name there: `broker_unreachable`, for example.
+        level: Its level, a number of Python's logging; 0 for statistics, which no log has.
+        text: The sentence of the log.
+        values: The keys that are listed there, and their values: an `error` is the exception,
+            a partition a `TopicPartition`.
+        age: Seconds since it happened: a poll may come late.
+        client_id: Of which client.
+        group: Its group, if it has one.
+    """
+
+    name: str
+    level: int
+    text: str
+    values: Mapping[str, object]
+    age: float = 0.0
+    client_id: str = ""
+    group: str | None = None
+
+    def __str__(self) -> str:
+        return self.text

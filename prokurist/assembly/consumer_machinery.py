@@ -26,9 +26,11 @@ from prokurist.events.client_id import default_client_id
 from prokurist.events.clock import Clock, epoch_milliseconds
 from prokurist.events.cluster import Cluster
 from prokurist.events.fetch_buffer import FetchBuffer
+from prokurist.events.log_event_queue import LogEventQueue
 from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
 from prokurist.events.trace import Trace
+from prokurist.logs.event_reader import EventReader
 from prokurist.logs.log import Log, wants_calls
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
@@ -85,6 +87,7 @@ class Machinery:
         telemetry: What pushes metrics to brokers, where that is on.
         time_of_day: Milliseconds since the epoch.
         trace: Where both threads tell what happens.
+        log_events: What `on_event` is to be told; None where there is none.
     """
 
     client_id: str
@@ -104,6 +107,7 @@ class Machinery:
     telemetry: "TelemetryManager | None"
     time_of_day: Callable[[], int]
     trace: Trace
+    log_events: LogEventQueue | None
 
     @property
     def coordinator(self) -> CoordinatorManager | None:
@@ -214,6 +218,9 @@ def consumer_machinery(
     )
     calls = Calls(timer)
     member_identity, poll_activity = MemberIdentity(), PollActivity()
+    log_events = None if config.on_event is None else event_queue(background, poll_activity)
+    if log_events is not None:
+        trace.read_by(EventReader(log_events), fine=False)
     group: Group | None = None
     if config.group_id is not None:
         group = Group(
@@ -325,7 +332,18 @@ def consumer_machinery(
         telemetry,
         time_of_day,
         trace,
+        log_events,
     )
+
+
+def event_queue(background: BackgroundEvents, poll_activity: PollActivity) -> LogEventQueue:
+    """What `on_event` is to be told; whatever comes ends the wait of a poll."""
+
+    def wake() -> None:
+        poll_activity.summon()
+        background.nudge()
+
+    return LogEventQueue(wake)
 
 
 def nothing_to_commit(_partitions: Collection[TopicPartition]) -> None:

@@ -72,7 +72,8 @@ from typing import Any, TypedDict
 
 from prokurist.config.address import Address
 from prokurist.config.offset_reset import OffsetReset
-from prokurist.config.secret import SecretSource\
+from prokurist.config.secret import SecretSource
+from prokurist.types import LogEvent, OffsetAndMetadata, TopicPartition\
 '''
 
 

@@ -1,12 +1,13 @@
 """The keys that only a consumer has."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused
 from prokurist.config.kinds import INT_MAX, Boolean, Choice, Integer, Text, millis, octets
-from prokurist.config.objects import Assignors, Deserializer
+from prokurist.config.objects import Assignors, Deserializer, Function
 from prokurist.config.offset_reset import OffsetReset, Reset
 
 _LATEST = OffsetReset("latest")
@@ -203,6 +204,40 @@ class ConsumerKeys(ConnectionKeys):
         object | None,
         Key(
             Deserializer(), "Makes a value from its bytes; without one, values are bytes.", HIGH
+        ),
+    ] = None
+    on_event: Annotated[
+        Callable[..., Any] | None,
+        Key(
+            Function(
+                "on_event=f, which is called with a LogEvent",
+                accepts="Callable[[LogEvent], object]",
+            ),
+            "Called inside poll and close, on their thread, with a LogEvent for all that is "
+            "logged at INFO and above, and with statistics.",
+            ours=True,
+        ),
+    ] = None
+    statistics_interval_ms: Annotated[
+        int,
+        Key(
+            millis(high=INT_MAX),
+            "Time between two calls of on_event with what metrics() returns; 0 for none.",
+            LOW,
+            ours=True,
+        ),
+    ] = 0
+    on_committed: Annotated[
+        Callable[..., Any] | None,
+        Key(
+            Function(
+                "on_committed=f, which is called with offsets and error",
+                accepts="Callable[[dict[TopicPartition, OffsetAndMetadata], Any], object]",
+            ),
+            "Called inside poll, commit_sync and close with the offsets of each automatic "
+            "commit, and with the error or None; also of each commit_async that has no "
+            "callback of its own.",
+            ours=True,
         ),
     ] = None
     share_acknowledgement_mode: Annotated[

@@ -46,12 +46,20 @@ _SASL_DETAIL = "concerns a way to authenticate that is not built yet, and is ref
 _OPENSSL = "names a plug-in of the OpenSSL library, which this client does not load"
 _METRICS = "the client keeps plain counters; read metrics()"
 
-_NO_CALLBACK = (
-    "the client calls no function for it; its errors are raised by the calls they belong to"
+_EVENTS = (
+    "give a consumer on_event=f, which poll calls with what the log is told; errors of calls "
+    "are raised by those"
+)
+_STATISTICS = (
+    "give a consumer on_event=f and statistics.interval.ms, for an event named statistics; or "
+    "read metrics()"
 )
 _DELIVERY = "give the callback to send(..., on_delivery=...)"
 _REBALANCE = "give a listener to subscribe(topics, listener=...)"
-_COMMIT = "give the callback to commit_async(callback=...)"
+_COMMIT = (
+    "give a consumer on_committed=f, for automatic commits, or commit_async(callback=f): each "
+    "is called with offsets and error"
+)
 _NO_VERIFIER = (
     "certificates are verified by the TLS library; name the authorities with ssl.ca.location"
 )
@@ -117,7 +125,6 @@ LIBRDKAFKA = MappingProxyType(
         "ssl.providers": Foreign(_OPENSSL),
         "ssl.sigalgs.list": Foreign(_TLS_DETAIL),
         "ssl_engine_callback_data": Foreign(_OPENSSL),
-        "statistics.interval.ms": Foreign(_METRICS),
         "sticky.partitioning.linger.ms": Foreign("batch.size and linger.ms decide that here"),
         "topic.metadata.propagation.max.ms": Foreign(
             "an unknown topic is looked up again until the call's own deadline"
@@ -136,7 +143,7 @@ LIBRDKAFKA = MappingProxyType(
         "offset.store.method": Foreign("offsets are kept by the broker", ("broker",)),
         "queuing.strategy": Foreign("records of a partition keep their order", ("fifo",)),
         # Never accepted:
-        "background_event_cb": Foreign(_NO_CALLBACK, ()),
+        "background_event_cb": Foreign(_EVENTS, ()),
         "closesocket_cb": Foreign(_SOCKETS, ()),
         "connect_cb": Foreign(_SOCKETS, ()),
         "consume_cb": Foreign("records are returned by poll", ()),
@@ -144,7 +151,7 @@ LIBRDKAFKA = MappingProxyType(
         "default_topic_conf": Foreign("put its keys at the top level", ()),
         "dr_cb": Foreign(_DELIVERY, ()),
         "dr_msg_cb": Foreign(_DELIVERY, ()),
-        "error_cb": Foreign(_NO_CALLBACK, ()),
+        "error_cb": Foreign(_EVENTS, ()),
         "interceptors": Foreign("give objects to interceptor.classes", ()),
         "log_cb": Foreign(_LOG, ()),
         "logger": Foreign(_LOG, ()),
@@ -161,8 +168,8 @@ LIBRDKAFKA = MappingProxyType(
         "resolve_cb": Foreign(_SOCKETS, ()),
         "socket_cb": Foreign(_SOCKETS, ()),
         "ssl.certificate.verify_cb": Foreign(_NO_VERIFIER, ()),
-        "stats_cb": Foreign(_METRICS, ()),
-        "throttle_cb": Foreign(_NO_CALLBACK, ()),
+        "stats_cb": Foreign(_STATISTICS, ()),
+        "throttle_cb": Foreign(_EVENTS, ()),
         "topic.blacklist": Foreign("topics cannot be hidden from the client", ()),
     }
 )
@@ -214,6 +221,7 @@ FOR_PRODUCERS = MappingProxyType(
         "allow.auto.create.topics": Foreign(
             "whether sending creates a topic is the broker's auto.create.topics.enable", _TRUE
         ),
+        "statistics.interval.ms": Foreign(_METRICS),
     }
 )
 """Keys that mean something to a consumer here and that other clients give producers too."""

@@ -89,6 +89,26 @@ class Deserializer:
         )
 
 
+class Serializer:
+    """A callable, or an object that serializes."""
+
+    name: str = "callable"
+    unit: str = ""
+    valid: str = ""
+    accepts: str = "Callable[..., bytes | None] | object"
+
+    def read(self, value: object) -> object:
+        """See `ValueKind.read`."""
+        if callable(value) or callable(getattr(value, "serialize", None)):
+            return value
+        raise Rejected(
+            "must be a callable of the object, of the topic and the object, or of the topic, "
+            "the headers and the object, or an object with serialize(topic, data) or "
+            "serialize(topic, headers, data), not the name of a Java class or another object; "
+            "for example value_serializer=str.encode"
+        )
+
+
 class Partitioner:
     """A callable that chooses a partition, or the name of what Java does by itself."""
 

@@ -239,6 +239,12 @@ class _Reading:
                     self._find("", Verdict.FAULTY, fault)
         if "security.protocol" not in self._faulty:
             self._notice_unused_credentials(str(self._effective["security_protocol"]))
+        if self._effective.get("on_event", self) is None and self._effective.get(
+            "statistics_interval_ms"
+        ):
+            self._lose_effect(
+                "statistics.interval.ms", "it is the interval of on_event, which is not given"
+            )
 
     def used(self) -> tuple[dict[str, Any], frozenset[str]]:
         """Build the configuration if there is no fault; warn of keys that were converted.
@@ -262,21 +268,23 @@ class _Reading:
 
     def _notice_unused_credentials(self, protocol: str) -> None:
         """Warn of SASL keys where connections are made without SASL."""
-        if protocol.startswith("SASL"):
-            return
+        if not protocol.startswith("SASL"):
+            self._lose_effect(
+                "sasl.",
+                f"security.protocol={protocol} has no authentication; SASL_SSL and "
+                "SASL_PLAINTEXT have",
+            )
+
+    def _lose_effect(self, prefix: str, why: str) -> None:
+        """Warn that keys with this prefix have no effect."""
         for place, finding in enumerate(self.findings):
             row = spellings(self._client).get(plain(finding.key))
             if (
                 row is not None
-                and row.name.startswith("sasl.")
+                and row.name.startswith(prefix)
                 and finding.verdict in {Verdict.SUPPORTED, Verdict.TRANSLATED}
             ):
-                self.findings[place] = replace(
-                    finding,
-                    verdict=Verdict.WITHOUT_EFFECT,
-                    why=f"security.protocol={protocol} has no authentication; SASL_SSL and "
-                    "SASL_PLAINTEXT have",
-                )
+                self.findings[place] = replace(finding, verdict=Verdict.WITHOUT_EFFECT, why=why)
 
     def _find(
         self,

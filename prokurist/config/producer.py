@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.key import HIGH, LOW, Key
@@ -17,9 +17,9 @@ from prokurist.config.kinds import (
     millis,
     octets,
 )
-from prokurist.config.objects import Function, Partitioner
+from prokurist.config.objects import Partitioner, Serializer
 
-_SERIALIZER = Function("value_serializer=str.encode", accepts="Callable[[Any], bytes | None]")
+_SERIALIZER = Serializer()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False, eq=False)
@@ -200,10 +200,10 @@ class ProducerKeys(ConnectionKeys):
         ),
     ] = False
     key_serializer: Annotated[
-        Callable[[Any], bytes | None] | None,
+        object | None,
         Key(_SERIALIZER, "Makes bytes from a key; without one, keys are bytes.", HIGH),
     ] = None
     value_serializer: Annotated[
-        Callable[[Any], bytes | None] | None,
+        object | None,
         Key(_SERIALIZER, "Makes bytes from a value; without one, values are bytes.", HIGH),
     ] = None

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 from prokurist.config.address import Address
 from prokurist.config.offset_reset import OffsetReset
 from prokurist.config.secret import SecretSource
+from prokurist.types import LogEvent, OffsetAndMetadata, TopicPartition
 
 _ClientDict = TypedDict(
     "_ClientDict",
@@ -157,6 +158,9 @@ _OnlyConsumerDict = TypedDict(
         "exclude.internal.topics": bool | str,
         "key.deserializer": Callable[..., Any] | object | None,
         "value.deserializer": Callable[..., Any] | object | None,
+        "on.event": Callable[[LogEvent], object] | None,
+        "statistics.interval.ms": int | str | timedelta,
+        "on.committed": Callable[[dict[TopicPartition, OffsetAndMetadata], Any], object] | None,
     },
     total=False,
 )
@@ -189,8 +193,8 @@ _OnlyProducerDict = TypedDict(
         "transactional.id": str | None,
         "transaction.timeout.ms": int | str | timedelta,
         "transaction.two.phase.commit.enable": bool | str,
-        "key.serializer": Callable[[Any], bytes | None] | None,
-        "value.serializer": Callable[[Any], bytes | None] | None,
+        "key.serializer": Callable[..., bytes | None] | object | None,
+        "value.serializer": Callable[..., bytes | None] | object | None,
     },
     total=False,
 )
@@ -335,6 +339,9 @@ class _OnlyConsumerKeywords(TypedDict, total=False):
     exclude_internal_topics: bool | str
     key_deserializer: Callable[..., Any] | object | None
     value_deserializer: Callable[..., Any] | object | None
+    on_event: Callable[[LogEvent], object] | None
+    statistics_interval_ms: int | str | timedelta
+    on_committed: Callable[[dict[TopicPartition, OffsetAndMetadata], Any], object] | None
 
 
 class _OnlyProducerKeywords(TypedDict, total=False):
@@ -363,8 +370,8 @@ class _OnlyProducerKeywords(TypedDict, total=False):
     transactional_id: str | None
     transaction_timeout_ms: int | str | timedelta
     transaction_two_phase_commit_enable: bool | str
-    key_serializer: Callable[[Any], bytes | None] | None
-    value_serializer: Callable[[Any], bytes | None] | None
+    key_serializer: Callable[..., bytes | None] | object | None
+    value_serializer: Callable[..., bytes | None] | object | None
 
 
 class ConsumerConfigDict(_ClientDict, _OnlyConsumerDict, total=False):

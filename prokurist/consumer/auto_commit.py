@@ -14,24 +14,33 @@ for: that is committed as well, when it has returned.
 
 No thread is woken for the interval: a poll looks whether it is over, and waits no longer
 than until it is. While a commit is under way there is no second one; the next interval
-picks up. How it ended is looked at, and told to the interceptors, by the next call
-that runs callbacks.
+picks up. How it ended is looked at, and told to `on_committed` and the interceptors, by the
+next call that runs callbacks.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any, TypeAlias
 
 from prokurist.application.call_runner import LAST_TURN, CallRunner
 from prokurist.consumer.interceptors import Interceptors
-from prokurist.errors import KafkaException, TimeoutException
+from prokurist.errors import CommitFailedException, KafkaException, TimeoutException
 from prokurist.events.application_events import AutoCommit
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
-from prokurist.events.log_events import AUTO_COMMIT_FAILED, FINAL_COMMIT_FAILED
+from prokurist.events.log_events import (
+    AUTO_COMMIT_FAILED,
+    COMMIT_CALLBACK_ERROR_SUPPRESSED,
+    FINAL_COMMIT_FAILED,
+)
 from prokurist.events.member_identity import Identity, MemberIdentity, Role
 from prokurist.events.stored_offsets import Committable
 from prokurist.events.subscription import Subscription
-from prokurist.types import TopicPartition
+from prokurist.types import OffsetAndMetadata, TopicPartition
+
+Offsets: TypeAlias = Mapping[TopicPartition, OffsetAndMetadata]
+OnCommitted: TypeAlias = Callable[[dict[TopicPartition, OffsetAndMetadata], Any], object]
 
 
 class AutoCommitter:
@@ -43,6 +52,7 @@ class AutoCommitter:
         interceptors: Are told of what was committed.
         member_identity: In whose name it is committed.
         interval: Seconds between two commits; None for none at all.
+        on_committed: The user's, which hears how each commit has ended.
 
     Attributes:
         due: When the interval is over; infinite without automatic commits.
@@ -55,13 +65,15 @@ class AutoCommitter:
         interceptors: Interceptors,
         member_identity: MemberIdentity,
         interval: float | None,
+        on_committed: OnCommitted | None = None,
     ) -> None:
         self._caller = caller
         self._subscription = subscription
         self._interceptors = interceptors
         self._member_identity = member_identity
         self._interval = math.inf if interval is None else interval
-        self._under_way: list[Call] = []
+        self._on_committed = on_committed
+        self._under_way: list[tuple[Call, Offsets]] = []
         self._seen = 0
         self.due: float = math.inf
         self._restart()
@@ -81,12 +93,14 @@ class AutoCommitter:
         if not self.is_due:
             return
         self._restart()
-        self.tell()
         # In a round of a classic group a commit is refused; what stays ours is committed
         # when the interval is over again.
         identity = self._member_identity.identity
-        if not self._under_way and identity.role is not Role.REBALANCING:
+        is_under_way = any(call.is_open for call, _ in self._under_way)
+        if not is_under_way and identity.role is not Role.REBALANCING:
             self._commit(identity)
+        # Not before: what a callback raises takes nothing from the commit that was due.
+        self.tell()
 
     def until(self, deadline: Deadline) -> Deadline:
         """How long a poll may wait before it comes back to `when_due`."""
@@ -128,7 +142,7 @@ class AutoCommitter:
         if not offsets:
             return None
         call = self._caller.call("auto-commit", math.inf, partitions=tuple(offsets))
-        self._under_way.append(call)
+        self._under_way.append((call, offsets))
         return AutoCommit(call, offsets, self._member_identity.identity, topics)
 
     def newer_of(self, partitions: Collection[TopicPartition]) -> AutoCommit | None:
@@ -136,22 +150,46 @@ class AutoCommitter:
         return self.last_of(partitions) if self.has_newer else None
 
     def tell(self) -> None:
-        """Log commits that have failed, and tell interceptors of those that have not."""
-        ended = [call for call in self._under_way if not call.is_open]
-        self._under_way = [call for call in self._under_way if call not in ended]
-        for call in ended:
+        """Log commits that have failed, and tell callback and interceptors how each has ended.
+
+        Raises:
+            BaseException: What the callback raised; of the others it is told another time.
+        """
+        # One by one: a callback may make calls that tell as well.
+        while (ended := self._first_ended()) is not None:
+            self._under_way.remove(ended)
+            call, offsets = ended
             try:
                 committed = call.result()
             except KafkaException as error:
                 self._caller.trace.emit(AUTO_COMMIT_FAILED, error=error)
+                self._call_back(offsets, error)
             else:
                 if committed:
-                    self._interceptors.on_commit(committed)
+                    self._succeeded(committed)
 
-    def close(self, deadline: Deadline, *, last: bool) -> None:
+    def _first_ended(self) -> tuple[Call, Offsets] | None:
+        return next((each for each in self._under_way if not each[0].is_open), None)
+
+    def _succeeded(self, committed: Offsets) -> None:
+        self._interceptors.on_commit(committed)
+        self._call_back(committed, None)
+
+    def _call_back(self, offsets: Offsets, error: KafkaException | None) -> None:
+        if self._on_committed is None:
+            return
+        if error is not None:
+            error.__traceback__ = None  # It leads here, where the call is.
+        with self._caller.callback():
+            self._on_committed(dict(offsets), error)
+
+    def close(self, deadline: Deadline, *, last: bool) -> Exception | None:
         """Commit for the last time, and end commits under way, by the deadline.
 
         A failure of that is logged, and never raised: the user has asked for no commit.
+
+        Returns:
+            The first error that the callback raised; it hears of the others all the same.
 
         Args:
             deadline: How long that may take; one that has come leaves it one turn.
@@ -159,47 +197,61 @@ class AutoCommitter:
                 any case: it was said to be done.
         """
         last = last or self._subscription.stores
-        last_call = self._commit_last(deadline) if last and self.is_on else None
-        for call in self._under_way if last else ():
+        raised: list[Exception] = []
+        ending = self._commit_last(deadline) if last and self.is_on else None
+        for call, _ in self._under_way if last else ():
             self._caller.wait_for_end(call, deadline)
-        for call in self._under_way:
+        for call, _ in self._under_way:
             self._caller.withdraw(call, KafkaException("the consumer was closed first"))
-        self.tell()
-        if last_call is not None:
-            self._tell_of_last(last_call, deadline)
+        while self._under_way:
+            self._note(raised, self.tell)
+        if ending is not None:
+            self._note(raised, partial(self._tell_of_last, *ending, deadline))
+        for error in raised[1:]:
+            self._caller.trace.emit(COMMIT_CALLBACK_ERROR_SUPPRESSED, error=error)
+        return raised[0] if raised else None
 
-    def _commit_last(self, deadline: Deadline) -> Call | None:
+    def _note(self, raised: list[Exception], tell: Callable[[], None]) -> None:
+        try:
+            tell()
+        except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
+            raised.append(error)
+
+    def _commit_last(self, deadline: Deadline) -> tuple[Call, Offsets] | None:
+        """Post the last commit; a call that has failed where it cannot be posted."""
         offsets, topics = self._committable(unasked=True)
         identity = self._member_identity.identity.at_departure
         if not offsets:
             return None
-        if identity.role is Role.OUTSIDE:
-            self._unsaved("without committing", "the group does not count this member")
-            return None
         now, trace = self._caller.now(), self._caller.tracing
         call = Call("close", now, deadline, partitions=tuple(offsets), trace=trace)
+        if identity.role is Role.OUTSIDE:
+            call.fail(CommitFailedException("the group does not count this member"))
+            return call, offsets
         try:
             self._caller.post(AutoCommit(call, offsets, identity, topics))
         except KafkaException as dead:
-            self._unsaved("without committing the last offsets", dead)
-            return None
-        return call
+            call.fail(dead)
+        return call, offsets
 
-    def _unsaved(self, outcome: str, error: object) -> None:
+    def _unsaved(self, offsets: Offsets, outcome: str, error: KafkaException) -> None:
         self._caller.trace.emit(FINAL_COMMIT_FAILED, outcome=outcome, error=error)
+        self._call_back(offsets, error)
 
-    def _tell_of_last(self, call: Call, deadline: Deadline) -> None:
+    def _tell_of_last(self, call: Call, offsets: Offsets, deadline: Deadline) -> None:
         now = self._caller.now()
         self._caller.wait_for_end(
             call, Deadline(now + LAST_TURN) if deadline.expired(now) else deadline
         )
         call.leave(self._caller.now())
         try:
-            self._interceptors.on_commit(call.result())
+            committed = call.result()
         except TimeoutException as late:
-            self._unsaved("before the last offsets were known to be committed", late)
+            self._unsaved(offsets, "before the last offsets were known to be committed", late)
         except KafkaException as error:
-            self._unsaved("without committing the last offsets", error)
+            self._unsaved(offsets, "without committing the last offsets", error)
+        else:
+            self._succeeded(committed)
 
     def _commit(self, identity: Identity) -> None:
         offsets, topics = self._committable(unasked=True)
@@ -207,7 +259,7 @@ class AutoCommitter:
         if offsets and identity.role is not Role.OUTSIDE:
             call = self._caller.call("auto-commit", None, partitions=tuple(offsets))
             try:
-                self._under_way.append(call)
+                self._under_way.append((call, offsets))
                 self._caller.post(AutoCommit(call, offsets, identity, topics))
             except KafkaException as dead:
                 # It is told like any other; the call that we are in says so or need not.

@@ -52,6 +52,7 @@ class Closing:
         interceptors: The user's, which are closed.
         thread: The network thread.
         part: Tells the listener what goes, in a client that is subscribed.
+        tell: Tells `on_event` what is left.
         leave: Leaves the group, by a call's deadline.
         pushes: Whether brokers want the last metrics.
     """
@@ -62,6 +63,7 @@ class Closing:
     interceptors: Interceptors
     thread: Thread
     part: Callable[[], Exception | None]
+    tell: Callable[[], Exception | None]
     leave: Callable[[Call], None]
     pushes: Callable[[], bool]
     _failure: Exception | None = field(default=None, init=False)
@@ -99,6 +101,8 @@ class Closing:
         if not self._phase("leave", lambda: self.leave(self._leaving(call))):
             # An interrupt may have come before it was posted; of what has left this is nothing.
             self._phase("leave", lambda: self.leave(self._leaving(call)))
+        # While the callback may still call the consumer.
+        self._phase("events", self.tell)
         if self._interrupt is None and self.pushes():
             self._phase("telemetry", lambda: push_last(self.caller, call.began, call.deadline))
         # The thread needs one turn to close everything. It is given that turn even if

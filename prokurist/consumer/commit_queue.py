@@ -48,6 +48,7 @@ class CommitQueue:
         interceptors: Are told of what was committed.
         member_identity: In whose name it is committed.
         subscription: Knows whether the consumer is leaving its group.
+        on_committed: The callback of asynchronous commits that have none of their own.
     """
 
     def __init__(
@@ -57,12 +58,14 @@ class CommitQueue:
         interceptors: Interceptors,
         member_identity: MemberIdentity,
         subscription: Subscription,
+        on_committed: CommitCallback | None = None,
     ) -> None:
         self._caller = caller
         self._auto = auto
         self._interceptors = interceptors
         self._member_identity = member_identity
         self._subscription = subscription
+        self._on_committed = on_committed
         self._line: deque[tuple[Call, Offsets, CommitCallback | None]] = deque()
 
     def sync(self, returned: Committable, timeout: float | timedelta | None) -> None:
@@ -101,7 +104,9 @@ class CommitQueue:
         offsets, topics = returned
         call = self._caller.call("commit_async", None, partitions=tuple(offsets))
         try:
-            self._line.append((call, offsets, callback))
+            self._line.append(
+                (call, offsets, callback or (self._on_committed if offsets else None))
+            )
             if len(self._line) > MOST_PENDING:
                 call.fail(
                     RetriableCommitFailedException(

@@ -29,6 +29,7 @@ from prokurist.consumer.commit_api import CommitApi
 from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.consumer.deserializing import Deserializers
+from prokurist.consumer.event_callback import EventCallback
 from prokurist.consumer.fetch_collector import FetchCollector
 from prokurist.consumer.health import Health, MembershipHealth
 from prokurist.consumer.interceptors import Interceptors
@@ -151,6 +152,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             self._interceptors,
             self._member_identity,
             interval if config.enable_auto_commit else None,
+            config.on_committed,
         )
         self._commits = CommitQueue(
             self._caller,
@@ -158,6 +160,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             self._interceptors,
             self._member_identity,
             self._subscription,
+            config.on_committed,
         )
         self._listeners = Listeners(
             self._caller, self._background, self._auto, self._subscription
@@ -168,6 +171,14 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             from prokurist.metrics.telemetry import TelemetrySource  # noqa: PLC0415
 
             machinery.telemetry.source = TelemetrySource(self._counted, machinery.time_of_day)
+        self._events = EventCallback(
+            self._caller,
+            self._listeners,
+            config.on_event,
+            machinery.log_events,
+            interval=config.statistics_interval_ms / 1000,
+            metrics=self.metrics,
+        )
         self._obstacles = Obstacles(
             machinery.subscription,
             machinery.client.reachability,
@@ -316,6 +327,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
                 self._interceptors,
                 self._built().thread,
                 part=self._part,
+                tell=self._events.finish,
                 leave=lambda call: self._leave(call, membership),
                 pushes=self._pushes,
             )

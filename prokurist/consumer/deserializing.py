@@ -6,7 +6,7 @@ topic and the bytes, or of the topic, the headers and the bytes; or an object wh
 Null is never shown to it: there is nothing to be read.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -16,7 +16,7 @@ from prokurist.records.consumer_records import ConsumerRecord, DeserializedRun
 from prokurist.records.run import RecordRun
 from prokurist.types import TopicPartition
 
-Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
+Headers: TypeAlias = list[tuple[str, bytes | None]]
 Deserialize: TypeAlias = Callable[[ConsumerRecord, bytes], Any]
 
 
@@ -103,7 +103,8 @@ def of_headers(
     function: Callable[[str, Headers, bytes], Any], record: ConsumerRecord, data: bytes
 ) -> Any:
     """Call what wants the topic and the headers, too."""
-    return function(record.topic, record.headers, data)
+    # A list, as confluent-kafka's deserializers ask for one.
+    return function(record.topic, list(record.headers), data)
 
 
 FORMS: Final = (of_bytes, of_bytes, of_topic, of_headers)

@@ -114,12 +114,12 @@ class Iteration(Polling):
         if lent is None:
             return None
         caller, activity, auto = self._caller, self._poll_activity, self._auto
-        if caller.woken or activity.wanted or auto.is_due:
+        if caller.woken or activity.wanted or auto.is_due or self._events.is_due:
             # Before the next one is the user's: he has asked for it, and so has done with
             # the last.
             self._collector.count()
             caller.raise_if_woken()  # The next step goes on from here.
-            if activity.wanted:
+            if activity.wanted or self._events.is_due:
                 return None
             auto.when_due()
         given = lent.hand.given
@@ -138,7 +138,7 @@ class Iteration(Polling):
 
     def _hand_out(self, lent: Lent, record: Handed) -> bool:
         chunk = lent.taken.chunk
-        lent.hand.due = self._auto.due
+        lent.hand.due = min(self._auto.due, self._events.due)
         if not self._subscription.hand_out(chunk.partition, chunk.ticket, record, lent.hand):
             return False
         if self._caller.woken or self._poll_activity.wanted:

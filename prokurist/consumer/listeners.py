@@ -135,7 +135,7 @@ class Listeners:
         try:
             self._call(kind, partitions)
         except Exception as error:  # noqa: BLE001 - a user's code may raise anything
-            return wrapped(error, kind)
+            return wrapped(error, kind.value)
         return None
 
     def _make(self, step: Step) -> Exception | None:
@@ -149,7 +149,7 @@ class Listeners:
             if not isinstance(raised, Exception):
                 raise
             # What fails in a step's own work is told by the code that has posted it.
-            return None if step.work is not None else wrapped(raised, step.kind)
+            return None if step.work is not None else wrapped(raised, step.kind.value)
         finally:
             done = StepDone(self._caller.call(step.kind.value, None), step, error, answer)
             try:
@@ -167,7 +167,7 @@ class Listeners:
             self._auto.before_rebalance()
             return None
         if step.work is not None:
-            return self._inside(step.kind.value, step.work)
+            return self.inside(step.kind.value, step.work)
         partitions = step.partitions
         if step.kind is StepKind.ASSIGNED:
             self._subscription.hears(partitions)
@@ -192,9 +192,10 @@ class Listeners:
         if kind is StepKind.LOST and not hasattr(listener, name):
             name = StepKind.REVOKED.value
         method: Callable[[Partitions], object] = getattr(listener, name)
-        self._inside(name, lambda: method(partitions))
+        self.inside(name, lambda: method(partitions))
 
-    def _inside(self, name: str, work: Callable[[], object]) -> object:
+    def inside(self, name: str, work: Callable[[], object]) -> object:
+        """Run a callback, which may call the consumer."""
         self._running = name
         began = self._caller.now()
         try:
@@ -208,11 +209,11 @@ class Listeners:
         return f"Listeners({self._listener!r}{', running' * (self._running is not None)})"
 
 
-def wrapped(error: Exception, kind: StepKind) -> Exception:
+def wrapped(error: Exception, callback: str) -> Exception:
     """The exception that a poll raises for what a callback has raised."""
     if isinstance(error, WakeupException):
         return error
-    outer = KafkaException(f"{kind.value} raised {type(error).__name__}: {error}")
+    outer = KafkaException(f"{callback} raised {type(error).__name__}: {error}")
     outer.__cause__ = error
     return outer
 

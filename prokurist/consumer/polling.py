@@ -12,6 +12,7 @@ from prokurist.application.call_runner import CallRunner
 from prokurist.consumer.arguments import partition_in, partitions_in, timeout_in
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.commit_queue import CommitQueue
+from prokurist.consumer.event_callback import EventCallback
 from prokurist.consumer.fetch_collector import FetchCollector
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.listeners import Listeners
@@ -46,6 +47,7 @@ class Polling:
     _subscription: Subscription
     _background: BackgroundEvents
     _listeners: Listeners
+    _events: EventCallback
     _poll_activity: PollActivity
     _buffer: FetchBuffer[PartitionReader]
     _collector: FetchCollector
@@ -164,7 +166,8 @@ class Polling:
                 `fetch.decoded.batch.max.bytes`; or it is larger than what is fetched.
             GroupAuthorizationException: Not allowed in the group.
             IllegalStateException: Nothing is subscribed to or assigned.
-            KafkaException: A rebalance listener has raised something, which is the cause.
+            KafkaException: A rebalance listener, or `on_event`, has raised something, which is
+                the cause.
             InvalidTopicException: No topic can bear a name that is assigned.
             LogTruncationException: Logs were cut back before the position, and
                 `auto.offset.reset` is `none`; it says where they part from what was read.
@@ -235,7 +238,7 @@ class Polling:
                 if result is not None:
                     return result
                 until = Deadline(self._caller.now() + look_again).earlier(call.deadline)
-                came = self._caller.wait(call, self._auto.until(until))
+                came = self._caller.wait(call, self._events.until(self._auto.until(until)))
                 if not came and call.deadline.expired(self._caller.now()):
                     return None
                 # Something has come: look what it is.
@@ -278,6 +281,7 @@ class Polling:
         if self._poll_activity.enter():
             self._caller.post(Polled(call))
         self._listeners.run()
+        self._events.run(call.deadline)
         error = self._background.take(self._subscription.still_wanted)
         if error is not None:
             raise error

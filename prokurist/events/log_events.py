@@ -11,6 +11,7 @@ Thread: any; nothing here changes.
 from functools import partial
 from typing import Final
 
+from prokurist.events.callback_log_events import CALLBACKS
 from prokurist.events.outage_log_events import OUTAGES
 from prokurist.events.producer_log_events import PRODUCER
 from prokurist.events.security_log_events import SECURITY
@@ -354,7 +355,8 @@ ASYNC_COMMIT_FAILED: Final = _commit(
     "async_commit_failed",
     Level.WARNING,
     "asynchronous commit failed: {error}",
-    "A `commit_async` without a callback failed; with one, the callback gets the error.",
+    "A `commit_async` without a callback failed; with one, or with `on_committed`, that gets "
+    "the error.",
 )
 COMMIT_CALLBACK_ERROR_SUPPRESSED: Final = _commit(
     "commit_callback_error_suppressed",
@@ -411,6 +413,7 @@ LAG_UNKNOWN: Final = _fetch(
 
 STATES: Final = (
     *(each for each in tuple(globals().values()) if isinstance(each, EventKind)),
+    *CALLBACKS,
     *OUTAGES,
     *SECURITY,
     *PRODUCER,

@@ -6,6 +6,7 @@ Invariants: the output depends on nothing but the table, and two runs give the s
 from collections.abc import Iterator
 
 from prokurist.events.call_log_events import KINDS
+from prokurist.events.callback_log_events import CALLBACKS
 from prokurist.events.log_events import EVERY
 from prokurist.events.trace import EventKind, Level
 
@@ -46,6 +47,10 @@ there are.
 A problem that lasts is logged once in {every:.0f} s. Where a row gives a time, it has to have
 lasted that long first. Its end is logged if the problem itself was.
 
+A consumer's `on_event` is called with a `LogEvent` for what is written at INFO and above,
+whatever levels are set: its `name`, its `text` and, in `values`, the keys of the tables below
+as objects ([how to use it](howto/callbacks.md)).
+
 Single calls, with their attempts and waits, are logged at DEBUG by clients that are built
 while `prokurist` is at DEBUG. `prokurist.timeline` records the same, and draws it.
 """
@@ -63,6 +68,7 @@ _TITLES = {
 }
 
 _RECORDED = "only in a recording (`prokurist.timeline`)"
+_CALLBACK = "only for `on_event`"
 
 
 def document() -> str:
@@ -81,7 +87,9 @@ def document() -> str:
 
 
 def _entry(kind: EventKind) -> Iterator[str]:
-    level = _RECORDED if kind.level is Level.RECORDED else kind.level.name
+    level = kind.level.name
+    if kind.level is Level.RECORDED:
+        level = _CALLBACK if kind in CALLBACKS else _RECORDED
     yield f"### `{kind.name}`: {level}"
     yield ""
     yield f"> {kind.text}"

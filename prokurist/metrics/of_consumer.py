@@ -119,6 +119,13 @@ def commit_age(at: ConsumerReading) -> Iterator[Value]:
         yield from one(at.since(group.commits.counters.done_at))
 
 
+def events_dropped(at: ConsumerReading) -> Iterator[Value]:
+    """Only of a client with `on_event`."""
+    queue = at.client.machinery.log_events
+    if queue is not None:
+        yield (), queue.dropped
+
+
 def commits(at: ConsumerReading) -> Iterator[Value]:
     """By kind and result; each result of a kind from its first commit on."""
     group = at.client.machinery.group
@@ -355,5 +362,10 @@ ROWS: tuple[Metric[ConsumerReading], ...] = (
         "prokurist_background_events_waiting",
         "Errors and rebalance steps that wait for the next poll.",
         lambda at: one(at.client.machinery.background.waiting),
+    ),
+    counter(
+        "prokurist_consumer_log_events_dropped_total",
+        "Events for on_event that were dropped for newer ones: no poll came that told them.",
+        events_dropped,
     ),
 )

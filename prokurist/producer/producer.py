@@ -81,7 +81,10 @@ class KafkaProducer(WaitingCalls):
 
     Many threads may use one. A record is in a batch when `send` returns; its `Delivery` tells
     what becomes of it, by `delivery.timeout.ms` at the latest. Keys and values are bytes, or
-    what `key_serializer` and `value_serializer` make bytes of.
+    what `key_serializer` and `value_serializer` make bytes of: callables of the object, of the
+    topic and the object, or of the topic, the headers and the object; or objects with
+    `serialize(topic, data)` or `serialize(topic, headers, data)`. The headers are a list of
+    pairs, which they may add to.
 
     Args:
         config: Configuration keys and their values; see docs/config.md.
@@ -267,6 +270,8 @@ class KafkaProducer(WaitingCalls):
             rows = rows_of(values, keys, headers, timestamp)
             return self._many.send(topic, [rows], partition, on_delivery)
         listed, key_list = listed_of(values, keys)
+        if headers is not None and not isinstance(headers, Mapping):
+            headers = list(headers)
         records = (
             ProducerRecord(topic, value, key, headers, partition, timestamp)
             for value, key in zip(listed, key_list or repeat(None, len(listed)), strict=True)

@@ -4,7 +4,7 @@ Thread: any application thread, inside `send`, outside of every lock; the time t
 does not count against `max.block.ms`. Interceptors hear of deliveries on the network thread.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -127,10 +127,16 @@ class UserCode:
             SerializationException: A serializer has raised.
         """
         record = self._intercepted(record)
+        topic, headers = record.topic, record.headers
+        pairs: list[tuple[str, bytes | None]] = []
+        if self._serializers.want_headers:
+            given = headers.items() if isinstance(headers, Mapping) else headers or ()
+            headers = pairs = list(given)
         return replace(
             record,
-            key=self._serializers.key(record.topic, record.key),
-            value=self._serializers.value(record.topic, record.value),
+            key=self._serializers.key(topic, pairs, record.key),
+            value=self._serializers.value(topic, pairs, record.value),
+            headers=headers,
         )
 
     def heard(self, on_delivery: OnDelivery | None) -> OnDelivery | None:

@@ -81,7 +81,7 @@ def test_an_interrupt_anywhere_in_a_call_leaves_a_client_that_works(
             world.clock.sleep(0.1)
             assert consumer.current_lag(TP) == 0
             assert not len(consumer._commits)
-            assert not any(each.is_open for each in consumer._auto._under_way)
+            assert not any(each.is_open for each, _ in consumer._auto._under_way)
         assert nth > 5
         world.control.thaw()
 

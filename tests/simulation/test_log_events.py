@@ -142,6 +142,7 @@ def test_each_phase_of_close_is_told_with_its_time() -> None:
         "commits",
         "callbacks",
         "leave",
+        "events",
         "network thread",
         "join",
         "interceptors",

@@ -39,6 +39,7 @@ NAMES = {
     "ConsumerRecord",
     "ConsumerRecords",
     "EmptyCause",
+    "LogEvent",
     "GroupMembershipOperation",
     "Health",
     "IllegalStateException",

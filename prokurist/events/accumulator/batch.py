@@ -160,7 +160,7 @@ class Batch(BatchBuffer):
     @property
     def has_record_errors(self) -> bool:
         """Whether single records of it have failed."""
-        return self._outcome is not None and bool(self._outcome.record_errors)
+        return self.outcome is not None and bool(self.outcome.record_errors)
 
     @property
     def error(self) -> KafkaException | None:

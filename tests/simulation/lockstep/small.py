@@ -15,6 +15,7 @@ from prokurist.config import OffsetReset
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.closing import Closing
 from prokurist.consumer.commit_queue import CommitQueue
+from prokurist.consumer.event_callback import EventCallback
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.listeners import Listeners
 from prokurist.consumer.polling import Polling
@@ -171,6 +172,9 @@ class Small(Polling):
         )
         self._obstacles = NothingInTheWay()  # type: ignore[assignment]
         self._listeners = Listeners(self.caller, self.background, self._auto, self.subscription)
+        self._events = EventCallback(
+            self.caller, self._listeners, None, None, interval=0, metrics=dict
+        )
         stage.rules.append(self._nothing_lies_about)
         self.thread.start()
 
@@ -239,6 +243,7 @@ class Small(Polling):
                     self._interceptors,
                     self.thread,
                     part=lambda: None,
+                    tell=lambda: None,
                     leave=lambda call: None,  # noqa: ARG005 - it is in no group
                     pushes=lambda: False,
                 ).run(timeout, last_commit=True)

@@ -1,0 +1,149 @@
+"""Calls `on_event`: the user's function that is told what the log is told, and figures.
+
+Thread: the application's, inside `poll` and `close`, as a rebalance listener.
+
+What happens in a poll that waits ends its wait, and is told at once. What the callback itself
+brings about is told in the same poll while that has time, and by the next one then: no poll
+goes on for ever.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeAlias
+
+from prokurist.application.call_runner import CallRunner
+from prokurist.consumer.listeners import Listeners, wrapped
+from prokurist.events.callback_log_events import EVENTS_DROPPED, STATISTICS
+from prokurist.events.clock import Deadline
+from prokurist.events.log_event_queue import LogEventQueue
+from prokurist.events.log_events import CLOSE_ERROR_SUPPRESSED
+from prokurist.types import LogEvent
+
+OnEvent: TypeAlias = Callable[[LogEvent], object]
+NAME: Final = "on_event"
+
+
+class EventCallback:
+    """Tells the user's function of events, and of figures at an interval.
+
+    Args:
+        caller: The way to the network thread; its trace is told of what was dropped.
+        listeners: Knows which calls a callback may make.
+        on_event: The user's function; None for none.
+        queue: What has happened; None where there is no function.
+        interval: Seconds between two statistics; 0 for none.
+        metrics: What the client has counted.
+
+    Attributes:
+        due: When the next statistics are; infinite for never.
+    """
+
+    def __init__(
+        self,
+        caller: CallRunner,
+        listeners: Listeners,
+        on_event: OnEvent | None,
+        queue: LogEventQueue | None,
+        *,
+        interval: float,
+        metrics: Callable[[], dict[str, float]],
+    ) -> None:
+        self._caller = caller
+        self._listeners = listeners
+        self._on_event = on_event
+        self._queue = queue
+        self._interval = interval if interval and on_event is not None else math.inf
+        self._metrics = metrics
+        self.due: float = caller.now() + self._interval
+
+    @property
+    def is_due(self) -> bool:
+        """Whether statistics are due."""
+        return self.due < math.inf and self._caller.now() >= self.due
+
+    def until(self, deadline: Deadline) -> Deadline:
+        """How long a poll may wait before it comes back to `run`."""
+        return deadline.earlier(Deadline(self.due))
+
+    def run(self, deadline: Deadline) -> None:
+        """Tell what has happened, and of what comes meanwhile until the deadline.
+
+        Raises:
+            WakeupException: A call of the callback was woken.
+            KafkaException: The callback has raised something, which is the cause; what is
+                behind that is told by the next poll.
+        """
+        queue = self._queue
+        if queue is None:
+            return
+        while True:
+            try:
+                # What comes while the callback runs is looked for at its end.
+                queue.wakes = False
+                self._tell_statistics()
+                self._tell_all(queue)
+                if dropped := queue.take_dropped():
+                    self._caller.trace.emit(EVENTS_DROPPED, count=dropped)
+                    self._tell_all(queue)
+            finally:
+                queue.wakes = True
+            if not queue or deadline.expired(self._caller.now()):
+                return
+
+    def finish(self) -> Exception | None:
+        """Tell what is left, in `close`.
+
+        Returns:
+            The first error of the callback; it is told of the others all the same.
+        """
+        queue, raised = self._queue, list[Exception]()
+        for _ in range(0 if queue is None else len(queue)):
+            try:
+                self._tell_next(queue)
+            except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
+                raised.append(error)
+        for each in raised[1:]:
+            self._caller.trace.emit(CLOSE_ERROR_SUPPRESSED, error=each)
+        return raised[0] if raised else None
+
+    def _tell_all(self, queue: LogEventQueue) -> None:
+        """Tell what is there now, and nothing that comes while it is told."""
+        for _ in range(len(queue)):
+            self._tell_next(queue)
+
+    def _tell_next(self, queue: LogEventQueue | None) -> None:
+        event = None if queue is None else queue.take(self._caller.now())
+        if event is not None:
+            self._tell(event)
+
+    def _tell_statistics(self) -> None:
+        if not self.is_due:
+            return
+        self.due = self._caller.now() + self._interval
+        kind, trace = STATISTICS, self._caller.trace
+        values = {"metrics": self._metrics()}
+        self._tell(
+            LogEvent(
+                kind.name,
+                int(kind.level),
+                kind.text,
+                values,
+                client_id=trace.client_id,
+                group=trace.group,
+            )
+        )
+
+    def _tell(self, event: LogEvent) -> None:
+        if self._on_event is None:
+            return
+        try:
+            self._listeners.inside(NAME, partial(self._on_event, event))
+        except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
+            failed = wrapped(error, NAME)
+        else:
+            return
+        raise failed
+
+    def __repr__(self) -> str:
+        return f"EventCallback({self._on_event}, {self._queue})"

@@ -1,0 +1,52 @@
+"""The reader that keeps for `on_event` what the log says at INFO and above.
+
+It has storms of its own, which are told what the log's are told: so an event is kept where
+the log writes a line, whatever levels and handlers the application has set.
+
+Thread: both, whichever tells; it waits for nothing but a lock that is held for an assignment.
+"""
+
+from collections.abc import Mapping
+
+from prokurist.events.log_event_queue import LogEventQueue
+from prokurist.events.trace import EventKind, Level, Trace
+from prokurist.logs.log import sentence
+from prokurist.logs.storms import Storms
+from prokurist.types import LogEvent
+
+
+class EventReader:
+    """Keeps a client's loud log events for its callback."""
+
+    __slots__ = ("_queue", "_storms")
+
+    def __init__(self, queue: LogEventQueue) -> None:
+        self._queue = queue
+        self._storms = Storms()
+
+    def __call__(self, trace: Trace, kind: EventKind, values: Mapping[str, object], /) -> None:
+        """Keep an event that the log has a line for."""
+        if kind.level < Level.INFO:
+            return
+        now = trace.now()
+        if kind.story is not None:
+            seconds = self._storms.lasted(kind, values, now)
+            if seconds is None:
+                return
+            values = {**values, "seconds": seconds}
+        self._queue.put(made(trace, kind, values), now)
+
+    def __repr__(self) -> str:
+        return f"EventReader({self._queue})"
+
+
+def made(trace: Trace, kind: EventKind, values: Mapping[str, object]) -> LogEvent:
+    """A log event as the user sees it."""
+    return LogEvent(
+        kind.name,
+        int(kind.level),
+        sentence(kind, values),
+        dict(values),
+        client_id=trace.client_id,
+        group=trace.group,
+    )

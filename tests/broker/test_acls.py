@@ -1,0 +1,172 @@
+"""The rights that docs/howto/operations.md asks for: they are enough, and none is too much.
+
+A resource with a rule refuses all that no rule of it allows, so topic and group have rules of
+their own here. Of the cluster, on which the node itself needs rights under the same name, what
+idempotent producers needed before Kafka 3.0 is denied.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import confluent_kafka.admin
+import pytest
+
+from prokurist import KafkaConsumer, KafkaProducer, errors
+from prokurist.cli.entry import DONE, main
+from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
+from tests.broker.conftest import Asking
+
+pytestmark = pytest.mark.kafka
+
+admin: Any = confluent_kafka.admin
+"""Whose stubs know nothing of rules."""
+
+Right = tuple[str, str, str]
+"""Resource, name and operation."""
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[RealKafka]:
+    """One node that asks its authorizer about everything, of these tests' own."""
+    own = RealKafka(
+        controls=True,
+        properties={
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "allow.everyone.if.no.acl.found": True,
+        },
+    )
+    try:
+        own.start()
+    except KafkaUnavailable as error:
+        if is_required():
+            raise
+        pytest.skip(error.reason)
+    try:
+        allow(own, ("BROKER", "kafka-cluster", "ALL"))
+        rule(own, "DENY", ("BROKER", "kafka-cluster", "IDEMPOTENT_WRITE"))
+        yield own
+    finally:
+        own.close()
+
+
+@pytest.fixture
+def name(kafka: RealKafka) -> str:
+    """A topic of the test's own with a record in it; a group is called alike."""
+    name = kafka.unique_topic("acl")
+    with KafkaProducer(bootstrap_servers=kafka.bootstrap) as producer:
+        producer.send(name, b"first").result(20)
+    return name
+
+
+def allow(kafka: RealKafka, *rights: Right) -> None:
+    """Allow these, and of their resources nothing else."""
+    rule(kafka, "ALLOW", *rights)
+
+
+def rule(kafka: RealKafka, permission: str, *rights: Right) -> None:
+    """Make rules for everybody, who are all one principal here."""
+    client = admin.AdminClient({"bootstrap.servers": kafka.direct_bootstrap, "log_level": 0})
+    rules = [
+        admin.AclBinding(
+            admin.ResourceType[kind], name, admin.ResourcePatternType.LITERAL,
+            "User:ANONYMOUS", "*", admin.AclOperation[operation],
+            admin.AclPermissionType[permission],
+        )
+        for kind, name, operation in rights
+    ]  # fmt: skip
+    for done in client.create_acls(rules).values():
+        done.result(20)
+
+
+def consumer_rights(name: str) -> tuple[Right, ...]:
+    """What the page asks for a consumer."""
+    return ("TOPIC", name, "READ"), ("GROUP", name, "READ")
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_consumer_needs_read_of_topics_and_group(
+    kafka: RealKafka, name: str, protocol: str
+) -> None:
+    """It joins, reads, commits, looks up and leaves."""
+    allow(kafka, *consumer_rights(name))
+    with KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap,
+        group_id=name,
+        group_protocol=protocol,
+        auto_offset_reset="earliest",
+    ) as consumer:
+        consumer.subscribe(name)
+        record = consumer.next(20.0)
+        assert record is not None
+        consumer.commit_sync(timeout=20)
+        (tp,) = consumer.assignment()
+        assert consumer.committed(tp, timeout=20)
+        assert consumer.end_offsets(tp, timeout=20)
+        assert consumer.partitions_for(name, timeout=20)
+
+
+@pytest.mark.parametrize("without", ["TOPIC", "GROUP"])
+def test_a_consumer_gets_on_with_no_less(
+    kafka: RealKafka, name: str, without: str, eventually: Asking
+) -> None:
+    """DESCRIBE in the place of READ is refused, and the error names the resource."""
+    rights = {kind: (kind, name, operation) for kind, name, operation in consumer_rights(name)}
+    allow(kafka, *(rights | {without: (without, name, "DESCRIBE")}).values())
+    expected: type[errors.KafkaException] = {
+        "TOPIC": errors.TopicAuthorizationException,
+        "GROUP": errors.GroupAuthorizationException,
+    }[without]
+
+    def is_refused() -> bool:
+        with KafkaConsumer(
+            bootstrap_servers=kafka.bootstrap, group_id=name, enable_auto_commit=False
+        ) as consumer:
+            consumer.subscribe(name)
+            try:
+                consumer.poll(5.0)
+            except expected as error:
+                return name in str(error)
+            return False
+
+    eventually(is_refused)
+
+
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_a_producer_needs_write_of_topics(
+    kafka: RealKafka,
+    name: str,
+    idempotent: bool,  # noqa: FBT001 - a parameter of the test
+    eventually: Asking,
+) -> None:
+    """With idempotence no more than without; DESCRIBE alone is refused."""
+    allow(kafka, ("TOPIC", name, "DESCRIBE"))
+
+    def sends() -> bool:
+        with KafkaProducer(
+            bootstrap_servers=kafka.bootstrap, enable_idempotence=idempotent
+        ) as producer:
+            try:
+                producer.send(name, b"second").result(10)
+            except errors.TopicAuthorizationException:
+                return False
+            return True
+
+    eventually(lambda: not sends())
+    allow(kafka, ("TOPIC", name, "WRITE"))
+    eventually(sends)
+
+
+def test_lag_of_a_group_needs_describe_of_both(
+    kafka: RealKafka, name: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """What `prokurist lag` asks, of a group that another program reads in."""
+    with KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap, group_id=name, auto_offset_reset="earliest"
+    ) as consumer:
+        consumer.subscribe(name)
+        assert consumer.next(20.0)
+    allow(kafka, ("TOPIC", name, "DESCRIBE"), ("GROUP", name, "DESCRIBE"))
+    assert main(["lag", "-b", kafka.bootstrap, "-J", "-G", name]) == DONE
+    (row,) = map(json.loads, capfdbinary.readouterr().out.splitlines())
+    assert (row["group"], row["topic"]) == (name, name)
