@@ -203,7 +203,7 @@ def producer_machinery(
         wait=refused_to_holders(appender.lock, clock.wait),
         wake=network.wake,
     )
-    accumulator.on_leaders = partitioner.draw_again
+    accumulator.directory.on_leaders = partitioner.draw_again
     topics: ProducerTopics
     metadata = MetadataManager(
         client,

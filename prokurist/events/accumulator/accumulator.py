@@ -16,7 +16,6 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final
-from uuid import UUID
 
 from prokurist.errors import IllegalStateException
 from prokurist.events.accumulator.batch import Batch
@@ -24,9 +23,8 @@ from prokurist.events.accumulator.buffer_memory import BufferMemory, Claim
 from prokurist.events.accumulator.implementation import Appender, TopicQueues
 from prokurist.events.accumulator.partition_queue import PartitionQueue
 from prokurist.events.accumulator.record_metadata import OnDelivery
-from prokurist.events.cluster import Cluster
+from prokurist.events.accumulator.topic_directory import TopicDirectory
 from prokurist.events.waiter import Waiter
-from prokurist.types import TopicPartition
 
 GROWTH: Final = 0.1
 """The share of its `delivery.timeout.ms` in which a batch takes records."""
@@ -56,7 +54,7 @@ class RecordAccumulator:
         flushing: The calls that flush at present.
         refuse: Raises why nothing is sent any more, once that is so.
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
-        on_leaders: Called with a topic of which partitions have other leaders than before.
+        directory: The topics that records can be appended to.
     """
 
     def __init__(
@@ -80,7 +78,7 @@ class RecordAccumulator:
         self.flushing: set[object] = set()
         self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
-        self.on_leaders: Callable[[TopicQueues], None] = unheard
+        self.directory: TopicDirectory = TopicDirectory(appender.topics)
         self.now: Callable[[], float] = now
         self.wait: Callable[[Waiter, float], bool] = wait
         self._batch_size = batch_size
@@ -95,8 +93,6 @@ class RecordAccumulator:
         # What batches were split into: not in the order of their deadlines, and few.
         self._parts: dict[Batch, None] = {}
         # The ids of topics, and the partitions that one had before it was created again.
-        self._ids: dict[str, UUID | None] = {}
-        self._gone: dict[TopicPartition, PartitionQueue] = {}
         appender.on_ready = self._became_ready
 
     # --- application threads -----------------------------------------------------------
@@ -343,7 +339,7 @@ class RecordAccumulator:
         """The partition that a batch is for; None for one that is not known any more."""
         topic = self.appender.topics.get(batch.topic)
         if topic is None or not 0 <= batch.partition < len(topic.queues):
-            return self._gone.get(batch.tp)
+            return self.directory.gone.get(batch.tp)
         queue: PartitionQueue = topic.queues[batch.partition]
         return queue
 
@@ -393,50 +389,6 @@ class RecordAccumulator:
             batch.release()
             self.memory.give_back(held)
 
-    # --- topics ------------------------------------------------------------------------
-
-    def update(self, cluster: Cluster, names: Iterable[str]) -> None:
-        """Know the partitions of topics, as far as the cluster tells them."""
-        for name in names:
-            view = cluster.topics.get(name)
-            if view is None or not view.partitions:
-                continue
-            topic = self.appender.topics.get(name)
-            queues: list[PartitionQueue] = [] if topic is None else list(topic.queues)
-            count = max(view.partitions) + 1
-            queues += [self._queue(name, number) for number in range(len(queues), count)]
-            if view.id is None or self._ids.get(name) != view.id:
-                # Created again with fewer: what waits for the others keeps its deadline.
-                self._gone |= {queue.tp: queue for queue in queues[count:]}
-                del queues[count:]
-            self._ids[name] = view.id
-            before = [queue.leader for queue in queues]
-            for queue in queues:
-                partition = view.partitions.get(queue.partition)
-                queue.leader = None if partition is None else partition.leader
-            if topic is None:
-                topic = TopicQueues(name)
-                topic.queues = queues
-                self.appender.topics[name] = topic
-                continue
-            if len(queues) != len(topic.queues):
-                topic.queues = queues
-                # Drawn from the partitions that there were.
-                topic.round, topic.sticky = [], None
-            if before != [queue.leader for queue in queues]:
-                self.on_leaders(topic)
-
-    def _queue(self, name: str, number: int) -> PartitionQueue:
-        """The queue of a partition that is new, or there again."""
-        gone = self._gone.pop(TopicPartition(name, number), None)
-        return PartitionQueue(name, number) if gone is None else gone
-
-    def forget(self, names: Iterable[str]) -> None:
-        """Know nothing any more of topics that nothing was sent to for long."""
-        for name in names:
-            self.appender.topics.pop(name, None)
-            self._ids.pop(name, None)
-
     def __repr__(self) -> str:
         return f"RecordAccumulator({len(self.incomplete)} batches, {self.memory})"
 
@@ -448,7 +400,3 @@ def unclosed() -> None:
 
 def unrefused(_what: str) -> None:
     """Let every call pass, before the producer has said which thread delivers."""
-
-
-def unheard(_topic: TopicQueues) -> None:
-    """Where nothing chooses partitions by their leaders."""

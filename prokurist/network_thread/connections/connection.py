@@ -6,8 +6,7 @@ its Pipeline.
 
 Thread: the network thread alone.
 
-- Each try has a socket of its own number. An event of an older one finds
-  no connection any more.
+- Each try has a socket of its own number: events of older ones find no connection.
 - Going down against our wish fails what is in flight and what waits: each
   operation decides for itself whether and where to try again.
 - A new try after a failure waits for its backoff, and is made only when there is

@@ -342,7 +342,7 @@ class ProduceManager:
 
     def on_metadata(self, cluster: Cluster, names: Iterable[str]) -> None:
         """Leaders may have changed: what waits for one goes to the one that there is now."""
-        self._accumulator.update(cluster, names)
+        self._accumulator.directory.update(cluster, names)
         waiting, self._leaderless = self._leaderless, {}
         moved = [
             partition

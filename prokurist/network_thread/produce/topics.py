@@ -63,7 +63,7 @@ class ProducerTopics:
                 count = 0 if view is None or view.error else len(view.partitions)
                 if count and (partition is None or partition < count):
                     self._used_at[topic] = self._timer.now
-                    self._accumulator.update(cluster, [topic])
+                    self._accumulator.directory.update(cluster, [topic])
                     return
                 if view is not None and METADATA.of(view.error) is Action.FATAL:
                     raise topic_error(METADATA, view.error, [topic])
@@ -81,7 +81,7 @@ class ProducerTopics:
                 topic.is_used = False
                 self._used_at[name] = now
             elif now - self._used_at.get(name, now) >= self._idle:
-                self._accumulator.forget([name])
+                self._accumulator.directory.forget([name])
                 self._used_at.pop(name, None)
 
     def __repr__(self) -> str:

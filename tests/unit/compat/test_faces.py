@@ -202,7 +202,7 @@ def test_confluent_kafkas_configuration_is_refused_with_the_way_out(kind: Any) -
     [error] = raised.value.args
     assert error.code() == confluent_kafka.KafkaError._INVALID_ARG
     assert "unknown key no.such.key" in error.str()
-    assert "throttle_cb: cannot be used here: the client calls no function" in error.str()
+    assert "throttle_cb: cannot be used here: give a consumer on_event" in error.str()
     cause = raised.value.__cause__
     assert isinstance(cause, ConfigException)
     assert len(cause.faults) == 2

@@ -166,7 +166,7 @@ def test_every_row_can_be_told(kind: EventKind, caplog: pytest.LogCaptureFixture
     assert not RESERVED & set(kind.keys)
     assert kind.learns[-1] in ".:"
     numbers = {"seconds": 1.0, "pause": 1.0, "slept": 1.0, "timeout": 1.0}
-    numbers |= {"limit": 1.0, "patience": 1.0}
+    numbers |= {"limit": 1.0, "patience": 1.0, "took": 1.0}
     values = {key: numbers.get(key, "x") for key in kind.keys}
     assert "{" not in sentence(kind, values)
     caplog.set_level(logging.DEBUG, "prokurist")

@@ -1,0 +1,82 @@
+"""The topics that records can be appended to: their partitions, and who leads each.
+
+Thread: the network thread alone changes it; application threads read what it has put in place.
+
+Invariant: a partition's queue is the same object for as long as a batch may be in it, also
+where the topic was created again with fewer partitions.
+"""
+
+from collections.abc import Callable, Iterable
+from uuid import UUID
+
+from prokurist.events.accumulator.implementation import TopicQueues
+from prokurist.events.accumulator.partition_queue import PartitionQueue
+from prokurist.events.cluster import Cluster
+from prokurist.types import TopicPartition
+
+
+class TopicDirectory:
+    """Keeps the queues of topics as the cluster tells of their partitions.
+
+    Args:
+        topics: Those that records can be appended to, by name.
+
+    Attributes:
+        gone: Queues of partitions that a topic has no more, with what waits in them.
+        on_leaders: Called with a topic of which partitions have other leaders than before.
+    """
+
+    def __init__(self, topics: dict[str, TopicQueues]) -> None:
+        self._topics = topics
+        self._ids: dict[str, UUID | None] = {}
+        self.gone: dict[TopicPartition, PartitionQueue] = {}
+        self.on_leaders: Callable[[TopicQueues], None] = unheard
+
+    def update(self, cluster: Cluster, names: Iterable[str]) -> None:
+        """Know the partitions of topics, as far as the cluster tells them."""
+        for name in names:
+            view = cluster.topics.get(name)
+            if view is None or not view.partitions:
+                continue
+            topic = self._topics.get(name)
+            queues: list[PartitionQueue] = [] if topic is None else list(topic.queues)
+            count = max(view.partitions) + 1
+            queues += [self._queue(name, number) for number in range(len(queues), count)]
+            if view.id is None or self._ids.get(name) != view.id:
+                # Created again with fewer: what waits for the others keeps its deadline.
+                self.gone |= {queue.tp: queue for queue in queues[count:]}
+                del queues[count:]
+            self._ids[name] = view.id
+            before = [queue.leader for queue in queues]
+            for queue in queues:
+                partition = view.partitions.get(queue.partition)
+                queue.leader = None if partition is None else partition.leader
+            if topic is None:
+                topic = TopicQueues(name)
+                topic.queues = queues
+                self._topics[name] = topic
+                continue
+            if len(queues) != len(topic.queues):
+                topic.queues = queues
+                # Drawn from the partitions that there were.
+                topic.round, topic.sticky = [], None
+            if before != [queue.leader for queue in queues]:
+                self.on_leaders(topic)
+
+    def _queue(self, name: str, number: int) -> PartitionQueue:
+        """The queue of a partition that is new, or there again."""
+        gone = self.gone.pop(TopicPartition(name, number), None)
+        return PartitionQueue(name, number) if gone is None else gone
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Know nothing any more of topics that nothing was sent to for long."""
+        for name in names:
+            self._topics.pop(name, None)
+            self._ids.pop(name, None)
+
+    def __repr__(self) -> str:
+        return f"TopicDirectory({len(self._topics)} topics)"
+
+
+def unheard(_topic: TopicQueues) -> None:
+    """Where nothing chooses partitions by their leaders."""
