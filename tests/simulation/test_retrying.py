@@ -49,29 +49,6 @@ def test_five_in_flight_and_the_first_is_refused() -> None:
     assert values_of(world)[1:] == [b"%d" % number for number in range(5)]
 
 
-@pytest.mark.parametrize("code", [3, 6, 19])
-def test_several_in_flight_to_a_leader_that_has_no_number_yet(code: int) -> None:
-    """P33: it takes any number as the first: the second batch waits until it has the first."""
-    world = World()
-    producer, _ = made(world, batch_size=1)
-    with producer:
-        with world.control.delay("Produce", 0.05):
-            world.control.fail("Produce", code, times=1)
-            deliveries = []
-            for number in range(5):
-                deliveries.append(producer.send("orders", b"%d" % number, partition=1))
-                world.clock.sleep(0.002)
-            producer.flush(10.0)
-        assert [each.result(0).offset for each in deliveries] == list(range(5))
-        world.control.forget_requests()
-        with world.control.delay("Produce", 0.05):
-            for number in range(5):
-                producer.send("orders", b"%d" % number, partition=1)
-                world.clock.sleep(0.002)
-            assert len(produced(world)) == 5, "they do not wait any more"
-            producer.flush(10.0)
-
-
 def test_a_new_leader_is_believed_at_once() -> None:
     """P34, B230: NOT_LEADER with its name: no pause, and no Metadata answer."""
     world = World(nodes=3)

@@ -11,6 +11,7 @@ from tests.simulation.producing import (
     failure,
     failure_of,
     made,
+    produced,
     sequences,
     values_of,
 )
@@ -173,3 +174,42 @@ def test_a_number_that_the_leader_knows_is_delivered() -> None:
         assert producer.send("orders", b"v", partition=0).exception(5.0) is None
         assert producer.send("orders", b"w", partition=0).result(5.0).offset == 2
     assert values_of(world) == [b"warm", b"v", b"w"]
+
+
+@pytest.mark.parametrize("code", [3, 6, 19])
+def test_several_in_flight_to_a_leader_that_has_no_number_yet(code: int) -> None:
+    """P33: it takes any number as the first: the second batch waits until it has the first."""
+    world = World()
+    producer, _ = made(world, batch_size=1)
+    with producer:
+        with world.control.delay("Produce", 0.05):
+            world.control.fail("Produce", code, times=1)
+            deliveries = []
+            for number in range(5):
+                deliveries.append(producer.send("orders", b"%d" % number, partition=1))
+                world.clock.sleep(0.002)
+            producer.flush(10.0)
+        assert [each.result(0).offset for each in deliveries] == list(range(5))
+        world.control.forget_requests()
+        with world.control.delay("Produce", 0.05):
+            for number in range(5):
+                producer.send("orders", b"%d" % number, partition=1)
+                world.clock.sleep(0.002)
+            assert len(produced(world)) == 5, "they do not wait any more"
+            producer.flush(10.0)
+
+
+def test_a_leader_that_has_forgotten_an_idle_producer() -> None:
+    """P33: as one that has no number yet: it would take the second batch as the first."""
+    world = World()
+    producer, _ = made(world, batch_size=1)
+    with producer:
+        world.clock.sleep(100.0)
+        world.control.forget_producers()
+        with world.control.delay("Produce", 0.05):
+            world.control.fail("Produce", 6, times=1)
+            for number in range(5):
+                producer.send("orders", b"%d" % number, partition=0)
+                world.clock.sleep(0.002)
+            producer.flush(10.0)
+    assert values_of(world)[1:] == [b"%d" % number for number in range(5)]

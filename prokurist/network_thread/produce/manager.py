@@ -270,7 +270,9 @@ class ProduceManager:
         """The batch that a partition may send next."""
         if partition.retries:
             return partition.next_retry()
-        if partition.may_send_new and self._accumulator.has_due(partition.queue):
+        if partition.may_send_new(self._timer.now) and self._accumulator.has_due(
+            partition.queue
+        ):
             return self._accumulator.peek(partition.queue)
         return None
 

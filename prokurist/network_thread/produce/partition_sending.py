@@ -11,7 +11,8 @@ reported.
   gap.
 - A leader that has none of a producer's numbers takes any as the first. Until it has
   acknowledged one, a partition has one batch on the wire: a second would overtake it if only
-  the first were refused, by a leader that has just been elected, say.
+  the first were refused, by a leader that has just been elected, say. The same after a time
+  without acknowledgements: brokers forget producers that are idle for long.
 - Once a numbered batch has failed the numbers are *unresolved*: no further batch is numbered
   until nothing of the partition is on the wire. If a later batch was acknowledged, all is
   well. Else a new epoch begins, from 0.
@@ -30,6 +31,9 @@ from prokurist.network_thread.produce.producer_ids import ProducerId
 
 SEQUENCES: Final = 1 << 31
 """Sequence numbers wrap around to 0 there."""
+KNOWN_FOR: Final = 60.0
+"""Seconds after an acknowledgement in which the leader is taken to know the producer: far below
+any `producer.id.expiration.ms` in use (a day by default), and the wait costs one round trip."""
 
 
 class PartitionSending:
@@ -63,6 +67,7 @@ class PartitionSending:
         self.next_sequence: int = 0
         self.acknowledged_offset: int = -1
         self._acknowledged: tuple[ProducerId, int] | None = None
+        self._acknowledged_at = 0.0
         self._unresolved: tuple[ProducerId, int] | None = None
         # In the order in which batches were first sent: (n,); (n, 0) and (n, 1) for its parts.
         self._orders: dict[Batch, tuple[int, ...]] = {}
@@ -80,21 +85,21 @@ class PartitionSending:
                 return batch
         return self.retries[0] if self.retries else None
 
-    @property
-    def may_send_new(self) -> bool:
+    def may_send_new(self, now: float) -> bool:
         """Whether a batch may be sent that never was."""
         if self.retries or any(batch.retries for batch in self.in_flight):
             return False
         if not self.in_flight:
             return True
-        return self._unresolved is None and self._is_known
+        return self._unresolved is None and self._is_known(now)
 
-    @property
-    def _is_known(self) -> bool:
+    def _is_known(self, now: float) -> bool:
         """Whether the leader refuses what comes before its turn, or nothing is numbered."""
         if self.producer is None:
             return True
-        return self._acknowledged is not None and self._acknowledged[0] == self.producer
+        if self._acknowledged is None or now - self._acknowledged_at > KNOWN_FOR:
+            return False
+        return self._acknowledged[0] == self.producer
 
     def sent(self, batch: Batch) -> None:
         """A batch is on the wire."""
@@ -172,12 +177,13 @@ class PartitionSending:
             if each.refused:
                 each.numbers, each.refused = None, False
 
-    def acknowledge(self, batch: Batch, base_offset: int | None) -> None:
+    def acknowledge(self, batch: Batch, base_offset: int | None, now: float) -> None:
         """The leader has a batch."""
         if base_offset is not None:
             self.acknowledged_offset = base_offset + batch.count - 1
         if batch.numbers is not None:
             self._acknowledged = place_of(batch, batch.numbers)
+            self._acknowledged_at = now
 
     def unresolve(self, batch: Batch) -> None:
         """A numbered batch has failed: whether there is a gap has to be found out."""
