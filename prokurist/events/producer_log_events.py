@@ -49,9 +49,10 @@ BATCH_SPLIT: Final = _produce(
 CALLBACK_RAISED: Final = _produce(
     "callback_raised",
     Level.WARNING,
-    "a delivery callback raised, and its error is ignored: {error}",
-    "The user's callback has a bug.",
+    "a delivery callback raised {kind}, and its error is ignored: {error}",
+    "The user's callback has a bug. Of errors of one kind there is a line a minute.",
     traceback=True,
+    story="kind",
 )
 CALLBACK_SLOW: Final = _produce(
     "callback_slow",

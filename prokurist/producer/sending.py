@@ -260,7 +260,7 @@ class Sending:
             try:
                 on_delivery(RecordMetadata(topic, partition, -1, timestamp), error)
             except Exception as raised:  # noqa: BLE001 - the user's own code
-                self._trace.emit(CALLBACK_RAISED, error=raised)
+                self._trace.emit(CALLBACK_RAISED, kind=type(raised).__name__, error=raised)
         return delivery
 
     def __repr__(self) -> str:

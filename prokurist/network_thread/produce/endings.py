@@ -131,7 +131,7 @@ class Endings:
             self._trace.emit(CALLBACK_SLOW, partition=batch.name, took=took)
 
     def _callback_raised(self, error: BaseException) -> None:
-        self._trace.emit(CALLBACK_RAISED, error=error)
+        self._trace.emit(CALLBACK_RAISED, kind=type(error).__name__, error=error)
 
     def tell_new_epoch(self, sending: PartitionSending) -> None:
         """The numbers of a partition begin again."""
