@@ -7,7 +7,7 @@ network thread's, which also runs delivery callbacks.
 import os
 import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from itertools import repeat
 from types import TracebackType
@@ -433,5 +433,5 @@ class KafkaProducer(WaitingCalls):
         return as_mapping(self._counted)
 
 
-SEND: Final = KafkaProducer.send
+SEND: Final[Callable[..., Delivery]] = KafkaProducer.send
 """The method as it is defined here."""

@@ -58,7 +58,7 @@ class Sent:
         self._key = key
         self._value = value
         self._began = began
-        self.callback = callback
+        self.callback: OnDelivery | None = callback
         self.ended: tuple[KafkaError | None, Message] | None = None
 
     def __call__(self, metadata: RecordMetadata, error: OurException | None) -> None:
@@ -128,7 +128,7 @@ class Producer(Face):
             settings.stats_cb, settings.stats_interval, PRODUCER, clock.now
         )
         self._waiting: set[Sent] = set()
-        self.now = clock.now
+        self.now: Callable[[], float] = clock.now
         self.ended: SimpleQueue[Sent] = SimpleQueue()
 
     def produce(

@@ -42,11 +42,11 @@ class TopicPartition:
         metadata: str | None = None,
         leader_epoch: int | None = None,
     ) -> None:
-        self.topic = topic
-        self.partition = partition
-        self.offset = offset
-        self.metadata = metadata
-        self.leader_epoch = leader_epoch
+        self.topic: str = topic
+        self.partition: int = partition
+        self.offset: int = offset
+        self.metadata: str | None = metadata
+        self.leader_epoch: int | None = leader_epoch
         self.error: KafkaError | None = None
 
     def __eq__(self, other: object) -> bool:
