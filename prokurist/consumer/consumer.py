@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn, Self, overload
 
@@ -177,7 +178,8 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             config.on_event,
             machinery.log_events,
             interval=config.statistics_interval_ms / 1000,
-            metrics=self.metrics,
+            # Not the method: a consumer that is forgotten would keep itself.
+            metrics=partial(counts_of, self._counted),
         )
         self._obstacles = Obstacles(
             machinery.subscription,
@@ -231,10 +233,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         `prokurist_consumer_records_lag{topic="orders",partition="3"}`. Histograms have
         their `_bucket`, `_sum` and `_count`. See docs/metrics.md for what there is.
         """
-        # Imported here, so that only this call loads the catalogue: the core only counts.
-        from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
-
-        return as_mapping(self._counted)
+        return counts_of(self._counted)
 
     def client_instance_id(self, timeout: float | timedelta) -> "UUID":
         """The id under which brokers know the metrics that this client pushes (KIP-714).
@@ -400,3 +399,11 @@ def place_of(machinery: Machinery) -> GroupPlace | None:
         return None
     epoch = machinery.member_identity.identity.epoch
     return GroupPlace(group.membership.standing, epoch, group.coordinator.name)
+
+
+def counts_of(counted: CountedConsumer) -> dict[str, float]:
+    """What a consumer has counted, as `metrics` returns it."""
+    # Imported here, so that only this call loads the catalogue: the core only counts.
+    from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
+
+    return as_mapping(counted)

@@ -21,6 +21,7 @@ from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
 from prokurist.application.peers_words import PRODUCER_WORDS, no_attribute
 from prokurist.application.single_thread_guard import PROCESS
+from prokurist.application.weak_call import WeakCall
 from prokurist.assembly.producer_machinery import (
     ProducerMachinery,
     system_producer_machinery,
@@ -29,7 +30,7 @@ from prokurist.config import ProducerConfig
 from prokurist.errors import IllegalStateException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.deliveries import Deliveries
-from prokurist.events.accumulator.implementation import Delivery
+from prokurist.events.accumulator.implementation import Delivery, Sender
 from prokurist.events.accumulator.record_metadata import OnDelivery
 from prokurist.events.clock import (
     CallersClock,
@@ -141,10 +142,14 @@ class KafkaProducer(WaitingCalls):
         self._delivery_timeout = config.delivery_timeout_ms / 1000
         self._counters = CallerCounters()
         self._accumulator = machinery.accumulator
-        self._accumulator.refuse = self._refuse
-        self._accumulator.refuse_in_callback = self._refuse_in_callback
+        self._accumulator.refuse = WeakCall(self._refuse)
+        self._accumulator.refuse_in_callback = WeakCall(self._refuse_in_callback)
         self._sending = Sending(
-            self._accumulator, self._runner, self._max_block, self._may_wait, machinery.trace
+            self._accumulator,
+            WeakCall(self._runner),
+            self._max_block,
+            WeakCall(self._may_wait),
+            machinery.trace,
         )
         self._appender = machinery.accumulator.appender
         self._appender.slow = self._sending.send
@@ -170,7 +175,7 @@ class KafkaProducer(WaitingCalls):
         if self._user_code is None and type(self).send is SEND:
             # The way of each record is then without this class; neither a subclass nor what
             # instruments `send` is passed by.
-            vars(self)["send"] = self._appender.send
+            vars(self)["send"] = Sender(self._appender, self).send
         ACCUMULATORS.add(self._accumulator)
 
     def _tell_start(self, config: ProducerConfig) -> None:

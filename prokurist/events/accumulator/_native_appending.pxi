@@ -74,6 +74,12 @@ cdef class Appender:
         on_delivery=None,
     ):
         """Send a record; see `KafkaProducer.send`."""
+        return self.send_record(topic, value, key, headers, partition, timestamp, on_delivery)
+
+    cdef object send_record(
+        self, topic, value, key, headers, partition, timestamp, on_delivery
+    ):
+        """The same."""
         cdef int64_t when
         if self.refusal is not None:
             self.refusal()
@@ -251,6 +257,33 @@ cdef class Appender:
 
     def __repr__(self):
         return f"Appender({len(self.topics)} topics)"
+
+
+@cython.final
+cdef class Sender:
+    """See `prokurist.events.accumulator.appending.Sender`."""
+
+    cdef Appender appender
+    cdef object owner
+
+    def __init__(self, Appender appender not None, owner):
+        self.appender = appender
+        self.owner = owner
+
+    def send(
+        self,
+        topic,
+        value=None,
+        key=None,
+        headers=None,
+        partition=None,
+        timestamp=None,
+        on_delivery=None,
+    ):
+        """Send a record; see `KafkaProducer.send`."""
+        return self.appender.send_record(
+            topic, value, key, headers, partition, timestamp, on_delivery
+        )
 
 
 cdef inline int64_t wall_clock() noexcept:

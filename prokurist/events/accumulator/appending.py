@@ -232,6 +232,38 @@ class Appender:
         return f"Appender({len(self.topics)} topics)"
 
 
+class Sender:
+    """The `send` of one producer, which keeps that producer for as long as it may be called.
+
+    The network thread refers to the Appender, which therefore keeps nothing.
+
+    Args:
+        appender: The path of one record.
+        owner: The producer.
+    """
+
+    __slots__ = ("_appender", "_owner")
+
+    def __init__(self, appender: Appender, owner: object) -> None:
+        self._appender = appender
+        self._owner = owner
+
+    def send(
+        self,
+        topic: str,
+        value: Bytes | None = None,
+        key: Bytes | None = None,
+        headers: Headers = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> Delivery:
+        """Send a record; see `KafkaProducer.send`."""
+        return self._appender.send(
+            topic, value, key, headers, partition, timestamp, on_delivery
+        )
+
+
 def as_bytes(what: str, value: object) -> bytes | None:
     """A key or value as bytes of its own.
 

@@ -1,0 +1,43 @@
+"""A method of a client that what the client is made of may call, without keeping the client.
+
+The network thread refers to much of what a client is made of. A bound method there would keep a
+client that its user has forgotten, and with it the thread.
+
+Thread: any.
+"""
+
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar
+from weakref import WeakMethod
+
+from prokurist.errors import IllegalStateException
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class WeakCall(Generic[P, T]):
+    """A bound method that does not keep its object.
+
+    Args:
+        method: The method.
+    """
+
+    __slots__ = ("_method",)
+
+    def __init__(self, method: Callable[P, T]) -> None:
+        self._method: WeakMethod[Any] = WeakMethod(method)
+
+    def __call__(self, *args: P.args, **keywords: P.kwargs) -> T:
+        """Call the method.
+
+        Raises:
+            IllegalStateException: Its object is gone.
+        """
+        method = self._method()
+        if method is None:
+            raise IllegalStateException(
+                "the client is closed: nothing referred to it any more, and it was never closed"
+            )
+        found: T = method(*args, **keywords)
+        return found

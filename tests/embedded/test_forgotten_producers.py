@@ -1,0 +1,63 @@
+"""A producer that nothing refers to any more: its thread ends, and what can send keeps it."""
+
+import gc
+import threading
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from prokurist import KafkaProducer
+from prokurist.testing.broker import EmbeddedBroker
+
+
+@pytest.fixture
+def broker() -> Iterator[EmbeddedBroker]:
+    """One with the topic `t`."""
+    with EmbeddedBroker() as started:
+        started.create_topic("t")
+        yield started
+
+
+def threads() -> list[threading.Thread]:
+    """The network threads of producers."""
+    return [each for each in threading.enumerate() if each.name.endswith("-network")]
+
+
+def forget(holder: list[Any]) -> None:
+    """Let go of what it holds, and of what only a collection finds."""
+    holder.clear()
+    gc.collect()
+
+
+@pytest.mark.parametrize(
+    "keys", [{}, {"value_serializer": bytes}], ids=["native", "serialized"]
+)
+def test_a_producer_that_is_forgotten_ends_its_thread(
+    broker: EmbeddedBroker, keys: dict[str, object]
+) -> None:
+    """CONTRACT, rule 11: collection gives a ResourceWarning, and closes what was open."""
+    holder = [KafkaProducer({"bootstrap.servers": broker.bootstrap, **keys})]
+    delivery = holder[0].send("t", b"v")
+    delivery.result(20.0)
+    (thread,) = threads()
+    with pytest.warns(ResourceWarning, match="never closed"):
+        forget(holder)
+    thread.join(20.0)
+    assert not thread.is_alive()
+    assert delivery.offset == 0
+
+
+def test_its_send_alone_keeps_it(broker: EmbeddedBroker) -> None:
+    """As any bound method keeps its object."""
+    producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
+    holder, seen = [producer.send], weakref.ref(producer)
+    del producer
+    gc.collect()
+    assert holder[0]("t", b"b").result(20.0).offset == 0
+    assert seen() is not None
+    with pytest.warns(ResourceWarning, match="never closed"):
+        forget(holder)
+    assert seen() is None
+    for thread in threads():
+        thread.join(20.0)
