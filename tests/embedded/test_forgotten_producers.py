@@ -4,6 +4,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
