@@ -258,10 +258,18 @@ def spans(data: memoryview, starts: memoryview, lengths: "array[int]", given: Co
 
 
 def viewed(given: Column) -> list[bytes | None]:
-    """Byte strings that lie in several buffers, or in their own views where they are short."""
+    """Byte strings that lie in several buffers, or in their own views where they are short.
+
+    The view of a null may hold anything, and is not followed.
+    """
     views = memory(given.buffer(1) + 16 * given.offset, 16 * given.length)
+    nulls = set(given.nulls())
     found: list[bytes | None] = []
-    for at in range(0, 16 * given.length, 16):
+    for row in range(given.length):
+        if row in nulls:
+            found.append(None)
+            continue
+        at = 16 * row
         size = int.from_bytes(views[at : at + 4], "little")
         if size <= 12:
             found.append(bytes(views[at + 4 : at + 4 + size]))
@@ -270,8 +278,6 @@ def viewed(given: Column) -> list[bytes | None]:
             int.from_bytes(views[at + place : at + place + 4], "little") for place in (8, 12)
         )
         found.append(ctypes.string_at(given.buffer(2 + buffer) + start, size))
-    for row in given.nulls():
-        found[row] = None
     return found
 
 
@@ -305,12 +311,12 @@ def milliseconds(given: Column) -> "array[int]":
             f"int64 in epoch milliseconds"
         )
     found = array("q", given.numbers("q", 1, given.length) if given.length else ())
+    nulls = given.nulls()
+    for row in nulls:
+        found[row] = 0  # What lies there may be any number: pandas has its NaT there.
     times, ticks = TICKS["m" if kind == "l" else kind[2]]
     if (times, ticks) != (1, 1):
         found = array("q", (each * times // ticks for each in found))
-    nulls = given.nulls()
-    for row in nulls:
-        found[row] = 0
     if found and min(found) < 0:
         raise ValueError(f"column {given.name}: a timestamp is not negative, {min(found)} is")
     for row in nulls:

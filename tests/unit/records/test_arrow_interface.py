@@ -1,5 +1,6 @@
 """Columns by Arrow's C interface: what they hold is what pyarrow says that they hold."""
 
+import struct
 from typing import Any
 
 import pyarrow as pa
@@ -96,6 +97,18 @@ def test_timestamps_of_each_unit(unit: str) -> None:
         pytest.raises(ValueError, match="not negative"),
     ):
         milliseconds(chunk["when"])
+
+
+def test_what_lies_under_a_null_is_not_looked_at() -> None:
+    """Views that lead nowhere, and numbers that no timestamp can be, as pandas leaves them."""
+    valid = pa.py_buffer(b"\x01")
+    views = struct.pack("<i12s", 3, b"abc") + struct.pack("<i4sii", 1000, b"abcd", 7, 1 << 30)
+    value = pa.Array.from_buffers(pa.binary_view(), 2, [valid, pa.py_buffer(views)])
+    numbers = pa.py_buffer(struct.pack("<qq", 1, -(2**63)))
+    when = pa.Array.from_buffers(pa.timestamp("s"), 2, [valid, numbers])
+    with chunks_of(pa.table({"value": value, "when": when})) as chunks:
+        assert list(milliseconds(chunks[0]["when"])) == [1000, -1]
+        assert byte_strings(chunks[0]["value"]) == [b"abc", None]
 
 
 def test_headers_as_lists_and_as_maps() -> None:
