@@ -327,8 +327,11 @@ def milliseconds(given: Column) -> "array[int]":
 def packed_headers(given: Column) -> list[bytes | None]:
     """The headers of each row as they are on the wire, of a list of names and values, or a map.
 
+    A struct's fields are taken by their names where these are key and value, and else by place.
+
     Raises:
         TypeError: It has no headers.
+        ValueError: A header is null, or its name.
     """
     if given.format not in ("+l", "+L", "+m"):
         raise TypeError(
@@ -341,9 +344,12 @@ def packed_headers(given: Column) -> list[bytes | None]:
     pairs = given.child(0, offsets[0], offsets[-1] - offsets[0])
     if pairs.format != "+s" or pairs.data.n_children != 2:
         raise TypeError(f"column {given.name}: a header has a key and a value, and no more")
-    names, values = (
-        byte_objects(pairs.child(number, pairs.offset, pairs.length)) for number in (0, 1)
-    )
+    children = [pairs.child(number, pairs.offset, pairs.length) for number in (0, 1)]
+    if [each.name for each in children] == ["value", "key"]:
+        children.reverse()
+    names, values = map(byte_objects, children)
+    for number in pairs.nulls():
+        names[number] = None
     found: list[bytes | None] = []
     nulls = set(given.nulls())
     for row in range(given.length):
@@ -351,9 +357,10 @@ def packed_headers(given: Column) -> list[bytes | None]:
         if row in nulls or first == last:
             found.append(None)
             continue
-        listed = [
-            ((name or b"").decode(), value)
-            for name, value in zip(names[first:last], values[first:last], strict=True)
-        ]
+        listed: list[tuple[str, bytes | None]] = []
+        for name, value in zip(names[first:last], values[first:last], strict=True):
+            if name is None:
+                raise ValueError(f"column {given.name}: row {row} has a header without a name")
+            listed.append((name.decode(), value))
         found.append(pack_headers(listed))
     return found

@@ -131,6 +131,28 @@ def test_headers_as_lists_and_as_maps() -> None:
         assert read_headers(packed[2], 0, len(packed[2])) == [("a", b"2")]
 
 
+def test_headers_whose_value_comes_first() -> None:
+    """The names of the fields say which is which."""
+    pair = pa.struct([("value", pa.binary()), ("key", pa.string())])
+    column = pa.array([[{"key": "a", "value": b"1"}]], pa.list_(pair))
+    with chunks_of(pa.table({"headers": column})) as (chunk,):
+        (packed,) = packed_headers(chunk["headers"])
+    assert packed is not None
+    assert read_headers(memoryview(packed), 0, len(packed)) == [("a", b"1")]
+
+
+@pytest.mark.parametrize("header", [None, {"key": None, "value": b"1"}])
+def test_a_header_without_a_name_is_refused(header: Any) -> None:
+    """As `send` refuses it."""
+    pair = pa.struct([("key", pa.string()), ("value", pa.binary())])
+    column = pa.array([[], [header]], pa.list_(pair))
+    with (
+        chunks_of(pa.table({"headers": column})) as (chunk,),
+        pytest.raises(ValueError, match="row 1 has a header without a name"),
+    ):
+        packed_headers(chunk["headers"])
+
+
 def test_what_has_no_bytes_is_refused() -> None:
     """The column's name, its type, and the way out."""
     table = pa.table({"number": pa.array([1]), "words": pa.array(["a"]).dictionary_encode()})
