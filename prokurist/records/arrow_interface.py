@@ -258,10 +258,18 @@ def spans(data: memoryview, starts: memoryview, lengths: "array[int]", given: Co
 
 
 def viewed(given: Column) -> list[bytes | None]:
-    """Byte strings that lie in several buffers, or in their own views where they are short."""
+    """Byte strings that lie in several buffers, or in their own views where they are short.
+
+    The view of a null may hold anything, and is not followed.
+    """
     views = memory(given.buffer(1) + 16 * given.offset, 16 * given.length)
+    nulls = set(given.nulls())
     found: list[bytes | None] = []
-    for at in range(0, 16 * given.length, 16):
+    for row in range(given.length):
+        if row in nulls:
+            found.append(None)
+            continue
+        at = 16 * row
         size = int.from_bytes(views[at : at + 4], "little")
         if size <= 12:
             found.append(bytes(views[at + 4 : at + 4 + size]))
@@ -270,8 +278,6 @@ def viewed(given: Column) -> list[bytes | None]:
             int.from_bytes(views[at + place : at + place + 4], "little") for place in (8, 12)
         )
         found.append(ctypes.string_at(given.buffer(2 + buffer) + start, size))
-    for row in given.nulls():
-        found[row] = None
     return found
 
 
@@ -305,12 +311,12 @@ def milliseconds(given: Column) -> "array[int]":
             f"int64 in epoch milliseconds"
         )
     found = array("q", given.numbers("q", 1, given.length) if given.length else ())
+    nulls = given.nulls()
+    for row in nulls:
+        found[row] = 0  # What lies there may be any number: pandas has its NaT there.
     times, ticks = TICKS["m" if kind == "l" else kind[2]]
     if (times, ticks) != (1, 1):
         found = array("q", (each * times // ticks for each in found))
-    nulls = given.nulls()
-    for row in nulls:
-        found[row] = 0
     if found and min(found) < 0:
         raise ValueError(f"column {given.name}: a timestamp is not negative, {min(found)} is")
     for row in nulls:
@@ -321,8 +327,11 @@ def milliseconds(given: Column) -> "array[int]":
 def packed_headers(given: Column) -> list[bytes | None]:
     """The headers of each row as they are on the wire, of a list of names and values, or a map.
 
+    A struct's fields are taken by their names where these are key and value, and else by place.
+
     Raises:
         TypeError: It has no headers.
+        ValueError: A header is null, or its name.
     """
     if given.format not in ("+l", "+L", "+m"):
         raise TypeError(
@@ -335,9 +344,12 @@ def packed_headers(given: Column) -> list[bytes | None]:
     pairs = given.child(0, offsets[0], offsets[-1] - offsets[0])
     if pairs.format != "+s" or pairs.data.n_children != 2:
         raise TypeError(f"column {given.name}: a header has a key and a value, and no more")
-    names, values = (
-        byte_objects(pairs.child(number, pairs.offset, pairs.length)) for number in (0, 1)
-    )
+    children = [pairs.child(number, pairs.offset, pairs.length) for number in (0, 1)]
+    if [each.name for each in children] == ["value", "key"]:
+        children.reverse()
+    names, values = map(byte_objects, children)
+    for number in pairs.nulls():
+        names[number] = None
     found: list[bytes | None] = []
     nulls = set(given.nulls())
     for row in range(given.length):
@@ -345,9 +357,10 @@ def packed_headers(given: Column) -> list[bytes | None]:
         if row in nulls or first == last:
             found.append(None)
             continue
-        listed = [
-            ((name or b"").decode(), value)
-            for name, value in zip(names[first:last], values[first:last], strict=True)
-        ]
+        listed: list[tuple[str, bytes | None]] = []
+        for name, value in zip(names[first:last], values[first:last], strict=True):
+            if name is None:
+                raise ValueError(f"column {given.name}: row {row} has a header without a name")
+            listed.append((name.decode(), value))
         found.append(pack_headers(listed))
     return found

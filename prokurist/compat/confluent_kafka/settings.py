@@ -18,6 +18,9 @@ _LOGGER: Final = (
     "logger is accepted without effect: this client logs to Python's logger `prokurist`"
 )
 
+_ATTEMPT: Final = ("request.timeout.ms", "socket.timeout.ms")
+"""How long an attempt takes at most, as librdkafka spells it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -84,6 +87,7 @@ def producer_settings(
     """
     rest, callbacks = _split({**(config or {}), **keywords}, logger)
     _choose_partitioner(rest)
+    _fit_attempts(rest)
     only_errors = _taken_switch(rest, "delivery.report.only.error")
     stats_interval = _taken_interval(rest)
     found = _checked(ProducerConfig, rest)
@@ -126,6 +130,25 @@ def _choose_partitioner(rest: dict[str, Any]) -> None:
         rest.pop("partitioner", None)
         if (partitioner := PARTITIONERS[name]) is not None:
             rest["partitioner"] = partitioner
+
+
+def _fit_attempts(rest: dict[str, Any]) -> None:
+    """Let no attempt take longer than a message has, where that is less: as librdkafka does."""
+    given: Mapping[str, Any] = ProducerConfig.check(rest).translated
+    try:
+        has = int(given["delivery.timeout.ms"])
+        lingers, takes = (
+            int(given.get("linger.ms", 5)),
+            int(given.get("request.timeout.ms", 30_000)),
+        )
+    except KeyError:
+        return
+    except (TypeError, ValueError):
+        return  # The check of all keys says what is wrong.
+    if lingers < has < lingers + takes:
+        for name in [each for each in rest if each.replace("_", ".") in _ATTEMPT]:
+            del rest[name]
+        rest["request.timeout.ms"] = has - lingers
 
 
 def _taken_interval(rest: dict[str, Any]) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import confluent_kafka as real_confluent_kafka
 import pytest
 
-from prokurist import ConfigException, ConfigWarning
+from prokurist import ConfigException, ConfigWarning, ProducerConfig
 from prokurist.compat import confluent_kafka, kafka
 from prokurist.compat.confluent_kafka.errors_of import error_of
 from prokurist.compat.confluent_kafka.partitioners import any_of, consistent
@@ -256,6 +256,25 @@ class Partitions:
     def partitions_of(self, _topic: str) -> range:
         """Their numbers."""
         return range(12)
+
+
+@pytest.mark.parametrize(
+    ("keys", "takes"),
+    [
+        ({}, 30_000),
+        ({"message.timeout.ms": "5000"}, 4995),
+        ({"delivery.timeout.ms": 5000, "linger.ms": 100, "request.timeout.ms": 6000}, 4900),
+        ({"message.timeout.ms": 5000, "request.timeout.ms": 1000}, 1000),
+        ({"message.timeout.ms": 5000, "socket.timeout.ms": 60_000}, 4995),
+        ({"linger.ms": 100_000}, 30_000),
+    ],
+)
+def test_an_attempt_takes_no_longer_than_a_message_has(
+    keys: dict[str, Any], takes: int
+) -> None:
+    """In librdkafka a `message.timeout.ms` below `request.timeout.ms` is usual."""
+    rest = producer_settings({**SERVERS, **keys}, {}).rest
+    assert ProducerConfig(rest).request_timeout_ms == takes
 
 
 @pytest.mark.parametrize("key", [b"a", b"key 7", bytes(range(256)), "ä".encode()])

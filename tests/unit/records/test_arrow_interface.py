@@ -1,5 +1,6 @@
 """Columns by Arrow's C interface: what they hold is what pyarrow says that they hold."""
 
+import struct
 from typing import Any
 
 import pyarrow as pa
@@ -98,6 +99,18 @@ def test_timestamps_of_each_unit(unit: str) -> None:
         milliseconds(chunk["when"])
 
 
+def test_what_lies_under_a_null_is_not_looked_at() -> None:
+    """Views that lead nowhere, and numbers that no timestamp can be, as pandas leaves them."""
+    valid = pa.py_buffer(b"\x01")
+    views = struct.pack("<i12s", 3, b"abc") + struct.pack("<i4sii", 1000, b"abcd", 7, 1 << 30)
+    value = pa.Array.from_buffers(pa.binary_view(), 2, [valid, pa.py_buffer(views)])
+    numbers = pa.py_buffer(struct.pack("<qq", 1, -(2**63)))
+    when = pa.Array.from_buffers(pa.timestamp("s"), 2, [valid, numbers])
+    with chunks_of(pa.table({"value": value, "when": when})) as chunks:
+        assert list(milliseconds(chunks[0]["when"])) == [1000, -1]
+        assert byte_strings(chunks[0]["value"]) == [b"abc", None]
+
+
 def test_headers_as_lists_and_as_maps() -> None:
     """What a consumer's table has, and what others make of it."""
     pairs = [[("a", b"1"), ("b", None)], None, [], [("a", b"2")]]
@@ -116,6 +129,28 @@ def test_headers_as_lists_and_as_maps() -> None:
         assert packed[:2] == [None, None]
         assert packed[2] is not None
         assert read_headers(packed[2], 0, len(packed[2])) == [("a", b"2")]
+
+
+def test_headers_whose_value_comes_first() -> None:
+    """The names of the fields say which is which."""
+    pair = pa.struct([("value", pa.binary()), ("key", pa.string())])
+    column = pa.array([[{"key": "a", "value": b"1"}]], pa.list_(pair))
+    with chunks_of(pa.table({"headers": column})) as (chunk,):
+        (packed,) = packed_headers(chunk["headers"])
+    assert packed is not None
+    assert read_headers(memoryview(packed), 0, len(packed)) == [("a", b"1")]
+
+
+@pytest.mark.parametrize("header", [None, {"key": None, "value": b"1"}])
+def test_a_header_without_a_name_is_refused(header: Any) -> None:
+    """As `send` refuses it."""
+    pair = pa.struct([("key", pa.string()), ("value", pa.binary())])
+    column = pa.array([[], [header]], pa.list_(pair))
+    with (
+        chunks_of(pa.table({"headers": column})) as (chunk,),
+        pytest.raises(ValueError, match="row 1 has a header without a name"),
+    ):
+        packed_headers(chunk["headers"])
 
 
 def test_what_has_no_bytes_is_refused() -> None:
