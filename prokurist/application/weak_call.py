@@ -37,7 +37,8 @@ class WeakCall(Generic[P, T]):
         method = self._method()
         if method is None:
             raise IllegalStateException(
-                "the client is closed: nothing referred to it any more, and it was never closed"
+                "the client was never closed, and is gone since nothing refers to it: keep it, "
+                "and close it"
             )
         found: T = method(*args, **keywords)
         return found

@@ -365,6 +365,7 @@ class KafkaProducer(WaitingCalls):
             if closing is not None:
                 self._is_closing, self._ended = False, closing.is_ending
                 OPEN.remove(self._counted)
+                vars(self).pop("send", None)
                 if self._user_code is not None:
                     self._user_code.close()
 
