@@ -29,7 +29,7 @@ from prokurist.config import ProducerConfig
 from prokurist.errors import IllegalStateException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.deliveries import Deliveries
-from prokurist.events.accumulator.implementation import Delivery
+from prokurist.events.accumulator.implementation import Delivery, Sender
 from prokurist.events.accumulator.record_metadata import OnDelivery
 from prokurist.events.clock import (
     CallersClock,
@@ -47,7 +47,7 @@ from prokurist.producer.sending import Sending
 from prokurist.producer.sending_many import SendingMany, listed_of, rows_of
 from prokurist.producer.serializing import Serializers
 from prokurist.producer.user_code import ProducerRecord, UserCode
-from prokurist.producer.waiting_calls import WaitingCalls
+from prokurist.producer.waiting_calls import WaitingCalls, weakly
 from prokurist.version import VERSION
 
 if TYPE_CHECKING:
@@ -141,10 +141,15 @@ class KafkaProducer(WaitingCalls):
         self._delivery_timeout = config.delivery_timeout_ms / 1000
         self._counters = CallerCounters()
         self._accumulator = machinery.accumulator
-        self._accumulator.refuse = self._refuse
-        self._accumulator.refuse_in_callback = self._refuse_in_callback
+        # The network thread knows the accumulator: so nothing there may keep this producer.
+        self._accumulator.refuse = weakly(self._refuse)
+        self._accumulator.refuse_in_callback = weakly(self._refuse_in_callback)
         self._sending = Sending(
-            self._accumulator, self._runner, self._max_block, self._may_wait, machinery.trace
+            self._accumulator,
+            weakly(self._runner),
+            self._max_block,
+            weakly(self._may_wait),
+            machinery.trace,
         )
         self._appender = machinery.accumulator.appender
         self._appender.slow = self._sending.send
@@ -170,7 +175,7 @@ class KafkaProducer(WaitingCalls):
         if self._user_code is None and type(self).send is SEND:
             # The way of each record is then without this class; neither a subclass nor what
             # instruments `send` is passed by.
-            vars(self)["send"] = self._appender.send
+            vars(self)["send"] = Sender(self._appender, self).send
         ACCUMULATORS.add(self._accumulator)
 
     def _tell_start(self, config: ProducerConfig) -> None:
@@ -360,6 +365,7 @@ class KafkaProducer(WaitingCalls):
             if closing is not None:
                 self._is_closing, self._ended = False, closing.is_ending
                 OPEN.remove(self._counted)
+                vars(self).pop("send", None)
                 if self._user_code is not None:
                     self._user_code.close()
 

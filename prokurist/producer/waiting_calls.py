@@ -4,8 +4,10 @@ Thread: any application thread; each call has a wait of its own.
 """
 
 import threading
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from weakref import WeakMethod
 
 from prokurist.application.call_runner import TURN, CallRunner
 from prokurist.application.caller_counters import CallerCounters
@@ -28,6 +30,24 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 KEY = "max.block.ms"
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def weakly(method: Callable[P, T]) -> Callable[P, T]:
+    """A producer's method, for what must not keep the producer."""
+    found = WeakMethod(method)
+
+    def call(*arguments: P.args, **keywords: P.kwargs) -> T:
+        there = found()
+        if there is None:
+            raise IllegalStateException(
+                "the producer was never closed, and is gone since nothing refers to it: keep "
+                "it, and close it"
+            )
+        return there(*arguments, **keywords)
+
+    return call
 
 
 class WaitingCalls:

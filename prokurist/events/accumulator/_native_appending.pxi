@@ -74,6 +74,10 @@ cdef class Appender:
         on_delivery=None,
     ):
         """Send a record; see `KafkaProducer.send`."""
+        return self.submit(topic, value, key, headers, partition, timestamp, on_delivery)
+
+    cdef object submit(self, topic, value, key, headers, partition, timestamp, on_delivery):
+        """The same."""
         cdef int64_t when
         if self.refusal is not None:
             self.refusal()
@@ -270,3 +274,33 @@ cdef inline int64_t checked_timestamp(timestamp) except -1:
             return when
     require_timestamp(timestamp)
     return timestamp
+
+
+@cython.final
+cdef class Sender:
+    """See `prokurist.events.accumulator.appending.Sender`."""
+
+    cdef Appender appender
+    cdef object owner
+
+    def __init__(self, Appender appender not None, owner):
+        self.appender = appender
+        self.owner = owner
+
+    def send(
+        self,
+        topic,
+        value=None,
+        key=None,
+        headers=None,
+        partition=None,
+        timestamp=None,
+        on_delivery=None,
+    ):
+        """Send a record; see `KafkaProducer.send`."""
+        return self.appender.submit(
+            topic, value, key, headers, partition, timestamp, on_delivery
+        )
+
+    def __repr__(self):
+        return f"Sender({self.appender!r})"

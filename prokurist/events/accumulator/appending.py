@@ -232,6 +232,40 @@ class Appender:
         return f"Appender({len(self.topics)} topics)"
 
 
+class Sender:
+    """The `send` of an appender, for a producer, which it keeps: as its own method would.
+
+    Args:
+        appender: The path of its records. The network thread knows that, and no producer, or
+            one that is forgotten would never be collected.
+        owner: The producer.
+    """
+
+    __slots__ = ("_appender", "_owner")
+
+    def __init__(self, appender: Appender, owner: object) -> None:
+        self._appender = appender
+        self._owner = owner
+
+    def send(
+        self,
+        topic: str,
+        value: Bytes | None = None,
+        key: Bytes | None = None,
+        headers: Headers = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> Delivery:
+        """Send a record; see `KafkaProducer.send`."""
+        return self._appender.send(
+            topic, value, key, headers, partition, timestamp, on_delivery
+        )
+
+    def __repr__(self) -> str:
+        return f"Sender({self._appender!r})"
+
+
 def as_bytes(what: str, value: object) -> bytes | None:
     """A key or value as bytes of its own.
 

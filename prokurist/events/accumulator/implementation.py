@@ -18,7 +18,12 @@ CHOICE: Final = chosen(MODULES)
 """The choice for this process."""
 
 if TYPE_CHECKING:
-    from prokurist.events.accumulator.appending import Appender, QueueBase, TopicQueues
+    from prokurist.events.accumulator.appending import (
+        Appender,
+        QueueBase,
+        Sender,
+        TopicQueues,
+    )
     from prokurist.events.accumulator.batch_buffer import BatchBuffer
     from prokurist.events.accumulator.delivery import Delivery
     from prokurist.events.accumulator.rows import Places
@@ -26,6 +31,7 @@ else:
     Appender = CHOICE.module.Appender
     BatchBuffer = CHOICE.module.BatchBuffer
     QueueBase = CHOICE.module.QueueBase
+    Sender = CHOICE.module.Sender
     TopicQueues = CHOICE.module.TopicQueues
     Delivery = CHOICE.module.Delivery
     Places = CHOICE.module.Places
@@ -37,5 +43,6 @@ __all__ = [
     "Delivery",
     "Places",
     "QueueBase",
+    "Sender",
     "TopicQueues",
 ]

@@ -3,7 +3,7 @@
 Thread: any; see the modules.
 """
 
-from prokurist.events.accumulator.appending import Appender, QueueBase, TopicQueues
+from prokurist.events.accumulator.appending import Appender, QueueBase, Sender, TopicQueues
 from prokurist.events.accumulator.batch_buffer import BatchBuffer
 from prokurist.events.accumulator.delivery import Delivery
 from prokurist.events.accumulator.murmur2 import murmur2, partition_of_key
@@ -15,6 +15,7 @@ __all__ = [
     "Delivery",
     "Places",
     "QueueBase",
+    "Sender",
     "TopicQueues",
     "murmur2",
     "partition_of_key",
