@@ -77,7 +77,7 @@ def test_others_read_what_is_compressed(
 
     lines = java(
         *("org.apache.kafka.tools.consumer.ConsoleConsumer", "--topic", prokurist_topic),
-        *("--bootstrap-server", prokurist_kafka.bootstrap, "--from-beginning"),
+        *("--bootstrap-server", prokurist_kafka.direct_bootstrap, "--from-beginning"),
         *("--max-messages", str(len(records)), "--timeout-ms", "30000"),
         *("--formatter-property", "print.key=true"),
         *("--formatter-property", "print.headers=true"),
@@ -105,9 +105,9 @@ def test_java_places_keys_alike(prokurist_kafka: RealKafka) -> None:
     keys = [lot.randbytes(lot.randrange(40)) for _ in range(10_000)]
     topic = prokurist_kafka.unique_topic("placed", partitions=23)
     lines = "\n".join(each.hex() for each in keys)
-    servers = prokurist_kafka.bootstrap
-    placed = java(str(PLACING), servers, topic, given=lines.encode())
-    with KafkaProducer(bootstrap_servers=servers) as producer:
+    direct = prokurist_kafka.direct_bootstrap
+    placed = java(str(PLACING), direct, topic, given=lines.encode())
+    with KafkaProducer(bootstrap_servers=prokurist_kafka.bootstrap) as producer:
         deliveries = [producer.send(topic, b"", key) for key in keys]
         producer.flush(30.0)
         ours = [each.result(1.0) for each in deliveries]
