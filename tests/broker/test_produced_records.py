@@ -2,7 +2,6 @@
 
 import random
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +13,8 @@ import pytest
 from prokurist import KafkaProducer
 from prokurist.records.compression import Compression
 from prokurist.records.headers import headers
-from prokurist.testing.kafka import DEFAULT_VERSION, RealKafka
-from prokurist.testing.kafka.jars import cached_jars
-from prokurist.testing.kafka.java import find_java
+from prokurist.testing.kafka import RealKafka
+from tests.broker.java_programs import WITHIN, java
 from tests.broker.raw import fetched
 
 pytestmark = pytest.mark.kafka
@@ -24,30 +22,7 @@ pytestmark = pytest.mark.kafka
 Consuming = Callable[..., confluent_kafka.Consumer]
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
-WITHIN: Final = 120.0
 PLACING: Final = Path(__file__).parent / "java" / "Placing.java"
-
-
-def java(*arguments: str, given: bytes = b"") -> list[str]:
-    """Run Kafka's Java: the lines that it prints.
-
-    Args:
-        arguments: What follows the class path.
-        given: Its standard input.
-    """
-    jars = cached_jars(DEFAULT_VERSION)
-    if jars is None:
-        pytest.skip("Kafka's jars are not here")
-    program = str(find_java(DEFAULT_VERSION).path)
-    done = subprocess.run(
-        [program, "-Xmx128m", "-cp", f"{jars}/*", *arguments],
-        input=given,
-        capture_output=True,
-        timeout=WITHIN,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode().splitlines()
 
 
 def written(kafka: RealKafka, topic: str, codec: str) -> list[tuple[bytes, bytes]]:
