@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups chaos-writers conformance kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups chaos-writers conformance test-secured kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -71,10 +71,10 @@ SEED ?= 1
 soak: .venv/ready #: three real nodes in trouble, by seed: make soak MINUTES=60 SEED=1
 	@$(PY) -m tests.soak --minutes $(MINUTES) --seed $(SEED)
 
-quiet-topics: MINUTES = 20
-test-secured: .venv/ready #: the broker tests of the consumer and its groups over SASL_SSL, about six minutes
-	PROKURIST_TEST_SECURITY=1 $(PY) -m pytest -q -n 2 --dist loadfile $(addprefix tests/broker/test_,consumer.py commits.py fetch.py positions.py wakeups.py consumer_groups.py classic_groups.py closing.py deadlines.py faults.py validation.py consumer_lookups.py)
+test-secured: .venv/ready #: the broker tests of consumer, groups and producer over SASL_SSL, about eight minutes
+	PROKURIST_TEST_SECURITY=1 $(PY) -m pytest -q -n 2 --dist loadfile $(addprefix tests/broker/test_,consumer.py commits.py fetch.py positions.py wakeups.py consumer_groups.py classic_groups.py closing.py deadlines.py faults.py validation.py consumer_lookups.py produced_records.py producer.py producer_deadlines.py)
 
+quiet-topics: MINUTES = 20
 quiet-topics: .venv/ready #: quiet topics in trouble beside confluent-kafka: make quiet-topics MINUTES=20 SEED=1
 	@$(PY) -m tests.soak --quiet --minutes $(MINUTES) --seed $(SEED)
 

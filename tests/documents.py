@@ -2,7 +2,8 @@
 
 A block of Python is a program, unless it says otherwise. A process of its own runs it, in an
 empty folder, with warnings as errors and nothing on stderr; `localhost:9092` is an embedded
-broker then, with ten records in `orders`, and the topics that recipes want. What it defines as
+broker then, with ten records in `orders`, and the topics that recipes want; `localhost:9093`
+is the one of the tutorial's `--tls certificates --sasl anna:secret`. What it defines as
 `test_…` is run by pytest, what waits for SIGTERM is sent one, and what wants a real Kafka is
 for tests/broker. Two words on the fence are known: `python excerpt` has a `consumer` that is
 not its own, and `python spark` a session `spark`, which tests/spark gives it.
@@ -20,8 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prokurist.cli.brokers import fill
+from prokurist.cli.brokers import BROKER as CERTIFICATE
+from prokurist.cli.brokers import certified, fill
 from prokurist.testing.broker import EmbeddedBroker
+from prokurist.testing.cluster.sasl import Sasl
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -31,6 +34,7 @@ PAGES = [
 FENCE = re.compile(r"^```(\w+) ?(.*)\n((?:.*\n)*?)^```$", re.MULTILINE)
 TOPICS = {"orders": 3, "payments": 1}
 EMPTY = {"orders.retry.1": 1, "orders.retry.2": 1, "orders.dead": 1}
+SECURED = "localhost:9093"
 PATIENCE = 180.0
 """For an interpreter, its imports, and what the block does, on a machine that is shared."""
 
@@ -137,9 +141,14 @@ def run(block: Block, folder: Path) -> str:
         text = EXCERPT.format(text=text, page=block.page)
     if not block.is_test and "poll(5.0)" in text:
         text = PATIENT + text.replace("poll(5.0)", "poll(next(patience))")
-    with EmbeddedBroker(1, TOPICS | EMPTY, auto_create=True) as broker:
+    secured: dict[str, Any] = {}
+    if SECURED in text:
+        certified(folder / "certificates")
+        certificate = folder / "certificates" / CERTIFICATE
+        secured = {"certificate": certificate, "sasl": Sasl({"anna": "secret"})}
+    with EmbeddedBroker(1, TOPICS | EMPTY, auto_create=True, **secured) as broker:
         fill(broker, TOPICS, 10)
-        text = text.replace("localhost:9092", broker.bootstrap)
+        text = text.replace(SECURED if secured else "localhost:9092", broker.bootstrap)
         name = "test_block.py" if block.is_test else "block.py"
         (folder / name).write_text(text, encoding="utf-8")
         runner = ["-m", "pytest", "-q", "-p", "no:cacheprovider"] if block.is_test else []

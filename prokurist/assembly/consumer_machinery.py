@@ -14,7 +14,7 @@ from prokurist.assembly.shared import (
     keepalive_of,
     limits_of,
     telemetry_of,
-    tell_of_tls,
+    tell_of_security,
     tls_contexts,
     tls_of,
 )
@@ -140,8 +140,7 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
     except BaseException:
         network.shutdown()
         raise
-    if contexts is not None:
-        tell_of_tls(config, contexts, machinery.trace)
+    tell_of_security(config, contexts, machinery.trace)
     return machinery
 
 

@@ -14,7 +14,7 @@ from prokurist.assembly.shared import (
     keepalive_of,
     limits_of,
     telemetry_of,
-    tell_of_tls,
+    tell_of_security,
     tls_contexts,
     tls_of,
 )
@@ -131,8 +131,7 @@ def system_producer_machinery(config: ProducerConfig, clock: CallersClock) -> Pr
     except BaseException:
         network.shutdown()
         raise
-    if contexts is not None:
-        tell_of_tls(config, contexts, machinery.trace)
+    tell_of_security(config, contexts, machinery.trace)
     return machinery
 
 

@@ -14,6 +14,7 @@ from prokurist.errors import KafkaException
 from prokurist.events.backoff import Backoff
 from prokurist.events.clock import Clock, epoch_milliseconds
 from prokurist.events.security_log_events import (
+    PASSWORD_IN_PLAIN_TEXT,
     TLS_NOT_RENEWED,
     TLS_RENEWED,
     TLS_UNVERIFIED,
@@ -106,8 +107,17 @@ def token_endpoint(config: ConnectionKeys, url: str) -> "TokenEndpoint":
     )
 
 
-def tell_of_tls(config: ConnectionKeys, contexts: "TlsContexts", trace: Trace) -> None:
-    """Log what is not verified, and from now on what becomes of files that change."""
+def tell_of_security(
+    config: ConnectionKeys, contexts: "TlsContexts | None", trace: Trace
+) -> None:
+    """Log what is not safe, and from now on what becomes of TLS's files that change."""
+    if contexts is not None:
+        _tell_of_tls(config, contexts, trace)
+    elif config.security_protocol == "SASL_PLAINTEXT" and config.sasl_mechanism == "PLAIN":
+        trace.emit(PASSWORD_IN_PLAIN_TEXT)
+
+
+def _tell_of_tls(config: ConnectionKeys, contexts: "TlsContexts", trace: Trace) -> None:
 
     def on_renewed(error: KafkaException | None) -> None:
         if error is None:

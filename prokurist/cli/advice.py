@@ -137,3 +137,8 @@ def on_records(error: Exception) -> str:
     if isinstance(error, AuthorizationException):
         return "The user may see the topic and not read it: grant READ on it."
     return "Leaders tell offsets and send no records: the brokers' logs say more."
+
+
+def on_rights(_error: Exception) -> str:
+    """Advice on brokers that do not tell what is allowed."""
+    return "Brokers do not tell what this user may do; the steps before show what it can."

@@ -41,17 +41,24 @@ class BrokerQueries:
         self._probe = probe
         self._authenticator = authenticator_of(config, asked.clock, probe.wake)
 
-    def cluster(self, topics: tuple[str, ...] | None) -> MetadataAnswer:
+    def cluster(
+        self, topics: tuple[str, ...] | None, *, with_operations: bool = False
+    ) -> MetadataAnswer:
         """The brokers, and these topics or all, by the first bootstrap server that answers.
+
+        Args:
+            topics: The topics; None for all.
+            with_operations: Whether to ask what this user may do with them.
 
         Raises:
             KafkaException: None of them answers.
         """
         servers = self._config.bootstrap_servers
+        question = Metadata(topics, with_operations=with_operations)
         error: KafkaException | None = None
         for nth, each in enumerate(servers):
             try:
-                return self.ask(each.host, each.port, Metadata(topics), len(servers) - nth + 1)
+                return self.ask(each.host, each.port, question, len(servers) - nth + 1)
             except KafkaException as failure:
                 error = failure
         raise error or NetworkException("there are no bootstrap servers")

@@ -16,9 +16,11 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from prokurist.assembly.shared import authenticator_of, tls_contexts, tls_of
-from prokurist.cli import advice
+from prokurist.cli import advice, rights
 from prokurist.cli.broker_probe import BrokerProbe
+from prokurist.cli.broker_queries import BrokerQueries
 from prokurist.cli.command_options import CommandOptions
+from prokurist.cli.findings import brokers, described, resolved, spoken, told
 from prokurist.cli.output import counted
 from prokurist.cli.record_probe import last_record
 from prokurist.cli.tls_findings import RENEWED_BEFORE, lasts, tls_finding
@@ -26,7 +28,6 @@ from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException, NetworkException
 from prokurist.events.clock import Deadline
-from prokurist.network_thread.connections.features import Features
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
 from prokurist.types import Node, OffsetAndMetadata, PartitionInfo, TopicPartition, named
@@ -260,6 +261,8 @@ class Doctor:
             yield self._broker(node, len(others) - nth + 1)
         yield from self._group(consumer, listed)
         yield from self._records(consumer, listed)
+        if self._topics or self._config.group_id is not None:
+            yield self._rights()
 
     def _topics_there(self, listed: Mapping[str, Sequence[PartitionInfo]]) -> Iterator[Step]:
         for topic in self._topics:
@@ -372,42 +375,29 @@ class Doctor:
                 advice.on_records,
             ).step
 
+    def _rights(self) -> Step:
+        """What the user may do with the topics and the group that were named."""
+        if self._asked.left() <= 0:
+            return Step("Rights", StepResult.SKIPPED, "no time is left")
+        ask = BrokerQueries(self._asked, self._config, self._walk)
+        user = rights.principal(self._config)
+        asked = self._take(
+            "Rights",
+            1,
+            lambda _: rights.rights_of(ask, self._topics, self._config.group_id),
+            lambda found: rights.told(found, user),
+            advice.on_rights,
+        )
+        if asked.found is None:
+            return asked.step
+        if not asked.found.is_known:
+            return Step(
+                "Rights", StepResult.SKIPPED, "brokers do not tell what is allowed of it"
+            )
+        lacking = rights.missing(asked.found, user)
+        if lacking is None:
+            return asked.step
+        return replace(asked.step, verdict=StepResult.FAILED, advice=lacking)
+
     def _until(self, deadline: Deadline) -> float:
         return deadline.remaining(self._asked.clock.now())
-
-
-def resolved(host: str, addresses: Sequence[SocketAddress]) -> str:
-    """The addresses of a name, in words."""
-    found = [each.host for each in addresses]
-    return f"{host} needs no look-up" if found == [host] else f"{host} is {', '.join(found)}"
-
-
-def spoken(answer: ApiVersionsAnswer) -> str:
-    """A broker's ApiVersions answer, in words."""
-    features = Features()
-    features.told(answer)
-    protocols = "classic and consumer" if features.consumer_protocol else "classic"
-    return f"{len(answer.offered.ranges)} APIs, group.protocol {protocols}"
-
-
-def brokers(listed: Mapping[str, Sequence[PartitionInfo]]) -> list[Node]:
-    """The brokers that hold partitions and are alive."""
-    holding = {
-        node for infos in listed.values() for info in infos for node in info.in_sync_replicas
-    }
-    return sorted((node for node in holding if node.host), key=lambda node: node.id)
-
-
-def described(listed: Mapping[str, Sequence[PartitionInfo]]) -> str:
-    """A Metadata answer, in words."""
-    partitions = sum(map(len, listed.values()))
-    return (
-        f"{counted(len(listed), 'topic')}, {counted(partitions, 'partition')} on "
-        f"{counted(len(brokers(listed)), 'broker')}"
-    )
-
-
-def told(committed: Mapping[TopicPartition, OffsetAndMetadata | None]) -> str:
-    """Committed offsets, in words."""
-    kept = sum(each is not None for each in committed.values())
-    return f"offsets in {kept} of {counted(len(committed), 'partition')}"

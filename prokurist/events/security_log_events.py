@@ -1,4 +1,4 @@
-"""What is told of TLS: what is not verified, and files that were renewed.
+"""What is told of TLS and SASL: what is not verified or encrypted, and files that were renewed.
 
 Rows of the table in `events/log_events.py`. Thread: any; nothing here changes.
 """
@@ -31,6 +31,13 @@ TLS_NOT_RENEWED: Final = _connection(
     "A file was removed, is damaged, or is half of a pair whose other half is not there yet. "
     "It is looked at again when it changes.",
 )
+PASSWORD_IN_PLAIN_TEXT: Final = _connection(
+    "password_in_plain_text",
+    Level.WARNING,
+    "sasl.mechanism=PLAIN sends the password as it is, and security.protocol=SASL_PLAINTEXT "
+    "encrypts nothing: who is on the way can read it; use SASL_SSL, or SCRAM",
+    "PLAIN is used without TLS.",
+)
 
-SECURITY: Final = (TLS_UNVERIFIED, TLS_RENEWED, TLS_NOT_RENEWED)
+SECURITY: Final = (TLS_UNVERIFIED, TLS_RENEWED, TLS_NOT_RENEWED, PASSWORD_IN_PLAIN_TEXT)
 """All of them, in the order of the table."""

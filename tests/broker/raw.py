@@ -24,7 +24,7 @@ def connected(kafka: RealKafka) -> BrokerConnection:
     """A connection to the only node there is."""
     clock = MonotonicClock()
     return BrokerConnection(
-        Address.parse(kafka.bootstrap), Deadline.after(clock.now(), SECONDS), clock
+        Address.parse(kafka.direct_bootstrap), Deadline.after(clock.now(), SECONDS), clock
     )
 
 

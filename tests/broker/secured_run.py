@@ -16,7 +16,7 @@ from typing import Any, Final
 import confluent_kafka
 import pytest
 
-from prokurist import KafkaConsumer
+from prokurist import KafkaConsumer, KafkaProducer
 from prokurist.testing.kafka import RealKafka, SecuredListener
 from prokurist.testing.kafka.pki import Authority
 
@@ -77,23 +77,30 @@ def secured() -> Iterator[None]:
             certificate=authority.issue("broker"), mechanisms=(MECHANISM,), users=USER
         )
         make, start = RealKafka.__init__, RealKafka.start
-        ours = KafkaConsumer.__init__
+        consumer, producer = KafkaConsumer.__init__, KafkaProducer.__init__
 
         def made(self: RealKafka, *arguments: Any, **more: Any) -> None:
-            make(self, *arguments, **{"security": listener, **more})
+            # The plugin's fixtures say None where a test has asked for nothing.
+            make(self, *arguments, **{**more, "security": more.get("security") or listener})
 
         def started(self: RealKafka, timeout: float = 180.0) -> None:
             start(self, timeout)
             keys.addresses.update(self.bootstrap.split(","))
 
-        def consumer(
+        def reading(
             self: KafkaConsumer, config: Mapping[str, Any] | None = None, **more: Any
         ) -> None:
-            ours(self, keys.completed(config or {}, more), **more)
+            consumer(self, keys.completed(config or {}, more), **more)
+
+        def writing(
+            self: KafkaProducer, config: Mapping[str, Any] | None = None, **more: Any
+        ) -> None:
+            producer(self, keys.completed(config or {}, more), **more)
 
         patch.setattr(RealKafka, "__init__", made)
         patch.setattr(RealKafka, "start", started)
-        patch.setattr(KafkaConsumer, "__init__", consumer)
+        patch.setattr(KafkaConsumer, "__init__", reading)
+        patch.setattr(KafkaProducer, "__init__", writing)
         for name in ("Producer", "Consumer"):
             theirs = getattr(confluent_kafka, name)
 

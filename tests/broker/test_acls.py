@@ -170,3 +170,30 @@ def test_lag_of_a_group_needs_describe_of_both(
     assert main(["lag", "-b", kafka.bootstrap, "-J", "-G", name]) == DONE
     (row,) = map(json.loads, capfdbinary.readouterr().out.splitlines())
     assert (row["group"], row["topic"]) == (name, name)
+
+
+def test_the_doctor_says_what_is_allowed(
+    kafka: RealKafka,
+    name: str,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    eventually: Asking,
+) -> None:
+    """READ of the topic, DESCRIBE of the group: what is missing, and how to grant it."""
+    rights = ("TOPIC", name, "READ"), ("GROUP", name, "DESCRIBE")
+    allow(kafka, *rights)
+
+    def step() -> dict[str, object]:
+        main(["doctor", "-b", kafka.bootstrap, "-t", name, "-G", name, "-J"])
+        rows = map(json.loads, capfdbinary.readouterr().out.splitlines())
+        (found,) = [each for each in rows if each["step"] == "Rights"]
+        return dict(found)
+
+    told = f"User:ANONYMOUS may read and not write {name}; see and not use group {name}"
+    eventually(lambda: step()["finding"] == told)
+    found = step()
+    assert found["verdict"] == "failed"
+    assert f"--operation Read --group {name}" in str(found["advice"])
+    rule(kafka, "ALLOW", ("GROUP", name, "READ"))
+    eventually(lambda: step()["verdict"] == "ok")
+    rule(kafka, "DENY", ("TOPIC", name, "ALL"))
+    eventually(lambda: f"may not see {name};" in str(step()["finding"]))

@@ -119,7 +119,7 @@ def test_all_topics_that_may_not_be_committed_to_are_in_one_error(
 def test_a_group_that_may_not_be_used_is_named(
     consumer: KafkaConsumer, deny: Rule, eventually: Asking
 ) -> None:
-    """B49: GroupAuthorization with the group's name, for commits and look-ups alike."""
+    """B49, B260: GroupAuthorization with the group's name, for commits and look-ups alike."""
     consumer.commit_sync(ALL, timeout=20)
     deny("GROUP", "billing")
     denied = errors.GroupAuthorizationException
@@ -136,7 +136,7 @@ def test_a_group_that_may_not_be_used_is_named(
 def test_a_topic_that_may_not_be_read_is_named_by_every_look_up(
     consumer: KafkaConsumer, deny: Rule, eventually: Asking
 ) -> None:
-    """B86, B199: raised at once, not at the deadline; other topics are not concerned."""
+    """B86, B199, B258, B260: at once, not at the deadline; others are not concerned."""
     deny("TOPIC", "secret")
     denied = errors.TopicAuthorizationException
     eventually(lambda: refused(lambda: consumer.end_offsets(SECRET), denied))
@@ -172,7 +172,7 @@ def test_what_is_allowed_later_works_with_the_same_client(
 def test_without_rights_in_the_group_what_needs_none_works(
     consumer: KafkaConsumer, deny: Rule, eventually: Asking
 ) -> None:
-    """B49: only commits and what was committed need it; seek and look-ups do not."""
+    """B49, B258: only commits and what was committed need it; seek and look-ups do not."""
     deny("GROUP", "billing")
     denied = errors.GroupAuthorizationException
     eventually(lambda: refused(lambda: consumer.committed(OPEN), denied))

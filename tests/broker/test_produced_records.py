@@ -2,7 +2,6 @@
 
 import random
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +13,8 @@ import pytest
 from prokurist import KafkaProducer
 from prokurist.records.compression import Compression
 from prokurist.records.headers import headers
-from prokurist.testing.kafka import DEFAULT_VERSION, RealKafka
-from prokurist.testing.kafka.jars import cached_jars
-from prokurist.testing.kafka.java import find_java
+from prokurist.testing.kafka import RealKafka
+from tests.broker.java_programs import WITHIN, java
 from tests.broker.raw import fetched
 
 pytestmark = pytest.mark.kafka
@@ -24,30 +22,7 @@ pytestmark = pytest.mark.kafka
 Consuming = Callable[..., confluent_kafka.Consumer]
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
-WITHIN: Final = 120.0
 PLACING: Final = Path(__file__).parent / "java" / "Placing.java"
-
-
-def java(*arguments: str, given: bytes = b"") -> list[str]:
-    """Run Kafka's Java: the lines that it prints.
-
-    Args:
-        arguments: What follows the class path.
-        given: Its standard input.
-    """
-    jars = cached_jars(DEFAULT_VERSION)
-    if jars is None:
-        pytest.skip("Kafka's jars are not here")
-    program = str(find_java(DEFAULT_VERSION).path)
-    done = subprocess.run(
-        [program, "-Xmx128m", "-cp", f"{jars}/*", *arguments],
-        input=given,
-        capture_output=True,
-        timeout=WITHIN,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode().splitlines()
 
 
 def written(kafka: RealKafka, topic: str, codec: str) -> list[tuple[bytes, bytes]]:
@@ -77,7 +52,7 @@ def test_others_read_what_is_compressed(
 
     lines = java(
         *("org.apache.kafka.tools.consumer.ConsoleConsumer", "--topic", prokurist_topic),
-        *("--bootstrap-server", prokurist_kafka.bootstrap, "--from-beginning"),
+        *("--bootstrap-server", prokurist_kafka.direct_bootstrap, "--from-beginning"),
         *("--max-messages", str(len(records)), "--timeout-ms", "30000"),
         *("--formatter-property", "print.key=true"),
         *("--formatter-property", "print.headers=true"),
@@ -105,9 +80,9 @@ def test_java_places_keys_alike(prokurist_kafka: RealKafka) -> None:
     keys = [lot.randbytes(lot.randrange(40)) for _ in range(10_000)]
     topic = prokurist_kafka.unique_topic("placed", partitions=23)
     lines = "\n".join(each.hex() for each in keys)
-    servers = prokurist_kafka.bootstrap
-    placed = java(str(PLACING), servers, topic, given=lines.encode())
-    with KafkaProducer(bootstrap_servers=servers) as producer:
+    direct = prokurist_kafka.direct_bootstrap
+    placed = java(str(PLACING), direct, topic, given=lines.encode())
+    with KafkaProducer(bootstrap_servers=prokurist_kafka.bootstrap) as producer:
         deliveries = [producer.send(topic, b"", key) for key in keys]
         producer.flush(30.0)
         ours = [each.result(1.0) for each in deliveries]

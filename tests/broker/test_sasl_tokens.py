@@ -2,6 +2,7 @@
 
 import json
 import re
+import ssl
 import subprocess
 import threading
 import time
@@ -21,6 +22,7 @@ from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.kafka import DEFAULT_VERSION, RealKafka, SecuredListener
 from prokurist.testing.kafka.jars import fetch_jars
 from prokurist.testing.kafka.java import find_java
+from prokurist.testing.kafka.pki import Authority
 from prokurist.testing.kafka.properties import QUICK_JAVA
 
 PASSWORD = "s3cret"  # noqa: S105 - of the test's Kafka
@@ -125,36 +127,48 @@ class Provider(BaseHTTPRequestHandler):
         """Nothing is printed."""
 
 
-@pytest.fixture
-def provider() -> Iterator[str]:
-    """The address of a token provider."""
+@pytest.fixture(params=["http", "https"])
+def provider(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """The address of a token provider, and who vouches for it."""
     Provider.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    Provider.issued = 0
+    authority = Authority(tmp_path)
     server = HTTPServer(("127.0.0.1", 0), Provider)
+    if request.param == "https":
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(authority.issue("provider"))
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    yield f"{request.param}://127.0.0.1:{server.server_port}", str(authority.location)
     server.shutdown()
     server.server_close()
 
 
-def test_client_credentials(provider: str) -> None:
+def test_client_credentials(provider: tuple[str, str]) -> None:
     """KIP-768: an endpoint's signed token serves all connections; a wrong one is refused."""
+    address, authorities = provider
     listener = SecuredListener(mechanisms=("OAUTHBEARER",), session=4000)
     validator = f"{BEARER}.OAuthBearerValidatorCallbackHandler"
     properties = {
         f"{PREFIX}.oauthbearer.sasl.server.callback.handler.class": validator,
-        f"{PREFIX}.sasl.oauthbearer.jwks.endpoint.url": f"{provider}/jwks",
+        f"{PREFIX}.oauthbearer.sasl.jaas.config": (
+            f'{BEARER}.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker" '
+            f'ssl.truststore.type="PEM" ssl.truststore.location="{authorities}";'
+        ),
+        f"{PREFIX}.sasl.oauthbearer.jwks.endpoint.url": f"{address}/jwks",
         f"{PREFIX}.sasl.oauthbearer.expected.audience": "kafka",
         f"{PREFIX}.sasl.oauthbearer.expected.issuer": "us",
     }
-    allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={provider}/jwks"
+    allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={address}/jwks"
     java = (*QUICK_JAVA, allowed)
     with RealKafka(security=listener, properties=properties, java_options=java) as kafka:
         topic = kafka.unique_topic()
-        keys = {
+        keys: dict[str, Any] = {
             "bootstrap.servers": kafka.bootstrap,
             "security.protocol": "SASL_PLAINTEXT",
             "sasl.mechanism": "OAUTHBEARER",
-            "sasl.oauthbearer.token.endpoint.url": f"{provider}/token",
+            "sasl.oauthbearer.token.endpoint.url": f"{address}/token",
+            "https.ca.location": authorities,
             "sasl.oauthbearer.client.credentials.client.id": "me",
             "sasl.oauthbearer.client.credentials.client.secret": PASSWORD,
         }
@@ -172,5 +186,5 @@ def test_client_credentials(provider: str) -> None:
             pytest.raises(SaslAuthenticationException, match="invalid_token") as refused,
         ):
             consumer.partitions_for(topic, 20)
-        assert f"{provider}/token" in str(refused.value)
+        assert f"{address}/token" in str(refused.value)
         Provider.audience = "kafka"

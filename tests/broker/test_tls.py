@@ -224,7 +224,7 @@ def test_tls_to_a_listener_in_plain_text(secured: Secured) -> None:
 
 
 def test_a_frozen_broker_does_not_delay_a_deadline(secured: Secured) -> None:
-    """S10: a TLS peer that accepts and says nothing costs no call more than its deadline."""
+    """S10, B343: a TLS peer that is silent costs no call more than its deadline."""
     with KafkaConsumer(secured.keys()) as consumer:
         secured.kafka.freeze()
         try:
@@ -238,7 +238,7 @@ def test_a_frozen_broker_does_not_delay_a_deadline(secured: Secured) -> None:
 
 
 def test_renewed_authorities_serve_the_same_client(secured: Secured, tmp_path: Path) -> None:
-    """S16, B251: a client that was refused works when its file has been mended."""
+    """S16, B251, B344: a client that was refused works when its file has been mended."""
     topic = secured.written(3)
     trusted = tmp_path / "ca.pem"
     trusted.write_bytes(secured.other.location.read_bytes())

@@ -35,7 +35,7 @@ def test_the_doctor_finds_nothing_where_all_is_well(at: Command, kafka: Embedded
     assert (done.code, done.err) == (DONE, "no fault found\n")
     assert [each["step"] for each in done.objects] == [
         *("DNS", "TCP", "TLS", "ApiVersions") * 2,
-        *("Metadata", "Coordinator", "Committed", "Records"),
+        *("Metadata", "Coordinator", "Committed", "Records", "Rights"),
     ]
     assert all(each["verdict"] in {"ok", "skipped"} for each in done.objects)
     assert all(
@@ -164,6 +164,29 @@ def test_the_doctor_names_what_is_strange_or_forbidden(
         done = at("doctor", "-G", "secret", "-J")
     assert (done.code, verdicts(done)["Coordinator"]) == (FAILURE, "failed")
     assert "grant DESCRIBE and READ" in advice(done)
+
+
+def test_the_doctor_says_what_is_allowed(at: Command, kafka: EmbeddedBroker) -> None:
+    """Of what was named, and nothing where brokers do not tell."""
+
+    def rights(*options: str) -> dict[str, object]:
+        (step,) = [
+            each for each in at("doctor", *options, "-J").objects if each["step"] == "Rights"
+        ]
+        return step
+
+    step = rights("-t", "orders", "-G", "billing")
+    assert step["finding"] == (
+        "User:ANONYMOUS may read and write orders; join and commit in group billing"
+    )
+    assert step["verdict"] == "ok"
+    assert rights("-t", "ordres")["verdict"] == "skipped"
+    with kafka.deny(group="secret", topic="orders"):
+        step = rights("-t", "orders", "-G", "secret")
+    assert step["finding"] == "User:ANONYMOUS may not see orders; not see group secret"
+    assert step["verdict"] == "failed"
+    assert "READ of topic orders and READ of group secret" in str(step["advice"])
+    assert "Rights" not in verdicts(at("doctor", "-J"))
 
 
 def test_the_doctor_speaks_in_any_locale(kafka: EmbeddedBroker) -> None:

@@ -4,10 +4,14 @@ import re
 import shlex
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from prokurist import ConsumerConfig, ProducerConfig
+from prokurist.assembly.shared import authenticator_of
 from prokurist.cli.app import COMMANDS, GROUPS
+from prokurist.events.clock import MonotonicClock
 from tests.documents import PAGES, ROOT, Block, blocks, run
 
 EVERY = list(blocks())
@@ -81,6 +85,28 @@ def test_its_commands_exist(block: Block) -> None:
     for command, _ in block.commands:
         words = shlex.split(command)
         assert is_command(words) or words[1] in own, command
+
+
+@pytest.mark.parametrize(
+    "block",
+    [each for each in PYTHON if "\nsecured = {" in f"\n{each.text}"],
+    ids=str,
+)
+def test_settings_to_copy_serve_both_clients(
+    block: Block, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Consumer and producer take them, and they make the mechanism that they name."""
+    monkeypatch.setattr("prokurist.config.sasl_checks.find_spec", lambda _name: True)
+    program = block.text.partition("\nwith ")[0]
+    names: dict[str, Any] = {}
+    exec(compile(program, str(block), "exec"), names)  # noqa: S102 - the page's own program
+    secured, clock = names["secured"], MonotonicClock()
+    for config in (ConsumerConfig(secured), ProducerConfig(secured)):
+        assert config.security_protocol in {"SSL", "SASL_SSL"}
+        authenticator = authenticator_of(config, clock, lambda: None)
+        named = authenticator and authenticator.mechanisms.make("b-1.eu-west-1.example").name
+        has_sasl = config.security_protocol == "SASL_SSL"
+        assert named == (config.sasl_mechanism if has_sasl else None)
 
 
 def test_a_recording_leaves_what_its_page_says(tmp_path: Path) -> None:

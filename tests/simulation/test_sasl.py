@@ -107,7 +107,7 @@ def test_a_locked_account_sees_a_try_a_second() -> None:
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_password_that_changes_under_a_group(protocol: str) -> None:
-    """S50: each broker sees a try a second, however many lanes; mended, the group goes on."""
+    """S50, B346: a try a second for each broker, in all; mended, the group goes on."""
     world = secured(lifetime=4.0)
     assert world.cluster.sasl is not None
     with consumer(world, group_protocol=protocol) as ours:

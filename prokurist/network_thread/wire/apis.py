@@ -60,6 +60,8 @@ JOIN_GROUP: Final = Api("JoinGroup", 11, 0, 9, LARGE, MANY)
 HEARTBEAT: Final = Api("Heartbeat", 12, 0, 4)
 LEAVE_GROUP: Final = Api("LeaveGroup", 13, 0, 5)
 SYNC_GROUP: Final = Api("SyncGroup", 14, 0, 5, LARGE, MANY)
+DESCRIBE_GROUPS: Final = Api("DescribeGroups", 15, 3, 5, LARGE, MANY)
+"""From version 3 on it tells rights; from 6 on only those over classic groups that exist."""
 LIST_GROUPS: Final = Api("ListGroups", 16, 0, 5, LARGE, MANY)
 SASL_HANDSHAKE: Final = Api("SaslHandshake", 17, 1, 1)
 """From version 1 on the mechanism's messages are requests; version 0 would leave them bare."""

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from prokurist.network_thread.wire.apis import FIND_COORDINATOR, METADATA, Api
 from prokurist.network_thread.wire.request import Body, Limit
+from prokurist.network_thread.wire.rights import NOT_TOLD, Operations, operations
 from prokurist.network_thread.wire.translation import known, node, the_only, throttle
 from prokurist.types import Node
 
@@ -49,6 +50,7 @@ class TopicMetadata:
             does not know.
         internal: Whether it is one of Kafka's own.
         partitions: Its partitions, in the order in which the broker named them.
+        operations: What this user may do with it, where that was asked for; else None.
     """
 
     error: int
@@ -56,6 +58,7 @@ class TopicMetadata:
     topic_id: UUID | None = None
     internal: bool = False
     partitions: tuple[PartitionMetadata, ...] = ()
+    operations: Operations | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +89,13 @@ class Metadata:
 
     Topics are asked for by name, by id, or all of them; naming none asks for
     the brokers only. Nothing is ever left out: each version carries the question
-    or refuses it. Authorized operations are not asked for.
+    or refuses it.
 
     Attributes:
         names: The topics; None for all, where no ids are given.
         topic_ids: The topics by id, instead.
         allow_auto_topic_creation: Whether asking may bring a topic into being.
+        with_operations: Whether to tell what this user may do with each topic.
     """
 
     api: ClassVar[Api] = METADATA
@@ -99,6 +103,7 @@ class Metadata:
     names: tuple[str, ...] | None = None
     topic_ids: tuple[UUID, ...] = ()
     allow_auto_topic_creation: bool = False
+    with_operations: bool = False
 
     def __post_init__(self) -> None:
         if self.names is not None and self.topic_ids:
@@ -113,6 +118,8 @@ class Metadata:
             yield Limit("asking for no topic (in version 0 it asks for all)", oldest=1)
         if self.names is not None and not self.allow_auto_topic_creation:
             yield Limit("asking without creating topics", oldest=4)
+        if self.with_operations:
+            yield Limit("asking what is allowed", oldest=8)
 
     def body(self) -> Body:
         """The fields of every version at once."""
@@ -125,7 +132,7 @@ class Metadata:
             "topics": topics,
             "allow_auto_topic_creation": self.allow_auto_topic_creation,
             "include_cluster_authorized_operations": False,
-            "include_topic_authorized_operations": False,
+            "include_topic_authorized_operations": self.with_operations,
         }
 
     def answer(self, body: Body) -> MetadataAnswer:
@@ -162,6 +169,7 @@ def topic_metadata(row: Body) -> TopicMetadata:
             )
             for partition in row["partitions"]
         ),
+        operations=operations(row.get("topic_authorized_operations", NOT_TOLD)),
     )
 
 

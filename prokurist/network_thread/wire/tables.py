@@ -357,6 +357,30 @@ TABLES: Final[dict[str, Table]] = {
             (0, "assignment", "bytes", 0, 5, -1, -1),
         ),
     ),
+    "DescribeGroups": (
+        5,
+        (
+            (0, "groups", "[]string", 3, 5, -1, -1),
+            (0, "include_authorized_operations", "bool", 3, 5, -1, -1),
+        ),
+        (
+            (0, "throttle_time", "int32", 3, 5, -1, -1),
+            (0, "groups", "[]struct", 3, 5, -1, -1),
+            (1, "error_code", "int16", 3, 5, -1, -1),
+            (1, "group_id", "string", 3, 5, -1, -1),
+            (1, "group_state", "string", 3, 5, -1, -1),
+            (1, "protocol_type", "string", 3, 5, -1, -1),
+            (1, "protocol_data", "string", 3, 5, -1, -1),
+            (1, "members", "[]struct", 3, 5, -1, -1),
+            (2, "member_id", "string", 3, 5, -1, -1),
+            (2, "group_instance_id", "string", 4, 5, 4, -1),
+            (2, "client_id", "string", 3, 5, -1, -1),
+            (2, "client_host", "string", 3, 5, -1, -1),
+            (2, "member_metadata", "bytes", 3, 5, -1, -1),
+            (2, "member_assignment", "bytes", 3, 5, -1, -1),
+            (1, "authorized_operations", "int32", 3, 5, -1, -1),
+        ),
+    ),
     "ListGroups": (
         3,
         (

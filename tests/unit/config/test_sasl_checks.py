@@ -118,7 +118,7 @@ def test_jaas_is_turned_into_keys() -> None:
     ],
 )
 def test_jaas_that_cannot_be_used(text: str) -> None:
-    """S47: it is refused, and no value is quoted."""
+    """S47, B345: it is refused, and no value is quoted."""
     with pytest.raises(ConfigException) as refused:
         config("PLAIN", **{"sasl.jaas.config": text})
     assert "hunter2" not in str(refused.value)
@@ -132,7 +132,7 @@ def test_jaas_and_a_key_that_say_the_same() -> None:
 
 
 def test_secrets_are_not_shown() -> None:
-    """S45, S46: neither the repr nor a pickle of a configuration has a secret."""
+    """S45, S46, B345: neither the repr nor a pickle of a configuration has a secret."""
     login = jaas("plain.PlainLoginModule", 'username="a" password="hunter2"')
     made = config("PLAIN", **login)
     assert "hunter2" not in repr(made)

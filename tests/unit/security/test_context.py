@@ -180,7 +180,7 @@ def test_text_leaves_no_file(
 def test_renewed_files_make_a_new_context(
     keys: Keys, certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S16: what a file holds now serves the next connection; a damaged one changes nothing."""
+    """B344, S16: what a file holds now serves the next connection; a damaged one does not."""
     monkeypatch.setattr("prokurist.security.context.LOOK_PAUSE", 0.0)
     monkeypatch.setattr("prokurist.security.context.LOOK_TAKES", 10.0)
     trusted = tmp_path / "ca.pem"

@@ -7,19 +7,26 @@ from kio.schema.errors import ErrorCode
 from prokurist.testing.cluster.answers import Context
 from prokurist.testing.cluster.classic_group import ClassicGroup, Phase
 from prokurist.testing.cluster.classic_members import ClassicMember
+from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
 MISSES_FROM: Final = 6
+OPERATIONS: Final = 0b1101_0100_1000
+NOT_ASKED_FOR: Final = -(1 << 31)
 LOOPBACK: Final = "/127.0.0.1"
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
     """Describe each group that is asked for."""
-    return {"groups": [describe(state, each, context) for each in request.groups]}
+    rows = [describe(state, each, context) for each in request.groups]
+    if field(request, "include_authorized_operations", default=False):
+        for row in rows:
+            row["authorized_operations"] = NOT_ASKED_FOR if row["error_code"] else OPERATIONS
+    return {"groups": rows}
 
 
-def describe(state: State, name: str, context: Context) -> Values:
+def describe(state: State, name: str, context: Context) -> dict[str, Any]:
     """One group; one that is not there is dead, and from version 6 on an error."""
     code = context.refusals.whole() or state.group_refusal(name, context.node, context.now)
     if code:

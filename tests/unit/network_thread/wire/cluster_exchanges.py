@@ -27,6 +27,7 @@ from prokurist.network_thread.wire.metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
+from prokurist.network_thread.wire.rights import Operation
 from prokurist.network_thread.wire.versions import Range, Versions
 from prokurist.types import Node, OffsetAndMetadata, TopicPartition
 from tests.unit.network_thread.wire.exchange import ID, THROTTLED, Exchange, since
@@ -97,12 +98,14 @@ EXCHANGES = (
     Exchange(
         "metadata",
         range(14),
-        lambda v: Metadata(names=("orders",), allow_auto_topic_creation=v < 4),
+        lambda v: Metadata(
+            names=("orders",), allow_auto_topic_creation=v < 4, with_operations=v >= 8
+        ),
         {
             "topics": ({"name": "orders", "topic_id": None},),
             "allow_auto_topic_creation": False,
             "include_cluster_authorized_operations": False,
-            "include_topic_authorized_operations": False,
+            "include_topic_authorized_operations": True,
         },
         {
             **THROTTLED,
@@ -120,7 +123,7 @@ EXCHANGES = (
                     "name": "orders",
                     "topic_id": ID,
                     "is_internal": True,
-                    "topic_authorized_operations": -(2**31),
+                    "topic_authorized_operations": 0b1_0000_1000,
                     "partitions": (
                         {
                             "error_code": 5,
@@ -157,6 +160,7 @@ EXCHANGES = (
                             offline_replicas=since(5, v, (1,), ()),
                         ),
                     ),
+                    operations=since(8, v, frozenset({Operation.READ, Operation.DESCRIBE})),
                 ),
             ),
             throttle=since(3, v, 0.25, 0.0),

@@ -21,6 +21,7 @@ from prokurist.network_thread.wire.group_listing import (
     ListGroups,
     ListGroupsAnswer,
 )
+from prokurist.network_thread.wire.rights import GroupRights, GroupRightsAnswer, Operation
 from tests.unit.network_thread.wire.exchange import ID, THROTTLED, Exchange, since
 
 MEMBER = {"generation_id": 5, "member_id": "m-1", "group_instance_id": "i-1"}
@@ -170,5 +171,26 @@ EXCHANGES = (
             (ListedGroup("g", "consumer", since(4, v, "Stable"), since(5, v, "classic")),),
             since(1, v, 0.25, 0.0),
         ),
+    ),
+    Exchange(
+        "describe_groups",
+        range(3, 6),
+        lambda _: GroupRights("g"),
+        {"groups": ("g",), "include_authorized_operations": True},
+        {
+            **THROTTLED,
+            "groups": (
+                {
+                    "error_code": 0,
+                    "group_id": "g",
+                    "group_state": "Dead",
+                    "protocol_type": "",
+                    "protocol_data": "",
+                    "members": (),
+                    "authorized_operations": 0b1_0000_1000,
+                },
+            ),
+        },
+        lambda _: GroupRightsAnswer(0, frozenset({Operation.READ, Operation.DESCRIBE}), 0.25),
     ),
 )
