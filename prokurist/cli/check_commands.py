@@ -70,8 +70,8 @@ def examining(
     asked: CommandOptions, steps: Callable[[], Iterator[Any]], *, as_json: bool
 ) -> Work:
     """The work of a doctor: his steps, told as they are taken; 1 where something is wrong."""
-    from prokurist.cli.doctor import StepResult
     from prokurist.cli.reports import reporter
+    from prokurist.cli.steps import StepResult
 
     report = reporter(as_json=as_json)
 

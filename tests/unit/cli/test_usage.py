@@ -10,9 +10,9 @@ import pytest
 
 from prokurist.cli import entry
 from prokurist.cli.completion import COMPLETION
-from prokurist.cli.doctor import Step, StepResult
 from prokurist.cli.output import Column, Row, plain, table
 from prokurist.cli.reports import in_plain_text, row
+from prokurist.cli.steps import Step, StepResult
 from prokurist.version import VERSION
 
 AT = ("-b", "127.0.0.1:9")
