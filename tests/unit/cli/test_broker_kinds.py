@@ -28,7 +28,7 @@ def offering(release: str) -> Versions:
     ],
 )
 def test_services_are_told_by_their_names(host: str, cluster: str | None, name: str) -> None:
-    """B348: whichever host it is; else there is only what is offered."""
+    """Whichever host it is; else there is only what is offered."""
     answer = ApiVersionsAnswer(error=0, offered=offering("3.9"))
     kind = kind_of(["10.0.0.1", host], cluster, answer)
     assert kind.name == name
@@ -36,7 +36,7 @@ def test_services_are_told_by_their_names(host: str, cluster: str | None, name: 
 
 
 def test_a_release_is_told_by_what_it_offers() -> None:
-    """B348: the newest of those that offer the same, and none that offers more."""
+    """The newest of those that offer the same, and none that offers more."""
     for release in RELEASES:
         told = release_of(offering(release)).removeprefix("the APIs of Kafka ")
         assert RELEASES[told] == RELEASES[release]
@@ -49,7 +49,7 @@ def test_a_release_is_told_by_what_it_offers() -> None:
 
 
 def test_the_consumer_protocol_is_there_when_it_is_finalised() -> None:
-    """B348: the API alone does not tell."""
+    """The API alone does not tell."""
     answer = ApiVersionsAnswer(error=0, offered=offering("4.3"))
     assert not has_consumer_protocol(answer)
     answer = ApiVersionsAnswer(
