@@ -3,7 +3,7 @@
 import logging
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
@@ -11,12 +11,14 @@ from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
 from prokurist.compat.confluent_kafka.offsets import as_partitions
 from prokurist.compat.confluent_kafka.partitioners import DEFAULT, PARTITIONERS
 from prokurist.config import ConsumerConfig, ProducerConfig
+from prokurist.config.connection import ConnectionKeys
 from prokurist.config.kinds import Boolean, Rejected, millis
 from prokurist.consumer.commit_queue import CommitCallback, Offsets
 from prokurist.errors import ConfigException, ConfigWarning
 from prokurist.errors import KafkaException as OurException
 
 _CALLBACKS: Final = ("error_cb", "stats_cb", "on_commit", "on_delivery", "dr_cb")
+_OF_THE_CLIENT: Final = {"interceptor.classes", "enable.metrics.push"}
 _LOGGER: Final = (
     "logger is accepted without effect: this client logs to Python's logger `prokurist`"
 )
@@ -98,6 +100,13 @@ def producer_settings(
         on_delivery=callbacks["on_delivery"] or callbacks["dr_cb"],
         only_errors=only_errors,
     )
+
+
+def connections_of(rest: Mapping[str, Any]) -> dict[str, object]:
+    """What of a producer's configuration says how brokers are reached."""
+    names = {each.name.replace("_", ".") for each in fields(ConnectionKeys)} - _OF_THE_CLIENT
+    translated = ProducerConfig.check(rest).translated
+    return {name: value for name, value in translated.items() if name in names}
 
 
 def _split(config: dict[str, Any], logger: object) -> tuple[dict[str, Any], dict[str, Any]]:
