@@ -19,6 +19,8 @@ AT = ("-b", "127.0.0.1:9")
 MISUSE = [
     ("nonsense", "No such command 'nonsense'"),
     ("topics --nonsense", "No such option"),
+    ("lag --fail-above -3", "(see prokurist lag --help)"),
+    ("config chek", "(see prokurist config --help)"),
     ("topics", "no brokers: name them with -b"),
     ("topics -b 127.0.0.1:99999", "a port is a number from 1 to 65535"),
     ("topics -b nowhere", "nowhere"),
