@@ -21,6 +21,15 @@ NOTHING_COMMITTED: Final = (
     "another. It begins where auto.offset.reset says."
 )
 
+NO_CONSUMER_PROTOCOL: Final = (
+    "group.protocol=consumer is asked for, and these brokers have not finalised it: leave it "
+    "out, or see to it with `kafka-features.sh upgrade --feature group.version=1`."
+)
+IDLE_TOO_LONG: Final = (
+    "Azure drops connections that are idle for four minutes: set connections.max.idle.ms below "
+    "240000; 180000 is its default here."
+)
+
 
 def on_name(error: Exception) -> str:
     """Advice on a host name that has no address."""

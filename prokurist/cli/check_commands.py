@@ -70,8 +70,8 @@ def examining(
     asked: CommandOptions, steps: Callable[[], Iterator[Any]], *, as_json: bool
 ) -> Work:
     """The work of a doctor: his steps, told as they are taken; 1 where something is wrong."""
-    from prokurist.cli.doctor import StepResult
     from prokurist.cli.reports import reporter
+    from prokurist.cli.steps import StepResult
 
     report = reporter(as_json=as_json)
 
@@ -91,6 +91,10 @@ def config_check(
         Path,
         typer.Argument(metavar="FILE", help="A property file, or a JSON object; - for stdin."),
     ],
+    producer: Annotated[
+        bool,
+        typer.Option("--producer", help="It is of a producer.", show_default=False),
+    ] = False,
     translate: Annotated[
         bool,
         typer.Option("--translate", help="Write a property file of ours.", show_default=False),
@@ -102,7 +106,9 @@ def config_check(
     from prokurist.cli import config_checks as command
 
     asked = CommandOptions(quiet=quiet)
-    return partial(command.run, asked, file, translate=translate, as_json=as_json)
+    return partial(
+        command.run, asked, file, producer=producer, translate=translate, as_json=as_json
+    )
 
 
 class Shell(Enum):

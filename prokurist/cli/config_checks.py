@@ -14,7 +14,14 @@ from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Misused
 from prokurist.cli.output import Column, Row, counted, show, write
 from prokurist.cli.property_file import properties
-from prokurist.config import ConfigReport, ConsumerConfig, KeyFinding, Secret, Verdict
+from prokurist.config import (
+    ConfigReport,
+    ConsumerConfig,
+    KeyFinding,
+    ProducerConfig,
+    Secret,
+    Verdict,
+)
 from prokurist.config.report import property_text
 from prokurist.config.secret import MASK
 
@@ -22,12 +29,15 @@ COLUMNS = (Column("key", "bold"), Column("verdict"), Column("instead", "green"),
 FAULTY = 1
 
 
-def run(asked: CommandOptions, file: Path, *, translate: bool, as_json: bool) -> int:
+def run(
+    asked: CommandOptions, file: Path, *, producer: bool, translate: bool, as_json: bool
+) -> int:
     """Look at a file, and write a finding for each key, or the keys by our names.
 
     Args:
         asked: What every command is told; only whether it is quiet counts.
         file: A property file or a JSON object; `-` for standard input.
+        producer: It is of a producer, not of a consumer.
         translate: Write a property file.
         as_json: See `output.show`.
 
@@ -37,7 +47,8 @@ def run(asked: CommandOptions, file: Path, *, translate: bool, as_json: bool) ->
     Raises:
         Misused: The file cannot be read, or is neither.
     """
-    report = ConsumerConfig.check(keys_of(file))
+    keys = keys_of(file)
+    report = (ProducerConfig if producer else ConsumerConfig).check(keys)
     if translate:
         write(f"{line}\n" for line in report.properties())
         sys.stdout.flush()
@@ -46,7 +57,10 @@ def run(asked: CommandOptions, file: Path, *, translate: bool, as_json: bool) ->
     else:
         show(COLUMNS, rows(report), as_json=as_json)
     faults = len(report.faults)
-    asked.say(f"{counted(faults, 'fault')} found" if faults else "no fault found")
+    found = f"{counted(faults, 'fault')} found" if faults else "no fault found"
+    if not producer and len(ProducerConfig.check(keys).faults) < faults:
+        found += "; is it a producer's? See --producer"
+    asked.say(found)
     return FAULTY if faults else 0
 
 

@@ -10,19 +10,27 @@ come after it, so that one that hangs does not hide the others.
 """
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 from functools import partial
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from prokurist.assembly.shared import authenticator_of, tls_contexts, tls_of
 from prokurist.cli import advice, rights
+from prokurist.cli.broker_kinds import (
+    EVENT_HUBS,
+    EVENT_HUBS_IDLE_MS,
+    BrokerKind,
+    has_consumer_protocol,
+    kind_of,
+    spoken,
+)
 from prokurist.cli.broker_probe import BrokerProbe
 from prokurist.cli.broker_queries import BrokerQueries
+from prokurist.cli.cluster_findings import brokers, described, resolved, told
 from prokurist.cli.command_options import CommandOptions
-from prokurist.cli.findings import brokers, described, resolved, spoken, told
 from prokurist.cli.output import counted
 from prokurist.cli.record_probe import last_record
+from prokurist.cli.steps import Step, StepResult, Taken
 from prokurist.cli.tls_findings import RENEWED_BEFORE, lasts, tls_finding
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
@@ -30,46 +38,10 @@ from prokurist.errors import KafkaException, NetworkException
 from prokurist.events.clock import Deadline
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
+from prokurist.network_thread.wire.apis import CONSUMER_GROUP_HEARTBEAT
 from prokurist.types import Node, OffsetAndMetadata, PartitionInfo, TopicPartition, named
 
 Found = TypeVar("Found")
-
-
-class StepResult(Enum):
-    """The result of a step."""
-
-    OK = "ok"
-    WARNING = "warning"
-    """It went well, and something about it is strange."""
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A step of the doctor, with its result.
-
-    Attributes:
-        name: Which.
-        verdict: What became of it.
-        finding: What was seen.
-        seconds: How long it took.
-        advice: What to do, where something is wrong.
-    """
-
-    name: str
-    verdict: StepResult
-    finding: str
-    seconds: float | None = None
-    advice: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Taken(Generic[Found]):
-    """A step that was taken, and what it found if it went well."""
-
-    step: Step
-    found: Found | None = None
 
 
 def run(asked: CommandOptions, group: str | None, topics: Sequence[str]) -> Iterator[Step]:
@@ -107,6 +79,7 @@ class Doctor:
         self._walk = probe
         self._topics = topics
         self._authenticator = authenticator_of(config, asked.clock, probe.wake)
+        self._greeting: ApiVersionsAnswer | None = None
 
     def steps(self) -> Iterator[Step]:
         """Take the steps one after the other, and yield what each has found."""
@@ -165,7 +138,7 @@ class Doctor:
         addresses = named_so.found or ()
         greeted = False
         for nth, address in enumerate(addresses, 1):
-            *before, last = self._greeting(host, address, share)
+            *before, last = self._greeted(host, address, share)
             yield from before
             good = last.verdict is StepResult.OK
             # The client goes on to the next address, and only loses time.
@@ -174,7 +147,7 @@ class Doctor:
             greeted = greeted or good
         return greeted
 
-    def _greeting(self, host: str, address: SocketAddress, share: int) -> Iterator[Step]:
+    def _greeted(self, host: str, address: SocketAddress, share: int) -> Iterator[Step]:
         probe = self._walk
         connected = self._take(
             "TCP",
@@ -198,6 +171,7 @@ class Doctor:
                 advice.on_greeting,
             )
             yield greeted.step
+            self._greeting = greeted.found or self._greeting
             if greeted.found is not None and self._authenticator is not None:
                 authenticate = partial(
                     self._authenticated, number, host, str(address), greeted.found
@@ -255,6 +229,7 @@ class Doctor:
             for name in ("Coordinator", "Committed"):
                 yield Step(name, StepResult.SKIPPED, "without metadata no broker can be asked")
             return
+        yield self._kind(listed)
         yield from self._topics_there(listed)
         others = [node for node in brokers(listed) if (node.host, node.port) not in greeted]
         for nth, node in enumerate(others):
@@ -263,6 +238,33 @@ class Doctor:
         yield from self._records(consumer, listed)
         if self._topics or self._config.group_id is not None:
             yield self._rights()
+
+    def _kind(self, listed: Mapping[str, Sequence[PartitionInfo]]) -> Step:
+        """Tell what kind of brokers these are, and what is not for them."""
+        config, greeting = self._config, self._greeting
+        if greeting is None:
+            raise AssertionError("metadata came, and no broker has greeted")
+        hosts = [each.host for each in config.bootstrap_servers]
+        hosts += [each.host for each in brokers(listed)]
+
+        def find(_: Deadline) -> BrokerKind:
+            try:
+                cluster = BrokerQueries(self._asked, config, self._walk).cluster(()).cluster_id
+            except KafkaException:
+                cluster = None
+            return kind_of(hosts, cluster, greeting)
+
+        kind = self._take("Kind", 1, find, str, str)
+        step = kind.step
+        if config.group_protocol == "consumer" and not has_consumer_protocol(greeting):
+            # Early access, and an embedded broker, have the API alone.
+            api = greeting.offered.of(CONSUMER_GROUP_HEARTBEAT)
+            verdict = StepResult.WARNING if api else StepResult.FAILED
+            return replace(step, verdict=verdict, advice=advice.NO_CONSUMER_PROTOCOL)
+        idle = config.connections_max_idle_ms
+        if kind.found and kind.found.name == EVENT_HUBS and not 0 <= idle < EVENT_HUBS_IDLE_MS:
+            return replace(step, verdict=StepResult.WARNING, advice=advice.IDLE_TOO_LONG)
+        return step
 
     def _topics_there(self, listed: Mapping[str, Sequence[PartitionInfo]]) -> Iterator[Step]:
         for topic in self._topics:

@@ -99,7 +99,9 @@ def ended(arguments: list[str]) -> int:
         complain(str(error))
         return USAGE
     except typer.TyperException as error:
-        complain(f"{error.format_message()} (see prokurist --help)")
+        context = getattr(error, "ctx", None)
+        command = "prokurist" if context is None else context.command_path
+        complain(f"{error.format_message()} (see {command} --help)")
         return USAGE
     except BrokenPipeError:
         raise

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from prokurist.cli.doctor import Step, StepResult
 from prokurist.cli.output import write
+from prokurist.cli.steps import Step, StepResult
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -21,7 +21,7 @@ from typing import IO, Final
 
 from prokurist.cli import doctor
 from prokurist.cli.command_options import CommandOptions
-from prokurist.cli.doctor import Step, StepResult
+from prokurist.cli.steps import Step, StepResult
 
 SHARE: Final = 0.8
 """Of the time that is left, for Spark."""

@@ -74,7 +74,7 @@ def test_each_command_does_its_work(run: Command, filled: str) -> None:
 
     code, steps, err = run("doctor", "-G", group, "-t", filled, "--timeout", 20)
     assert (code, err) == (DONE, "no fault found\n"), steps
-    assert {"DNS", "TCP", "ApiVersions", "Metadata", "Coordinator", "Committed"} <= {
+    assert {"DNS", "TCP", "ApiVersions", "Metadata", "Kind", "Coordinator", "Committed"} <= {
         each["step"] for each in steps if each["verdict"] == "ok"
     }
 

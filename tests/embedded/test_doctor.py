@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from prokurist.cli.entry import DONE, FAILURE
+from prokurist.network_thread.wire.versions import RELEASES
 from prokurist.testing.broker import EmbeddedBroker
 from tests.embedded.commands import LATE, STARTING, TIMEOUT, Command, Ended, commit
 from tests.embedded.hostile import Hostile
@@ -35,7 +36,7 @@ def test_the_doctor_finds_nothing_where_all_is_well(at: Command, kafka: Embedded
     assert (done.code, done.err) == (DONE, "no fault found\n")
     assert [each["step"] for each in done.objects] == [
         *("DNS", "TCP", "TLS", "ApiVersions") * 2,
-        *("Metadata", "Coordinator", "Committed", "Records", "Rights"),
+        *("Metadata", "Kind", "Coordinator", "Committed", "Records", "Rights"),
     ]
     assert all(each["verdict"] in {"ok", "skipped"} for each in done.objects)
     assert all(
@@ -187,6 +188,16 @@ def test_the_doctor_says_what_is_allowed(at: Command, kafka: EmbeddedBroker) -> 
     assert step["verdict"] == "failed"
     assert "READ of topic orders and READ of group secret" in str(step["advice"])
     assert "Rights" not in verdicts(at("doctor", "-J"))
+
+
+def test_the_doctor_names_the_kind_of_broker(at: Command) -> None:
+    """What it offers, beside Kafka's releases; and that a protocol is not finalised."""
+    done = at("doctor", "-J")
+    found = {str(each["step"]): str(each["finding"]) for each in done.objects}
+    assert found["Kind"] == f"the APIs of Kafka {list(RELEASES)[-1]}"
+    done = at("doctor", "-J", "-X", "group.protocol=consumer")
+    assert (done.code, verdicts(done)["Kind"]) == (DONE, "warning")
+    assert "leave it out" in advice(done)
 
 
 def test_the_doctor_speaks_in_any_locale(kafka: EmbeddedBroker) -> None:

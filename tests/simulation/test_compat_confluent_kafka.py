@@ -159,6 +159,37 @@ def test_on_commit_is_told() -> None:
     assert (partition.topic, partition.offset) == ("orders", 1)
 
 
+@pytest.mark.parametrize("stores", [True, False])
+def test_on_commit_is_told_of_automatic_commits(*, stores: bool) -> None:
+    """B335: of what was returned or stored, also where it fails, and of the last one."""
+    told: list[tuple[int | None, list[int]]] = []
+
+    def on_commit(error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        code = None if error is None else error.code()
+        told.append((code, [each.offset for each in partitions]))
+
+    world = written(9)
+    keys = {"group_id": "g", "enable_auto_commit": True, "enable_auto_offset_store": stores}
+    with assigned(world, on_commit=on_commit, **keys) as consumer:
+
+        def reads(count: int) -> None:
+            for message in consumer.consume(count, 1.0):
+                if not stores:
+                    consumer.store_offsets(message)
+            world.clock.sleep(5.0)
+
+        reads(3)
+        reads(1)
+        reads(1)
+        assert told == [(None, [3])]
+        world.control.fail("OffsetCommit", KafkaError.TOPIC_AUTHORIZATION_FAILED)
+        reads(1)
+        reads(1)
+        assert told[1:] == [(None, [4]), (KafkaError.TOPIC_AUTHORIZATION_FAILED, [5])]
+    in_hand = int(stores)
+    assert told[-1] == (None, [7 - in_hand])
+
+
 def test_assignments_have_places() -> None:
     """B331: offsets of an assignment, of a seek, and the two ends."""
     world = written(5, 5)

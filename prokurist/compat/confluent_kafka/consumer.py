@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Final, Self
 
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
-from prokurist.compat.confluent_kafka.errors_of import error_of
-from prokurist.compat.confluent_kafka.offsets import as_committed, as_partitions, offsets_in
+from prokurist.compat.confluent_kafka.offsets import as_committed, offsets_in
 from prokurist.compat.confluent_kafka.outages import Outages
 from prokurist.compat.confluent_kafka.settings import Settings, consumer_settings
 from prokurist.compat.confluent_kafka.statistics import CONSUMER, Statistics
@@ -218,7 +217,7 @@ class Consumer(Subscribing):
         wanted = self._to_commit(message, offsets)
         if asynchronous:
             with self._converted():
-                self._consumer.commit_async(wanted, self._settings.on_commit and self._told)
+                self._consumer.commit_async(wanted)
             self._note(wanted)
             return None
         with self._converted():
@@ -271,13 +270,6 @@ class Consumer(Subscribing):
 
     def _note(self, offsets: Mapping[OurPartition, OffsetAndMetadata]) -> None:
         self._committed.update((tp, place.offset) for tp, place in offsets.items())
-
-    def _told(
-        self, offsets: Mapping[OurPartition, OffsetAndMetadata], error: OurException | None
-    ) -> None:
-        if self._settings.on_commit is not None:
-            theirs = None if error is None else error_of(error)
-            self._settings.on_commit(theirs, as_partitions(offsets))
 
     # --- looking up ------------------------------------------------------------------
 

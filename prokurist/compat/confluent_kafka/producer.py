@@ -13,7 +13,11 @@ from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
 from prokurist.compat.confluent_kafka.error import KafkaError
 from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
 from prokurist.compat.confluent_kafka.outages import Outages
-from prokurist.compat.confluent_kafka.settings import Settings, producer_settings
+from prokurist.compat.confluent_kafka.settings import (
+    Settings,
+    connections_of,
+    producer_settings,
+)
 from prokurist.compat.confluent_kafka.statistics import PRODUCER, Statistics
 from prokurist.compat.confluent_kafka.values import (
     TIMESTAMP_CREATE_TIME,
@@ -21,6 +25,7 @@ from prokurist.compat.confluent_kafka.values import (
     Message,
 )
 from prokurist.compat.waiting import seconds
+from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import BufferExhaustedException, TimeoutException
 from prokurist.errors import KafkaException as OurException
 from prokurist.events.accumulator.record_metadata import RecordMetadata
@@ -256,18 +261,18 @@ class Producer(Face):
     def list_topics(
         self, topic: str | None = None, timeout: float | None = None
     ) -> ClusterMetadata:
-        """One topic, and the brokers that it is on.
+        """All topics, or one, and the brokers that they are on.
+
+        All of them are asked for by a consumer, on connections of its own.
 
         Raises:
-            KafkaException: It cannot be looked up.
-            NotImplementedError: No topic is given.
+            KafkaException: They cannot be looked up.
         """
-        if topic is None:
-            raise NotImplementedError(
-                "list_topics of a producer wants a topic; a Consumer's lists all"
-            )
         wait = seconds(timeout, self._settings.wait)
         try:
+            if topic is None:
+                with KafkaConsumer(connections_of(self._settings.rest)) as consumer:
+                    return ClusterMetadata(consumer.list_topics(wait))
             return ClusterMetadata({topic: self._producer.partitions_for(topic, wait)})
         except OurException as error:
             raise exception_of(error) from error

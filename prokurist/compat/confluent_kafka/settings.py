@@ -3,17 +3,22 @@
 import logging
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
-from prokurist.compat.confluent_kafka.errors_of import exception_of
+from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
+from prokurist.compat.confluent_kafka.offsets import as_partitions
 from prokurist.compat.confluent_kafka.partitioners import DEFAULT, PARTITIONERS
 from prokurist.config import ConsumerConfig, ProducerConfig
+from prokurist.config.connection import ConnectionKeys
 from prokurist.config.kinds import Boolean, Rejected, millis
+from prokurist.consumer.commit_queue import CommitCallback, Offsets
 from prokurist.errors import ConfigException, ConfigWarning
+from prokurist.errors import KafkaException as OurException
 
 _CALLBACKS: Final = ("error_cb", "stats_cb", "on_commit", "on_delivery", "dr_cb")
+_OF_THE_CLIENT: Final = {"interceptor.classes", "enable.metrics.push"}
 _LOGGER: Final = (
     "logger is accepted without effect: this client logs to Python's logger `prokurist`"
 )
@@ -33,7 +38,6 @@ class Settings:
         error_cb: Called with a `KafkaError` when no broker can be reached.
         stats_cb: Called with numbers as JSON.
         stats_interval: Seconds from one call of it to the next; 0 for never.
-        on_commit: Called with an error or None, and the partitions, after a commit.
         on_delivery: Called for each record that has no callback of its own.
         only_errors: `delivery.report.only.error`.
         tells_ends: `enable.partition.eof`.
@@ -45,7 +49,6 @@ class Settings:
     error_cb: Callable[[KafkaError], object] | None = None
     stats_cb: Callable[[str], object] | None = None
     stats_interval: float = 0
-    on_commit: Callable[..., object] | None = None
     on_delivery: Callable[..., object] | None = None
     only_errors: bool = False
     tells_ends: bool = False
@@ -63,6 +66,8 @@ def consumer_settings(
     rest, callbacks = _split({**(config or {}), **keywords}, logger)
     tells_ends = _taken_switch(rest, "enable.partition.eof")
     stats_interval = _taken_interval(rest)
+    if callbacks["on_commit"] is not None:
+        rest["on_committed"] = _as_ours(callbacks["on_commit"])
     found = _checked(ConsumerConfig, rest)
     return Settings(
         rest,
@@ -71,7 +76,6 @@ def consumer_settings(
         error_cb=callbacks["error_cb"],
         stats_cb=callbacks["stats_cb"],
         stats_interval=stats_interval,
-        on_commit=callbacks["on_commit"],
         tells_ends=tells_ends,
     )
 
@@ -102,6 +106,13 @@ def producer_settings(
     )
 
 
+def connections_of(rest: Mapping[str, Any]) -> dict[str, object]:
+    """What of a producer's configuration says how brokers are reached."""
+    names = {each.name.replace("_", ".") for each in fields(ConnectionKeys)} - _OF_THE_CLIENT
+    translated = ProducerConfig.check(rest).translated
+    return {name: value for name, value in translated.items() if name in names}
+
+
 def _split(config: dict[str, Any], logger: object) -> tuple[dict[str, Any], dict[str, Any]]:
     callbacks = {name: config.pop(name, None) for name in _CALLBACKS}
     for name, callback in callbacks.items():
@@ -111,6 +122,15 @@ def _split(config: dict[str, Any], logger: object) -> tuple[dict[str, Any], dict
     if isinstance(given, logging.Logger):
         warnings.warn(_LOGGER, ConfigWarning, stacklevel=4)
     return config, callbacks
+
+
+def _as_ours(on_commit: Callable[..., object]) -> CommitCallback:
+    """A user's `on_commit`, as ours is called."""
+
+    def on_committed(offsets: Offsets, error: OurException | None) -> None:
+        on_commit(None if error is None else error_of(error), as_partitions(offsets))
+
+    return on_committed
 
 
 def _taken_switch(rest: dict[str, Any], name: str) -> bool:

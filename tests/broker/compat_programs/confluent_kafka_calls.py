@@ -68,6 +68,8 @@ def produced():
     print("left:", producer.flush(30), len(producer), bool(producer))
     refused(producer.produce, "parts", 5)
     refused(Producer, {"bootstrap.servers": "localhost:9092", "no.such.key": "1"})
+    cluster = producer.list_topics(timeout=10)
+    print("all topics:", sorted(cluster.topics["parts"].partitions), len(cluster.brokers))
     cluster = producer.list_topics("parts", timeout=10)
     print("topic:", sorted(cluster.topics["parts"].partitions), len(cluster.brokers))
 

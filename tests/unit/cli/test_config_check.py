@@ -30,6 +30,14 @@ OF_LIBRDKAFKA = {
 }
 
 
+OF_A_PRODUCER = """\
+bootstrap.servers=kafka1:9092
+queue.buffering.max.ms=20
+message.timeout.ms=60000
+request.required.acks=-1
+"""
+
+
 @pytest.fixture
 def keys(tmp_path: Path) -> Path:
     """Where a test writes its file."""
@@ -99,6 +107,22 @@ def test_a_secret_is_not_translated(keys: Path, capsys: pytest.CaptureFixture[st
     assert "# sasl.jaas.config=***\n" in told
     assert "client.id=a\\\\b\n" in told
     assert "gruyère" not in told
+
+
+def test_a_producers(keys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By its own keys; who leaves the option out is told of it, and else is not."""
+    keys.write_text(OF_A_PRODUCER, "utf-8")
+    assert check(keys, "--producer", "--translate") == entry.DONE
+    told = capsys.readouterr()
+    assert told.err == "no fault found\n"
+    assert told.out == (
+        "bootstrap.servers=kafka1:9092\nlinger.ms=20\ndelivery.timeout.ms=60000\nacks=-1\n"
+    )
+    assert check(keys) == entry.FAILURE
+    assert capsys.readouterr().err == "3 faults found; is it a producer's? See --producer\n"
+    keys.write_text("bootstrap.servers=kafka1:9092\ngroup.id=billing\n", "utf-8")
+    assert check(keys, "--producer") == entry.FAILURE
+    assert capsys.readouterr().err == "1 fault found\n"
 
 
 def test_it_reads_standard_input(

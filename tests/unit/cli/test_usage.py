@@ -10,15 +10,17 @@ import pytest
 
 from prokurist.cli import entry
 from prokurist.cli.completion import COMPLETION
-from prokurist.cli.doctor import Step, StepResult
 from prokurist.cli.output import Column, Row, plain, table
 from prokurist.cli.reports import in_plain_text, row
+from prokurist.cli.steps import Step, StepResult
 from prokurist.version import VERSION
 
 AT = ("-b", "127.0.0.1:9")
 MISUSE = [
     ("nonsense", "No such command 'nonsense'"),
     ("topics --nonsense", "No such option"),
+    ("lag --fail-above -3", "(see prokurist lag --help)"),
+    ("config chek", "(see prokurist config --help)"),
     ("topics", "no brokers: name them with -b"),
     ("topics -b 127.0.0.1:99999", "a port is a number from 1 to 65535"),
     ("topics -b nowhere", "nowhere"),

@@ -10,11 +10,11 @@ from typing import Any
 import confluent_kafka as real_confluent_kafka
 import pytest
 
-from prokurist import ConfigException, ConfigWarning, ProducerConfig
+from prokurist import ConfigException, ConfigWarning, ConsumerConfig, ProducerConfig
 from prokurist.compat import confluent_kafka, kafka
 from prokurist.compat.confluent_kafka.errors_of import error_of
 from prokurist.compat.confluent_kafka.partitioners import any_of, consistent
-from prokurist.compat.confluent_kafka.settings import producer_settings
+from prokurist.compat.confluent_kafka.settings import connections_of, producer_settings
 from prokurist.compat.kafka import errors
 from prokurist.compat.kafka.settings import consumer_settings
 from prokurist.errors import (
@@ -290,3 +290,30 @@ def test_keys_stay_in_their_partitions(key: bytes) -> None:
         assert "partitioner" not in producer_settings({**SERVERS, "partitioner": name}, {}).rest
     with pytest.raises(confluent_kafka.KafkaException, match="partitioner='fnv1a'"):
         producer_settings({**SERVERS, "partitioner": "fnv1a"}, {})
+
+
+def test_a_producers_look_up_of_all_topics_connects_alike() -> None:
+    """B331: by the same addresses and secrets, and nothing of what is a producer's."""
+    given = {
+        **SERVERS,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanisms": "PLAIN",
+        "sasl.username": "me",
+        "sasl.password": "hush",
+        "linger.ms": 3,
+        "socket.keepalive.enable": True,
+        "on_delivery": print,
+    }
+    settings = producer_settings(given, {})
+    found = connections_of(settings.rest)
+    config = ConsumerConfig(found)
+    assert config.given == {
+        "bootstrap.servers",
+        "security.protocol",
+        "sasl.mechanism",
+        "sasl.username",
+        "sasl.password",
+        "socket.keepalive.enable",
+    }
+    assert config.sasl_password is not None
+    assert config.sasl_password.reveal() == "hush"

@@ -1,4 +1,4 @@
-"""What the doctor has found, in words.
+"""What the doctor has found of a cluster, in words.
 
 Thread: any; pure functions.
 """
@@ -6,9 +6,7 @@ Thread: any; pure functions.
 from collections.abc import Mapping, Sequence
 
 from prokurist.cli.output import counted
-from prokurist.network_thread.connections.features import Features
 from prokurist.network_thread.io.network import SocketAddress
-from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
 from prokurist.types import Node, OffsetAndMetadata, PartitionInfo, TopicPartition
 
 
@@ -16,14 +14,6 @@ def resolved(host: str, addresses: Sequence[SocketAddress]) -> str:
     """The addresses of a name, in words."""
     found = [each.host for each in addresses]
     return f"{host} needs no look-up" if found == [host] else f"{host} is {', '.join(found)}"
-
-
-def spoken(answer: ApiVersionsAnswer) -> str:
-    """A broker's ApiVersions answer, in words."""
-    features = Features()
-    features.told(answer)
-    protocols = "classic and consumer" if features.consumer_protocol else "classic"
-    return f"{len(answer.offered.ranges)} APIs, group.protocol {protocols}"
 
 
 def brokers(listed: Mapping[str, Sequence[PartitionInfo]]) -> list[Node]:
