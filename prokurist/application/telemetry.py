@@ -35,7 +35,10 @@ def require_push(*, on: bool) -> None:
 
 def client_instance_id(runner: CallRunner, timeout: float | timedelta) -> "UUID":
     """Ask for the id under which brokers know the metrics of this client."""
-    call = runner.call(OPERATION, timeout)
+    now = runner.now()
+    call = Call(
+        OPERATION, now, Deadline.after(now, timeout), config_key=None, trace=runner.tracing
+    )
     known: UUID = runner.ask(call, InstanceId(call))
     return known
 

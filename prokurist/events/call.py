@@ -80,7 +80,8 @@ class Call:
         deadline: When it has to have ended.
         partitions: What it is about, for the text of its TimeoutException.
         topic: The same.
-        config_key: The key that bounds it where the user gave no timeout.
+        config_key: The key that bounds it where the user gave no timeout; None where it has to
+            give one.
         trace: Receives the log events of the call; None where they are not read.
 
     Attributes:
@@ -116,7 +117,7 @@ class Call:
         *,
         partitions: Sequence[TopicPartition] = (),
         topic: str | None = None,
-        config_key: str = DEFAULT_KEY,
+        config_key: str | None = DEFAULT_KEY,
         trace: Trace | None = None,
     ) -> None:
         self.operation: str = operation
@@ -124,7 +125,7 @@ class Call:
         self.deadline: Deadline = deadline
         self.partitions: tuple[TopicPartition, ...] = tuple(partitions)
         self.topic: str | None = topic
-        self.config_key: str = config_key
+        self.config_key: str | None = config_key
         self.waiter: Waiter = Waiter()
         self.timed_out: bool = False
         self._lock = threading.Lock()

@@ -21,8 +21,9 @@ PRODUCER_EPOCH_BUMPED: Final = _produce(
     "producer_epoch_bumped",
     Level.WARNING,
     "sequence numbers of {partition} begin again: {reason}",
-    "Records were reported as failed, and a broker does not have them; or it has forgotten the "
-    "producer. What is sent from now on is numbered from 0 under a new epoch.",
+    "Records have failed, and whether their leader has them is not known; or it has said that "
+    "it lacks records, or has forgotten the producer. What is sent from now on is numbered "
+    "from 0 under a new epoch.",
     story="partition",
 )
 PRODUCE_FAILED: Final = _produce(

@@ -399,6 +399,19 @@ def test_a_message_that_is_not_delivered_is_told_so() -> None:
     assert told[1] == KafkaError._MSG_TIMED_OUT
 
 
+def test_a_message_that_is_too_large_is_refused_at_once() -> None:
+    """As there: `produce` raises, and no callback is called."""
+    told: list[object] = []
+    with producer_in(written(0)) as producer:
+        with pytest.raises(KafkaException) as refused:
+            producer.produce(
+                "orders", b"x" * 2_000_000, on_delivery=lambda error, _: told.append(error)
+            )
+        assert refused.value.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE
+        assert producer.flush(1.0) == len(producer) == 0
+    assert not told
+
+
 def test_an_error_of_the_brokers_has_its_number() -> None:
     """B335: and our exception as the cause."""
     world = written(1)

@@ -105,6 +105,22 @@ def test_a_leader_that_lost_records_gets_a_new_epoch(caplog: pytest.LogCaptureFi
     assert events.count("producer_epoch_bumped") == 1
 
 
+def test_a_new_epoch_after_a_failure_does_not_say_that_records_are_not_there(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its answer did not come, so whether it is there is not known."""
+    world = World()
+    producer, _ = made(world, delivery_timeout_ms=2000, request_timeout_ms=1000)
+    with producer, caplog.at_level(logging.WARNING):
+        fault = world.control.delay("Produce", 5.0)
+        late = producer.send("orders", b"late", partition=0)
+        assert isinstance(late.exception(), errors.TimeoutException)
+        fault.undo()
+        producer.send("orders", b"next", partition=0).result(20.0)
+    (told,) = (each for each in caplog.records if "begin again" in each.getMessage())
+    assert "may lack it" in told.getMessage()
+
+
 def test_a_forgotten_producer_goes_on() -> None:
     """P40: a broker that has forgotten takes any number; nothing is lost or twice."""
     world = World()

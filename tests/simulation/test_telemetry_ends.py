@@ -53,8 +53,11 @@ def test_an_id_that_does_not_come_in_time() -> None:
         consumer.client_instance_id(0)
     world.control.freeze(1)
     began = world.clock.now()
-    with pytest.raises(errors.TimeoutException, match="telemetry subscription"):
+    with pytest.raises(errors.TimeoutException, match="telemetry subscription") as late:
         consumer.client_instance_id(3.0)
+    assert str(late.value).endswith("To wait longer, pass a larger timeout."), (
+        "no key bounds it"
+    )
     assert world.clock.now() - began == pytest.approx(3.0)
     world.control.thaw(1)
     assert consumer.client_instance_id(60.0).int

@@ -26,7 +26,11 @@ from prokurist.compat.confluent_kafka.values import (
 )
 from prokurist.compat.waiting import seconds
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.errors import BufferExhaustedException, TimeoutException
+from prokurist.errors import (
+    BufferExhaustedException,
+    RecordTooLargeException,
+    TimeoutException,
+)
 from prokurist.errors import KafkaException as OurException
 from prokurist.events.accumulator.record_metadata import RecordMetadata
 from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
@@ -35,6 +39,8 @@ from prokurist.producer.producer import KafkaProducer
 OnDelivery: TypeAlias = Callable[[KafkaError | None, Message], object]
 """Called when a message is delivered or has failed."""
 
+_RAISED: Final = (KafkaError._QUEUE_FULL, KafkaError.MSG_SIZE_TOO_LARGE)
+"""What `produce` itself raises, and tells no callback."""
 _TRANSACTIONS: Final = "transactions are not built yet"
 
 
@@ -162,7 +168,7 @@ class Producer(Face):
 
         Raises:
             BufferError: There was no room by `max.block.ms`.
-            KafkaException: The producer is closed, or the argument cannot be sent.
+            KafkaException: The producer is closed, or the message is too large.
         """
         pairs = _headers_in(headers)
         sent = Sent(
@@ -189,11 +195,14 @@ class Producer(Face):
         except BaseException:
             self._waiting.discard(sent)
             raise
-        if sent.ended is not None and sent.ended[0] == KafkaError._QUEUE_FULL:
+        if sent.ended is not None and sent.ended[0] in _RAISED:
             failure = delivery.exception(0)
             if isinstance(failure, BufferExhaustedException):
                 sent.callback = None
                 raise BufferError(str(failure)) from failure
+            if isinstance(failure, RecordTooLargeException):
+                sent.callback = None
+                raise exception_of(failure) from failure
 
     def poll(self, timeout: float | None = None) -> int:
         """Call the callbacks of messages that have ended; wait for the first.

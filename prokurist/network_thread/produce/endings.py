@@ -139,7 +139,7 @@ class Endings:
         self._trace.emit(
             PRODUCER_EPOCH_BUMPED,
             partition=sending.queue.tp,
-            reason="what comes before the next record is not in the log",
+            reason="its leader lacks what was sent before, or may lack it",
         )
 
     def __repr__(self) -> str:
