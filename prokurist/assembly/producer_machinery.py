@@ -239,6 +239,7 @@ def producer_machinery(
         for topic in appender.topics.values():
             partitioner.draw_again(topic)
 
+    metadata.needing_leaders = topics.busy
     metadata.on_update = on_update
     metadata.on_refused = produce.on_refused
     client.on_disconnect = metadata.on_disconnect
