@@ -149,6 +149,7 @@ class WaitingCalls:
             self._clock, machinery.thread.mailbox, self._max_block, machinery.trace
         )
         runner.counters = self._counters
+        runner.wait_at = self._accumulator.wait
         return runner
 
     def _may_wait(self) -> bool:

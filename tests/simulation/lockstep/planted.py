@@ -186,12 +186,8 @@ BUGS: Final = (
         "events.call",
         (
             (
-                """            self.waiter = Waiter()
-            if self._stand is not Stand.OPEN:
-""",
-                """            self.waiter = Waiter()
-            if False:
-""",
+                "            is_over = self._stand is not Stand.OPEN\n",
+                "            is_over = False\n",
             ),
         ),
         hand_overs.answers_are_waited_for_late,
