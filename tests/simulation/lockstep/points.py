@@ -26,6 +26,9 @@ WITH_POINTS: Final = (
     "events.call",
     "events.waiter",
     "events.mailbox",
+    "events.log_event_queue",
+    "events.accumulator.accumulator",
+    "events.accumulator.buffer_memory",
     "application.call_runner",
     "application.single_thread_guard",
     "network_thread.io.wakeup",
@@ -39,6 +42,8 @@ WITH_LOCKS: Final = (
     "events.fetch_buffer",
     "events.waiter",
     "events.mailbox",
+    "events.log_event_queue",
+    "events.accumulator.buffer_memory",
     "network_thread.thread",
 )
 
