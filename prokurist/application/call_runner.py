@@ -10,7 +10,7 @@ from anywhere, and from a signal handler that has interrupted the call itself.
   two is earlier, the wake-up is seen. It stays set until a wait has raised for it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Final, NoReturn
 
@@ -53,6 +53,7 @@ class CallRunner(SingleThreadGuard):
     Attributes:
         woken: Whether a wake-up waits for a wait to end.
         counters: What is counted of its calls.
+        wait_at: Waits on a waiter, by the same clock.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class CallRunner(SingleThreadGuard):
         self.woken: bool = False
         self._waiting_at: Waiter | None = None
         self.counters: CallerCounters = CallerCounters()
+        self.wait_at: Callable[[Waiter, float], bool] = clock.wait
 
     def call(
         self,
@@ -227,10 +229,10 @@ class CallRunner(SingleThreadGuard):
     def _wait_at(self, waiter: Waiter, call: Call, until: float) -> bool:
         """Wait on a waiter; returns whether it has opened."""
         if not self.trace.fine:
-            return self._clock.wait(waiter, until)
+            return self.wait_at(waiter, until)
         number, operation = call.number, call.operation
         self.trace.emit(CALLER_WAITING, call=number, operation=operation)
-        opened = self._clock.wait(waiter, until)
+        opened = self.wait_at(waiter, until)
         why = "its waiter was opened" if opened else "its time was over"
         self.trace.emit(CALLER_WOKE, call=number, operation=operation, reason=why)
         return opened

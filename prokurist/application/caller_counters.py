@@ -116,7 +116,7 @@ class ClosedClients:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.phases: Family[Histogram] = Family(Histogram)
         self.count: int = 0
 

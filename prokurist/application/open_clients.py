@@ -26,7 +26,7 @@ class OpenClients(Generic[Client]):
     """The open clients, by name."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._clients: dict[str, ref[Client]] = {}
 
     def add(self, client: Client) -> str:

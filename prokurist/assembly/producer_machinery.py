@@ -191,6 +191,12 @@ def producer_machinery(
         random, adaptive=config.partitioner_adaptive_partitioning_enable
     )
     appender.choose = partitioner.choose
+    thread: NetworkThread
+
+    def holds() -> bool:
+        owned: bool = appender.lock._is_owned()  # type: ignore[attr-defined]  # noqa: SLF001
+        return owned or thread.mailbox.is_held_here
+
     accumulator = RecordAccumulator(
         appender,
         BufferMemory(config.buffer_memory),
@@ -199,7 +205,7 @@ def producer_machinery(
         delivery=config.delivery_timeout_ms / 1000,
         most=max(config.max_request_size - REQUEST_OVERHEAD, 1),
         now=clock.now,
-        wait=refused_to_holders(appender.lock, clock.wait),
+        wait=refused_to_holders(holds, clock.wait),
         wake=network.wake,
     )
     accumulator.directory.on_leaders = partitioner.draw_again
@@ -238,6 +244,7 @@ def producer_machinery(
         for topic in appender.topics.values():
             partitioner.draw_again(topic)
 
+    metadata.needing_leaders = topics.busy
     metadata.on_update = on_update
     metadata.on_refused = produce.on_refused
     client.on_disconnect = metadata.on_disconnect

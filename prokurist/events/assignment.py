@@ -73,7 +73,7 @@ class Assignment:
 
     def __init__(self, policy: OffsetReset) -> None:
         self.policy: OffsetReset = policy
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._partitions: dict[TopicPartition, PartitionState] = {}
         self._tickets = 0
         self._settled = 0

@@ -75,7 +75,7 @@ class BackgroundEvents:
     """The queue of errors and steps that the next `poll` takes."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._errors: list[BackgroundError] = []
         self._steps: list[Step] = []
         self._fatal: KafkaException | None = None

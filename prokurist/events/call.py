@@ -268,12 +268,16 @@ class Call:
         Fresh, because a wake-up opens it too, and a waiter stays open: a call that
         is waited for twice must not find the waiter of its first wait.
         """
+        # Nothing is called under the lock: a signal handler could come there and wait for the
+        # network thread, which may want that lock.
+        waiter = Waiter()
         with self._lock:
-            self.waiter = Waiter()
-            if self._stand is not Stand.OPEN:
-                # It ended before we came; the thread that ended it opened another waiter.
-                self.waiter.open()
-            return self.waiter
+            self.waiter = waiter
+            is_over = self._stand is not Stand.OPEN
+        if is_over:
+            # It ended before we came; the thread that ended it opened another waiter.
+            waiter.open()
+        return waiter
 
     def leave(self, now: float, why: BaseException | None = None) -> bool:
         """End the call from the caller's side.
@@ -289,7 +293,10 @@ class Call:
             if self._stand is not Stand.OPEN:
                 return False
             self._stand = Stand.LEFT
-            self._error = why if why is not None else self._out_of_time(now)
+            self._error = why
+        if why is None:
+            # Outside the lock, as in `watch`: the ledger of a call that has ended stays.
+            self._error = self._out_of_time(now)
         # No thread waits by now, and one that looks at the waiter later shall not.
         self._end(
             CALL_ABANDONED, TimeoutException.__name__ if why is None else type(why).__name__
@@ -367,7 +374,10 @@ class Call:
         )
 
     def _out_of_time(self, now: float) -> TimeoutException:
-        """The TimeoutException with the ledger as it is now; the lock must be held."""
+        """The TimeoutException with the ledger as it is now.
+
+        Under the lock, or of a call that has ended.
+        """
         self.timed_out = True
         self._close_wait(now)
         return TimeoutException(

@@ -132,7 +132,7 @@ class FetchBuffer(Generic[Reader]):
     """Fetched chunks and errors, partition by partition in turn, with their size in bytes."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._lines: dict[TopicPartition, deque[Entry[Reader]]] = {}
         self._held = 0
         self._polled_at = -math.inf

@@ -34,7 +34,7 @@ class LogEventQueue:
     def __init__(self, wake: Callable[[], None], most: int = MOST) -> None:
         self._wake = wake
         self._most = most
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._events: deque[tuple[LogEvent, float]] = deque()
         self._untold = 0
         self.wakes: bool = True

@@ -44,7 +44,8 @@ class Mailbox(Generic[Event]):
     )
 
     def __init__(self, wake: Callable[[], None]) -> None:
-        self._lock = threading.Lock()
+        # Reentrant: a signal handler that has interrupted a post may post, too.
+        self._lock = threading.RLock()
         self._wake = wake
         self._events: list[Event] = []
         self._woken = False
@@ -83,6 +84,14 @@ class Mailbox(Generic[Event]):
             wake, self._woken = not self._woken, True
         if wake:
             self._wake()
+
+    @property
+    def is_held_here(self) -> bool:
+        """Whether this thread is in a post that a signal handler has interrupted.
+
+        The reader cannot drain meanwhile.
+        """
+        return self._lock._is_owned()  # type: ignore[attr-defined,no-any-return]  # noqa: SLF001
 
     def drain(self) -> list[Event]:
         """Take what has been posted so far."""

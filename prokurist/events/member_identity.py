@@ -84,7 +84,7 @@ class MemberIdentity:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._identity = NO_MEMBER
         self.rebalances: Rebalances = Rebalances()
 
@@ -145,7 +145,7 @@ class PollActivity:
     def __init__(self) -> None:
         self.steady: Steady = make_steady()
         self.wanted: bool = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._inside = False
         self._left_at: float | None = None
         self._asked = False

@@ -29,7 +29,7 @@ class Storms:
     __slots__ = ("_lock", "_stories")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._stories: dict[tuple[EventKind, str], Story] = {}
 
     def lasted(self, kind: EventKind, values: Mapping[str, object], now: float) -> float | None:

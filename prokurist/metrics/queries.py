@@ -96,7 +96,7 @@ class OpenQueries:
 
     def __init__(self, most: int = MOST_LABELS) -> None:
         self._most = most
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._queries: tuple[Readable, ...] = ()
         self._warned = False
 

@@ -7,7 +7,10 @@ metadata, then room in `buffer.memory`.
 Invariants: a record is appended at once at the end of all waiting, or not at all.
 """
 
+import threading
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from prokurist.application.call_runner import CallRunner
@@ -35,6 +38,22 @@ from prokurist.records.headers import BATCH_HEADER
 RECORD_OVERHEAD: Final = 36
 """Bytes that a record takes at most beside its key, value and headers."""
 KEY: Final = "max.block.ms"
+
+MOST_AGAIN: Final = 100
+"""Records that callbacks of records that failed at once may send and have fail at once."""
+
+
+class Failing(threading.local):
+    """The callbacks of records that have failed in a `send` of this thread.
+
+    Attributes:
+        left: Those to be called; None where none is being called.
+        count: How many have come in since the first.
+    """
+
+    def __init__(self) -> None:
+        self.left: deque[Callable[[], object]] | None = None
+        self.count: int = 0
 
 
 class Sending:
@@ -65,6 +84,7 @@ class Sending:
         self._may_wait = may_wait
         self._trace = trace
         self.counters: SendCounters = SendCounters()
+        self._failing = Failing()
 
     def send(
         self,
@@ -94,9 +114,14 @@ class Sending:
         return placed
 
     def deadline(self) -> Deadline:
-        """When a wait of this thread that begins now is over."""
+        """When a wait of this thread that begins now is over; in a callback, at once."""
         now = self._accumulator.now()
-        return Deadline(now + (self._max_block if self._may_wait() else 0.0))
+        return Deadline(now + (self._max_block if self._waits else 0.0))
+
+    @property
+    def _waits(self) -> bool:
+        """Whether this thread may wait: it is in no callback."""
+        return self._may_wait() and self._failing.left is None
 
     def place(
         self,
@@ -168,10 +193,10 @@ class Sending:
         asked = self._accumulator.now()
         event = AwaitTopic(call, topic, partition)
         try:
-            if self._may_wait():
+            if self._waits:
                 self._runner().ask(call, event)
             else:
-                # This thread would take it up: it does once the callbacks have returned.
+                # It is looked up all the same, for the next record.
                 self._runner().post(event)
                 untimely = Call("send", began, deadline, topic=topic, config_key=KEY)
                 untimely.leave(asked)
@@ -250,18 +275,50 @@ class Sending:
         error: KafkaException,
         on_delivery: OnDelivery | None,
     ) -> Delivery:
-        """The delivery of a record that is in no batch."""
+        """The delivery of a record that is in no batch.
+
+        Its callback is called here. One that sends again does not wait, and what fails then has
+        its callback called when this one has returned: such sends neither nest nor go on for
+        ever.
+
+        Raises:
+            IllegalStateException: This is such a callback, and too many of them have sent what
+                failed at once.
+        """
+        failing = self._failing
+        if on_delivery is not None and failing.left is not None:
+            if failing.count >= MOST_AGAIN:
+                raise IllegalStateException(
+                    f"callbacks have sent {MOST_AGAIN} records that failed at once, the last "
+                    f"one with {type(error).__name__}: have a callback count its attempts, and "
+                    f"leave further ones to the thread that sends"
+                ) from error
+            failing.count += 1
         self.counters.errors.of(type(error).__name__).number += 1
         now = self._accumulator.now()
         batch = Batch(self._accumulator, topic, partition, now, now, 0)
         batch.end(Outcome(error=error))
         delivery = Delivery(batch, 0, timestamp)
         if on_delivery is not None:
-            try:
-                on_delivery(RecordMetadata(topic, partition, -1, timestamp), error)
-            except Exception as raised:  # noqa: BLE001 - the user's own code
-                self._trace.emit(CALLBACK_RAISED, kind=type(raised).__name__, error=raised)
+            metadata = RecordMetadata(topic, partition, -1, timestamp)
+            self._call_back(partial(on_delivery, metadata, error))
         return delivery
+
+    def _call_back(self, callback: Callable[[], object]) -> None:
+        """Call a callback, and then those of what it has sent; or leave it to such a call."""
+        failing = self._failing
+        if failing.left is not None:
+            failing.left.append(callback)
+            return
+        failing.left, failing.count = deque([callback]), 0
+        try:
+            while failing.left:
+                try:
+                    failing.left.popleft()()
+                except Exception as raised:  # noqa: BLE001 - the user's own code
+                    self._trace.emit(CALLBACK_RAISED, kind=type(raised).__name__, error=raised)
+        finally:
+            failing.left = None
 
     def __repr__(self) -> str:
         return f"Sending({self._accumulator})"

@@ -7,7 +7,7 @@ import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from prokurist.application.call_runner import TURN, CallRunner
+from prokurist.application.call_runner import CallRunner
 from prokurist.application.caller_counters import CallerCounters
 from prokurist.application.single_thread_guard import PROCESS
 from prokurist.application.telemetry import client_instance_id, require_push
@@ -69,19 +69,22 @@ class WaitingCalls:
             raise out_of_time(left, began, deadline, now)
 
     def purge(self) -> int:
-        """Fail all records that are not on the wire, at once.
+        """Fail all records that are not on the wire, for which nothing is waited.
+
+        Callbacks that run hold it up, for `max.block.ms` at most.
 
         Returns:
             How many records have failed.
 
         Raises:
             IllegalStateException: The producer is closed.
+            TimeoutException: The thread that fails them has not come to it; nothing is failed.
         """
         self._check_usable("purge")
         if not self._may_wait():
             return self._built().produce.purge(purged(), everything=False)
         now = self._clock.now()
-        call = Call("purge", now, Deadline(now + TURN))
+        call = Call("purge", now, Deadline(now + self._max_block), config_key=KEY)
         records: int = self._runner().ask(call, Purge(call))
         return records
 
@@ -149,6 +152,7 @@ class WaitingCalls:
             self._clock, machinery.thread.mailbox, self._max_block, machinery.trace
         )
         runner.counters = self._counters
+        runner.wait_at = self._accumulator.wait
         return runner
 
     def _may_wait(self) -> bool:

@@ -16,6 +16,7 @@ from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.events.call import Call
 from prokurist.events.clock import Clock, Deadline, MonotonicClock
+from prokurist.producer.producer_counters import CountedProducer
 from prokurist.testing.kafka import (
     DEFAULT_VERSION,
     AdminFailed,
@@ -73,12 +74,12 @@ def thrift_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return later(self, *arguments)
 
     def added(self: OpenClients[Named], client: Named) -> str:
-        if isinstance(client, CountedConsumer):
+        if isinstance(client, CountedConsumer | CountedProducer):
             watch.opened(client)
         return add(self, client)
 
     def removed(self: OpenClients[Named], client: Named) -> None:
-        if isinstance(client, CountedConsumer):
+        if isinstance(client, CountedConsumer | CountedProducer):
             watch.closed(client)
         remove(self, client)
 

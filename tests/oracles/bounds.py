@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from prokurist.config import ConsumerConfig
+from prokurist.config.clients import ProducerConfig
 
 JITTER: Final = 1.2
 """How far a pause may lie above the configured one."""
@@ -74,6 +75,19 @@ class Settings:
             commit=config.auto_commit_interval_ms / 1000
             if config.enable_auto_commit and config.group_id is not None
             else float("inf"),
+            metadata=config.metadata_max_age_ms / 1000,
+        )
+
+    @classmethod
+    def of_producer(cls, config: ProducerConfig) -> Self:
+        """Read a producer's, which fetches and commits nothing."""
+        return cls(
+            retry=config.retry_backoff_ms / 1000,
+            retry_max=max(config.retry_backoff_ms, config.retry_backoff_max_ms) / 1000,
+            reconnect_max=config.reconnect_backoff_max_ms / 1000,
+            request=config.request_timeout_ms / 1000,
+            setup=config.socket_connection_setup_timeout_ms / 1000,
+            wait=float("inf"),
             metadata=config.metadata_max_age_ms / 1000,
         )
 

@@ -7,6 +7,7 @@ import pytest
 from tests.oracles.bounds import Settings, returned_within
 from tests.oracles.liveness import Liveness
 from tests.oracles.thrift import Thrift
+from tests.oracles.thrift_of_producers import Work, wasted
 
 SETTINGS = Settings()
 
@@ -71,6 +72,18 @@ def test_the_bounds_leave_no_room_for_what_was_found_once() -> None:
         "thrift: 60 requests on broker 1",
         "thrift: 2.50 s of processor time",
     ]
+
+
+def test_a_producer_is_held_to_its_batches() -> None:
+    """One request for each batch and each retry; metadata where there is a cause."""
+    work = Work(batches=10, retries=2, connections=2)
+    sent = {"Produce": 12, "Metadata": 3, "InitProducerId": 1, "ApiVersions": 2}
+    assert not wasted(SETTINGS, 60.0, sent, work)
+    assert wasted(SETTINGS, 60.0, sent | {"Produce": 13}, work)
+    assert wasted(SETTINGS, 60.0, sent | {"Metadata": 300}, work)
+    assert wasted(SETTINGS, 60.0, {"Metadata": 2}, Work())
+    assert not wasted(SETTINGS, 60.0, {"Metadata": 1}, Work())
+    assert wasted(SETTINGS, 60.0, {"Produce": 1, "InitProducerId": 3}, work.since(work))
 
 
 def test_a_client_with_nothing_to_do_is_allowed_its_fetches() -> None:

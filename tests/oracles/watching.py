@@ -1,4 +1,4 @@
-"""Judges each consumer of this process when it is closed, by what it counted itself.
+"""Judges each client of this process when it is closed, by what it counted itself.
 
 For tests that have real brokers: a test in which a client asks without a pause fails, though
 all that it looks at comes out right.
@@ -8,12 +8,13 @@ Thread: the one that opens and closes the clients.
 
 import time
 from collections import Counter
-from typing import Final
+from typing import Final, TypeAlias
 
-from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer_counters import CountedConsumer
+from prokurist.producer.producer_counters import METADATA, CountedProducer
 from tests.oracles.bounds import Settings
 from tests.oracles.thrift import Thrift
+from tests.oracles.thrift_of_producers import Work, requests_by_kind, wasted
 
 LEAST: Final = 0.5
 """Seconds that a client is open at least to be judged."""
@@ -34,6 +35,16 @@ def events_of(client: CountedConsumer) -> int:
     return 1 + made + returned + traffic.opened + traffic.failed
 
 
+def work_of(client: CountedProducer) -> Work:
+    """What a producer had to do."""
+    calls = sum(each.seconds.count for each in client.calls.calls.children.values())
+    return Work.of(client.machinery, client.sends.waits.of(METADATA).count + calls)
+
+
+Judged: TypeAlias = CountedConsumer | CountedProducer
+"""A client of either kind."""
+
+
 class Watch:
     """The clients of one test.
 
@@ -45,18 +56,18 @@ class Watch:
     def __init__(self) -> None:
         self.wrongs: list[str] = []
         self.judged = 0
-        self._since: dict[int, tuple[CountedConsumer, float]] = {}
+        self._since: dict[int, tuple[Judged, float]] = {}
         self._asynchronous: Counter[int] = Counter()
 
     def committed(self, caller: object) -> None:
         """The caller of a client commits without waiting, which counts as no call."""
         self._asynchronous[id(caller)] += 1
 
-    def opened(self, client: CountedConsumer) -> None:
+    def opened(self, client: Judged) -> None:
         """A client is open from now on."""
         self._since[id(client)] = client, time.monotonic()
 
-    def closed(self, client: CountedConsumer) -> None:
+    def closed(self, client: Judged) -> None:
         """A client is closed: judge it."""
         _, since = self._since.pop(id(client), (client, time.monotonic()))
         self._judge(client, time.monotonic() - since)
@@ -67,11 +78,15 @@ class Watch:
             self._judge(client, time.monotonic() - since)
         self._since.clear()
 
-    def _judge(self, client: CountedConsumer, seconds: float) -> None:
-        # A producer has other requests, and other bounds.
-        if seconds < LEAST or not isinstance(client.config, ConsumerConfig):
+    def _judge(self, client: Judged, seconds: float) -> None:
+        if seconds < LEAST:
             return
         self.judged += 1
+        if isinstance(client, CountedProducer):
+            settings = Settings.of_producer(client.config)
+            sent, where = requests_by_kind(client.machinery), f"by {client.client_id}"
+            self.wrongs += wasted(settings, seconds, sent, work_of(client), where)
+            return
         thrift: Thrift[str] = Thrift(Settings.of(client.config))
         where = f"by {client.machinery.client_id}"
         events = events_of(client) + self._asynchronous[id(client.caller)]

@@ -8,8 +8,11 @@ from typing import Final
 
 from prokurist.assembly.consumer_machinery import Machinery
 from prokurist.assembly.producer_machinery import ProducerMachinery
+from prokurist.config.clients import ProducerConfig
 from prokurist.events.application_events import Close
 from prokurist.network_thread.thread import Life
+from tests.oracles.bounds import Settings
+from tests.oracles.thrift_of_producers import Work, requests_by_kind, wasted
 from tests.simulation.world import Member, Sender, World
 
 LONG: Final = 90.0
@@ -55,7 +58,10 @@ def check_at_rest(world: World, *, mortal: bool = False) -> None:
                 assert world.clock.time < until, "something stays in flight"
             check_idle(member, reachable=reachable and not member.network.unreachable)
             turns = member.network.turns
+            look = look_at(member)
             world.clock.sleep(60.0)
+            if reachable and not member.network.unreachable:
+                check_thrift(member, look)
             assert member.network.turns - turns < MOST_TURNS, "it spins"
             close = Close(world.call("close", 5.0))
             member.thread.mailbox.post(close)
@@ -63,6 +69,35 @@ def check_at_rest(world: World, *, mortal: bool = False) -> None:
             assert not close.call.is_open
         check_closed(member)
     assert not world.cluster.failures, "the client sent what a broker cannot read"
+
+
+Look = tuple[Work, dict[str, int]]
+"""What a producer had done at a moment, and the requests that it had sent."""
+
+
+def look_at(member: Member | Sender) -> Look | None:
+    """What a producer has done so far; None for a consumer, which others judge."""
+    if isinstance(member.machinery, ProducerMachinery):
+        return Work.of(member.machinery), requests_by_kind(member.machinery)
+    return None
+
+
+def check_thrift(member: Member | Sender, before: Look | None) -> None:
+    """A producer has sent nothing in the last minute, in which it had nothing to do."""
+    after = look_at(member)
+    if after is None or before is None or not isinstance(member.config, ProducerConfig):
+        return
+    settings = Settings.of_producer(member.config)
+    lately = {kind: count - before[1].get(kind, 0) for kind, count in after[1].items()}
+    wrongs = wasted(settings, 60.0, lately, after[0].since(before[0]), "of an idle producer")
+    assert not wrongs, "\n".join(wrongs)
+
+
+def check_produced(machinery: ProducerMachinery) -> None:
+    """Each batch was sent once, and once more for each retry."""
+    produced = {"Produce": requests_by_kind(machinery).get("Produce", 0)}
+    wrongs = wasted(Settings(), 0.0, produced, Work.of(machinery))
+    assert not wrongs, "\n".join(wrongs)
 
 
 def check_idle(member: Member | Sender, *, reachable: bool) -> None:
@@ -126,6 +161,7 @@ def check_closed(member: Member | Sender) -> None:
         assert "a poll waits" not in repr(member.machinery.background)
     else:
         assert not member.machinery.accumulator.incomplete
+        check_produced(member.machinery)
     assert not client._connections
     assert not client._by_number
     assert not client._lookups._settle

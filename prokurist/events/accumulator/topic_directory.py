@@ -7,11 +7,10 @@ where the topic was created again with fewer partitions.
 """
 
 from collections.abc import Callable, Iterable
-from uuid import UUID
 
 from prokurist.events.accumulator.implementation import TopicQueues
 from prokurist.events.accumulator.partition_queue import PartitionQueue
-from prokurist.events.cluster import Cluster
+from prokurist.events.cluster import Cluster, TopicView
 from prokurist.types import TopicPartition
 
 
@@ -28,7 +27,7 @@ class TopicDirectory:
 
     def __init__(self, topics: dict[str, TopicQueues]) -> None:
         self._topics = topics
-        self._ids: dict[str, UUID | None] = {}
+        self._views: dict[str, TopicView] = {}
         self.gone: dict[TopicPartition, PartitionQueue] = {}
         self.on_leaders: Callable[[TopicQueues], None] = unheard
 
@@ -36,17 +35,18 @@ class TopicDirectory:
         """Know the partitions of topics, as far as the cluster tells them."""
         for name in names:
             view = cluster.topics.get(name)
-            if view is None or not view.partitions:
+            known = self._views.get(name)
+            if view is None or view is known or not view.partitions:
                 continue
             topic = self._topics.get(name)
             queues: list[PartitionQueue] = [] if topic is None else list(topic.queues)
             count = max(view.partitions) + 1
             queues += [self._queue(name, number) for number in range(len(queues), count)]
-            if view.id is None or self._ids.get(name) != view.id:
+            if view.id is None or known is None or known.id != view.id:
                 # Created again with fewer: what waits for the others keeps its deadline.
                 self.gone |= {queue.tp: queue for queue in queues[count:]}
                 del queues[count:]
-            self._ids[name] = view.id
+            self._views[name] = view
             before = [queue.leader for queue in queues]
             for queue in queues:
                 partition = view.partitions.get(queue.partition)
@@ -72,7 +72,7 @@ class TopicDirectory:
         """Know nothing any more of topics that nothing was sent to for long."""
         for name in names:
             self._topics.pop(name, None)
-            self._ids.pop(name, None)
+            self._views.pop(name, None)
 
     def __repr__(self) -> str:
         return f"TopicDirectory({len(self._topics)} topics)"

@@ -18,8 +18,8 @@ needs any broker awaits `any_broker()`.
 - Topics are asked for while the client reads them or a call asks about them. What is
   wrong with a topic that is read is told to the next poll, unless a call asks about
   it: then that hears of it.
-- Answers that say the same again are asked for more and more seldom, unless another
-  topic is wanted.
+- A producer's new topic is asked for alone, which renews nothing else: all topics are asked
+  for when the last answer about all is `metadata.max.age.ms` old.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,6 +34,7 @@ from prokurist.events.log_events import LEADERS_CHANGED, METADATA_FAILED, REBOOT
 from prokurist.network_thread.broker_errors import topic_error
 from prokurist.network_thread.cluster.topic_interest import TopicInterest
 from prokurist.network_thread.cluster.topic_views import views_of
+from prokurist.network_thread.cluster.wanted_metadata import WantedMetadata
 from prokurist.network_thread.connections.bootstrap import Bootstrap
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.outage import Outage
@@ -65,6 +66,8 @@ class MetadataManager:
 
     Attributes:
         cluster: The snapshot at hand.
+        needing_leaders: Tells the topics that are asked for again while a partition lacks a
+            leader; by default all that no call asks about.
         complete: Whether it holds every topic that there is, and that we may see.
         last_error: Why the question that is being asked is not answered yet.
         on_update: Called with each new snapshot.
@@ -87,6 +90,7 @@ class MetadataManager:
     ) -> None:
         self.cluster: Cluster = Cluster()
         self.complete: bool = False
+        self.needing_leaders: Callable[[], frozenset[str]] = lambda: interest.of_background
         self.on_update: Callable[[Cluster], None] = unheard
         self.on_refused: Callable[[KafkaException, frozenset[str]], None] = unheard
         self._client = client
@@ -99,15 +103,12 @@ class MetadataManager:
         self._trigger = trigger
         self._create = create
         self._asking: Operation[None] | None = None
-        self._now_asked: Promise[Cluster] | None = None
         self._next: Promise[Cluster] = Promise()
-        self._wanted = False
+        self._next_of_topic: Promise[Cluster] = Promise()
+        self._kept_by_answer: list[Promise[Cluster]] = []
+        self._wanted = WantedMetadata(interest, timer, backoff)
         self._waiting: list[Call] = []
         self._age: Due | None = None
-        self._asked_for: frozenset[str] = frozenset()
-        self._asked_for_all = False
-        self._repeated = 0
-        self._quiet_until = timer.now
         self._quiet: Due | None = None
         self._suspects: set[int] = set()
         self._attempt: tuple[Node, Interruptible[Answer[MetadataAnswer]]] | None = None
@@ -119,15 +120,16 @@ class MetadataManager:
 
     def fresh(self) -> Promise[Cluster]:
         """Await the answer to a request that is sent from now on."""
-        self._wanted = True
+        self._wanted.all = True
         return self._next
 
-    async def refreshed(self, call: Call, reason: str) -> Cluster:
+    async def refreshed(self, call: Call, reason: str, topic: str | None = None) -> Cluster:
         """The same for a call, whose ledger notes the wait and the errors.
 
         Args:
             call: Who waits.
             reason: What for, to be read after "waited for".
+            topic: The only topic that the call has to know of; None for all of interest.
 
         Raises:
             KafkaException: The question met an error that no patience mends.
@@ -137,7 +139,10 @@ class MetadataManager:
         call.wait_begins(reason, self._timer.now)
         self._waiting.append(call)
         try:
-            return await self.fresh()
+            if topic is None:
+                return await self.fresh()
+            self._wanted.add(topic)
+            return await self._next_of_topic
         finally:
             self._waiting.remove(call)
             call.wait_ends(self._timer.now)
@@ -149,7 +154,7 @@ class MetadataManager:
 
     def request_update(self) -> None:
         """Have metadata fetched soon, since it may be stale; no caller waits for it."""
-        self._wanted = True
+        self._wanted.all = True
 
     async def any_broker(self) -> Node:
         """Any broker that can be asked now; waits while all of them are backing off."""
@@ -228,25 +233,23 @@ class MetadataManager:
 
     def poll(self) -> None:
         """Send a request if one is wanted, none is in flight, and there may be news."""
-        if not self._wanted or self._asking is not None:
+        wanted = self._wanted
+        if wanted.is_empty or self._asking is not None:
             return
-        if self._timer.now < self._quiet_until and not self._wants_more:
+        if wanted.must_wait:
             if self._quiet is None:
                 self._quiet = self._timer.at(
-                    self._quiet_until, "backoff of metadata that stays the same", self._heard
+                    wanted.quiet_until, "backoff of metadata that stays the same", self._heard
                 )
             return
-        self._wanted = False
-        self._now_asked, self._next = self._next, Promise()
+        wanted.begin()
+        self._kept_by_answer = [self._next_of_topic]
+        self._next_of_topic = Promise()
+        if wanted.asks_all:
+            self._kept_by_answer.append(self._next)
+            self._next = Promise()
         asking = Operation(self._ask(), "Metadata", self._asked)
         self._asking = None if asking.ended else asking
-
-    @property
-    def _wants_more(self) -> bool:
-        """Whether topics are wanted that the last request did not ask for."""
-        if self._interest.everything or self._asked_for_all:
-            return self._interest.everything and not self._asked_for_all
-        return not self._interest.topics <= self._asked_for
 
     def _heard(self) -> None:
         """End the pause, so that this turn may send a request."""
@@ -257,12 +260,8 @@ class MetadataManager:
         since = self._timer.now
         while True:
             node = await self.any_broker()
-            self._asked_for = self._interest.topics
-            self._asked_for_all = self._interest.everything
             request = Metadata(
-                None if self._asked_for_all else tuple(sorted(self._asked_for)),
-                (),
-                self._create and self._interest.may_create,
+                self._wanted.names(), (), self._create and self._interest.may_create
             )
             attempt = Interruptible(self._client.send(node, request, any_broker=True))
             self._attempt = node, attempt
@@ -334,16 +333,17 @@ class MetadataManager:
             controller=answer.controller_id,
             topics=(self._believed(view) for view in views_of(answer)),
             # Of an answer about all topics, what it passes over in silence is gone.
-            keep=() if self._asked_for_all else self._interest.topics,
+            keep=() if self._wanted.asked_for_everything else self._interest.topics,
         )
-        self.complete = self._asked_for_all
+        self.complete = self._wanted.asked_for_everything
         self.last_error = None
         self._suspects.clear()
         self._bootstrap.answered()
         self.answered()
         self._client.forget({*self.cluster.nodes, *(each.id for each in self._bootstrap.nodes)})
         self._look_again(older)
-        self._refuse()
+        if self._wanted.asks_all:
+            self._refuse()
         self._updated(older)
 
     def _believed(self, view: TopicView) -> TopicView:
@@ -356,14 +356,12 @@ class MetadataManager:
         return replace(older, error=view.error) if passes and older is not None else view
 
     def _look_again(self, older: Cluster) -> None:
-        """Ask again after a pause, while topics that are read have no leader."""
-        same = self.cluster.says_the_same_as(older)
-        self._repeated = self._repeated + 1 if same else 0
-        troubled = any(self._troubles(name) for name in self._interest.of_background)
+        """Ask again after a pause, while topics that are needed have no leader."""
+        troubled = self._wanted.asks_all and any(map(self._troubles, self.needing_leaders()))
         if troubled:
             self.request_update()
-        if same or troubled:
-            self._quiet_until = self._timer.now + self._backoff.pause(self._repeated)
+        same = self.cluster.says_the_same_as(older)
+        self._wanted.answered(same=same, again=troubled)
 
     def _troubles(self, name: str) -> bool:
         """Whether a topic that is read has an error that may pass by itself."""
@@ -409,17 +407,18 @@ class MetadataManager:
         self._interrupted.clear()
         # After a fatal error too: what is known grows old all the same, and what was refused
         # may be accepted soon.
-        unaccepted = isinstance(error, AuthenticationException)
-        self._watch_age(AUTHENTICATED_AGAIN if unaccepted else self._max_age)
-        promise, self._now_asked = self._now_asked, None
+        if isinstance(error, AuthenticationException):
+            self._watch_age(AUTHENTICATED_AGAIN)
+        elif self._wanted.asks_all or self._age is None:
+            self._watch_age(self._max_age)
+        promises, self._kept_by_answer = self._kept_by_answer, []
         if error is not None and not isinstance(error, Withdrawn) and not self._waiting:
             self.on_refused(error, self._interest.of_background)
-        if promise is None:
-            return
-        if error is None:
-            promise.keep(self.cluster)
-        else:
-            promise.break_(error)
+        for promise in promises:
+            if error is None:
+                promise.keep(self.cluster)
+            else:
+                promise.break_(error)
 
     # --- what happens elsewhere ------------------------------------------------------
 
@@ -431,7 +430,7 @@ class MetadataManager:
 
     def close(self) -> None:
         """Stop fetching metadata; the client is closing."""
-        self._wanted = False
+        self._wanted.clear()
         if self._asking is not None:
             self._asking.throw(Withdrawn("the client is closing"))
         for due in (self._age, self._quiet):

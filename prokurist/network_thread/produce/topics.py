@@ -3,6 +3,8 @@
 Thread: the network thread alone.
 """
 
+from typing import Final
+
 from prokurist.errors import KafkaException, UnknownTopicOrPartitionException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.backoff import Backoff
@@ -14,6 +16,9 @@ from prokurist.network_thread.cluster.topic_interest import check_names
 from prokurist.network_thread.error_actions import METADATA, Action
 from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.operations.timer import Timer
+
+LATELY: Final = 30.0
+"""Seconds after the last record for which a topic's leaders are asked for."""
 
 
 class ProducerTopics:
@@ -46,6 +51,19 @@ class ProducerTopics:
         """The topics that metadata are asked for."""
         return frozenset(self._used_at)
 
+    def busy(self) -> frozenset[str]:
+        """The topics that something waits in, or was sent to lately.
+
+        Records without a key pass by a partition without a leader, so that none waits for it;
+        all the same it has to be found soon when it has one. Nothing needs it where nothing is
+        sent.
+        """
+        since = self._timer.now - LATELY
+        topics = self._accumulator.appender.topics
+        used = {name for name, at in self._used_at.items() if at > since}
+        used |= {name for name, topic in topics.items() if topic.is_used}
+        return frozenset(used.union(batch.topic for batch in self._accumulator.snapshot()))
+
     async def known(self, call: Call, topic: str, partition: int | None) -> None:
         """Wait until a topic, and a partition of it, is known.
 
@@ -70,7 +88,7 @@ class ProducerTopics:
                 if view is not None:
                     call.met(shortage(topic, view.error, count, partition))
                     await retries.pause()
-                cluster = await self._metadata.refreshed(call, f"metadata of {topic}")
+                cluster = await self._metadata.refreshed(call, f"metadata of {topic}", topic)
 
     def forget_idle(self) -> None:
         """Forget the topics that nothing was sent to for `metadata.max.idle.ms`."""

@@ -7,7 +7,7 @@ that are not in the source any more, fail a test.
 from dataclasses import dataclass
 from typing import Final
 
-from tests.simulation.lockstep import clients, hand_overs, polls
+from tests.simulation.lockstep import accumulating, clients, hand_overs, polls
 from tests.simulation.lockstep.exploring import Scene
 
 LOCKED: Final = "        with self._lock:\n"
@@ -186,12 +186,8 @@ BUGS: Final = (
         "events.call",
         (
             (
-                """            self.waiter = Waiter()
-            if self._stand is not Stand.OPEN:
-""",
-                """            self.waiter = Waiter()
-            if False:
-""",
+                "            is_over = self._stand is not Stand.OPEN\n",
+                "            is_over = False\n",
             ),
         ),
         hand_overs.answers_are_waited_for_late,
@@ -295,5 +291,72 @@ BUGS: Final = (
         "events.call",
         (("            self._tries.append(attempt)\n", ""),),
         clients.commit_at_the_deadline,
+    ),
+    Bug(
+        "a batch begins in the place of one that is open",
+        "events.accumulator.accumulator",
+        (("            while queue.open_batch is not None:\n", "            while False:\n"),),
+        accumulating.two_senders_begin,
+    ),
+    Bug(
+        "a batch grows that was taken or has grown meanwhile",
+        "events.accumulator.accumulator",
+        (
+            (
+                "if queue.open_batch is batch and batch.room == before:",
+                "if batch is not None:",
+            ),
+        ),
+        accumulating.a_batch_grows_while_it_is_taken,
+    ),
+    Bug(
+        "what is due is looked at before the wake flag is lowered",
+        "events.accumulator.accumulator",
+        (
+            ("            self._is_woken = False\n            hurries", "            hurries"),
+            (
+                "            self._due.clear()\n            return found\n",
+                """            self._due.clear()
+        self._is_woken = False
+        return found
+""",
+            ),
+        ),
+        accumulating.two_partitions_have_something,
+    ),
+    Bug(
+        "a batch begins after the close",
+        "events.accumulator.accumulator",
+        (
+            (
+                """            if self.appender.refusal is not None:
+                self.appender.refusal()
+""",
+                "",
+            ),
+        ),
+        accumulating.an_append_races_a_close,
+    ),
+    Bug(
+        "room that comes back wakes none that waits",
+        "events.accumulator.buffer_memory",
+        (
+            (
+                "            self.free += size\n            granted = self._grant()\n",
+                "            self.free += size\n            granted: list[Claim] = []\n",
+            ),
+        ),
+        accumulating.senders_wait_for_memory,
+    ),
+    Bug(
+        "an event is put without the lock",
+        "events.log_event_queue",
+        (
+            (
+                "        with self._lock:\n            if len(self._events) == self._most:\n",
+                "        if True:\n            if len(self._events) == self._most:\n",
+            ),
+        ),
+        accumulating.events_race_the_polls_that_tell_them,
     ),
 )

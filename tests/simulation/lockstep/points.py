@@ -26,6 +26,9 @@ WITH_POINTS: Final = (
     "events.call",
     "events.waiter",
     "events.mailbox",
+    "events.log_event_queue",
+    "events.accumulator.accumulator",
+    "events.accumulator.buffer_memory",
     "application.call_runner",
     "application.single_thread_guard",
     "network_thread.io.wakeup",
@@ -39,6 +42,8 @@ WITH_LOCKS: Final = (
     "events.fetch_buffer",
     "events.waiter",
     "events.mailbox",
+    "events.log_event_queue",
+    "events.accumulator.buffer_memory",
     "network_thread.thread",
 )
 
@@ -197,6 +202,28 @@ class SteppedLock:
         self.release()
 
 
+class SteppedRLock(SteppedLock):
+    """The same for one that its holder may take once more: in a signal handler."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(stage)
+        self._depth = 0
+
+    def _is_owned(self) -> bool:
+        """See `threading.RLock`."""
+        return self._taken and self._owner is self._stage.present
+
+    def __enter__(self) -> None:
+        if self._stage.present is None or not self._is_owned():
+            super().__enter__()
+        self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            super().__exit__()
+
+
 class SteppedThread:
     """A thread that begins as an actor."""
 
@@ -255,6 +282,7 @@ def in_lock_step(play: Play, edits: Edits | None = None) -> Iterator[None]:
     changed = edits or {}
     threading = SimpleNamespace(
         Lock=lambda: SteppedLock(play.now()),
+        RLock=lambda: SteppedRLock(play.now()),
         Thread=lambda target, name, daemon: SteppedThread(play.now(), target, name),  # noqa: ARG005
         TIMEOUT_MAX=math.inf,
         get_ident=__import__("threading").get_ident,

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.simulation.lockstep import clients, hand_overs, polls
+from tests.simulation.lockstep import accumulating, clients, hand_overs, polls
 from tests.simulation.lockstep.exploring import Scene, explore
 from tests.simulation.lockstep.planted import BUGS, Bug
 
 # How long thousands of runs take depends on who else is on the machine.
 pytestmark = pytest.mark.timeout(120)
 
-SCENES = (*hand_overs.SCENES, *polls.SCENES, *clients.SCENES)
+SCENES = (*hand_overs.SCENES, *polls.SCENES, *clients.SCENES, *accumulating.SCENES)
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
