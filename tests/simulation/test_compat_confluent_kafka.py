@@ -17,7 +17,11 @@ from prokurist.compat.confluent_kafka import (
     TopicPartition,
 )
 from prokurist.compat.confluent_kafka.settings import consumer_settings, producer_settings
-from prokurist.errors import TimeoutException, TopicAuthorizationException
+from prokurist.errors import (
+    IllegalStateException,
+    TimeoutException,
+    TopicAuthorizationException,
+)
 from tests.simulation.joining import grouped
 from tests.simulation.producing import values_of
 from tests.simulation.reading import A, B, written
@@ -397,6 +401,18 @@ def test_a_message_that_is_not_delivered_is_told_so() -> None:
     producer.close()
     assert told[0] is None
     assert told[1] == KafkaError._MSG_TIMED_OUT
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning")
+def test_a_producer_that_was_flushed_may_be_left() -> None:
+    """As there: it ends by itself, without a warning."""
+    producer = producer_in(written(0))
+    producer.produce("orders", b"v")
+    assert producer.flush(5.0) == 0
+    ours = producer._producer
+    del producer
+    with pytest.raises(IllegalStateException):
+        ours.send("orders", b"w")
 
 
 def test_a_message_that_is_too_large_is_refused_at_once() -> None:

@@ -4,6 +4,7 @@ Thread: any thread sends; delivery callbacks run on the one that calls `poll` or
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar, Final, Self, TypeAlias
@@ -312,6 +313,13 @@ class Producer(Face):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        # Those of confluent-kafka are flushed and left; what is on its way keeps this one.
+        producer = getattr(self, "_producer", None)
+        if producer is not None:
+            with suppress(OurException):  # In a copy of the process nothing is ours.
+                producer.close(0)
 
     def __repr__(self) -> str:
         return f"Producer({self._producer!r})"
