@@ -56,9 +56,21 @@ def leaves(batch: Batch) -> list[Batch]:
 
 
 def out_of_time(
-    batches: Iterable[Batch], began: float, deadline: Deadline, now: float
+    batches: Iterable[Batch],
+    began: float,
+    deadline: Deadline,
+    now: float,
+    last_error: BaseException | None,
 ) -> TimeoutException:
-    """What `flush` raises: what is left of what was sent, and what was tried."""
+    """What `flush` raises: what is left of what was sent, and what was tried.
+
+    Args:
+        batches: Those that are not over.
+        began: When it was called.
+        deadline: Its deadline.
+        now: The instant.
+        last_error: What connections meet, where brokers do not answer.
+    """
     left = [leaf for batch in batches for leaf in leaves(batch)]
     partitions: dict[TopicPartition, None] = dict.fromkeys(each.tp for each in left)
     # A request carries batches of many partitions, and is in the ledger of each.
@@ -81,6 +93,7 @@ def out_of_time(
             for each in attempts
             if each.ended is None or each.ended >= began
         ],
+        last_error=last_error,
         config_key=KEY,
         may_have_happened=any(attempt.effect for attempt in attempts),
     )

@@ -66,7 +66,7 @@ class WaitingCalls:
         self._counters.calls.of("flush").seconds.observe(now - began)
         if left:
             self._counters.calls.of("flush").timed_out += 1
-            raise out_of_time(left, began, deadline, now)
+            raise out_of_time(left, began, deadline, now, self._unanswered())
 
     def purge(self) -> int:
         """Fail all records that are not on the wire, for which nothing is waited.
@@ -154,6 +154,14 @@ class WaitingCalls:
         runner.counters = self._counters
         runner.wait_at = self._accumulator.wait
         return runner
+
+    def _unanswered(self) -> Exception | None:
+        """The last error of a connection, if no broker has answered since."""
+        reachability = self._built().client.reachability
+        answered_at, failure = reachability.answered_at, reachability.last_failure
+        if failure is None or (answered_at is not None and answered_at > failure[1]):
+            return None
+        return failure[0]
 
     def _may_wait(self) -> bool:
         """Whether this is not the thread that delivers."""

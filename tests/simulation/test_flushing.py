@@ -104,6 +104,21 @@ def test_purge_fails_the_unsent_alone() -> None:
     assert values_of(world) == [b"warm", b"sent", b"next"]
 
 
+def test_flush_without_any_broker() -> None:
+    """B309: nothing was sent, and the error says what connections meet."""
+    world = World()
+    producer, _ = made(world, linger_ms=0)
+    with producer, world.control.kill(1):
+        world.clock.sleep(0.1)
+        producer.send("orders", b"v", partition=0)
+        with pytest.raises(errors.TimeoutException) as raised:
+            producer.flush(2.0)
+        error = raised.value
+        assert not error.may_have_happened
+        assert isinstance(error.last_error, errors.KafkaException)
+        assert str(error.last_error) in str(error)
+
+
 def test_close_with_a_frozen_broker(caplog: pytest.LogCaptureFixture) -> None:
     """P49, B310, B236: it returns the count in its time; handles tell what may be there."""
     world = World()
