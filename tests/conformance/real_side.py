@@ -122,6 +122,7 @@ class RealSide(Side):
         while len(self._placed(address, name, partition).isr_nodes) != size:
             assert time.monotonic() < deadline, f"{name}/{partition} has not {size} in sync"
             time.sleep(0.1)
+        self._until_leading(name, partition)
 
     def elect_unclean(self, name: str, partition: int, node: int) -> None:
         """By killing the leader, and electing the other when none leads."""
@@ -311,6 +312,20 @@ class RealSide(Side):
                 if row.leader_id == node - 1 and in_sync:
                     break
                 time.sleep(0.02)
+        self._until_leading(name, partition)
+
+    def _until_leading(self, name: str, partition: int) -> None:
+        """Wait until the leader leads: its metadata says so a moment before."""
+        deadline = time.monotonic() + SECONDS
+        rows = [{"partition_index": partition, "timestamp": -1, "current_leader_epoch": -1}]
+        topics = [{"name": name, "partitions": rows}]
+        while True:
+            node = self._leader(name, partition)
+            answer = self._admin("list_offsets", 5, node, replica_id=-1, topics=topics)
+            if answer.topics[0].partitions[0].error_code == 0:
+                return
+            assert time.monotonic() < deadline, f"{node} does not lead {name}/{partition}"
+            time.sleep(0.02)
 
     def _end(self, name: str, partition: int) -> int:
         rows = [{"partition_index": partition, "timestamp": -1, "current_leader_epoch": -1}]
