@@ -27,14 +27,17 @@ demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; 
 # Tests against a real Kafka mostly wait: four processes share them, by files, since a file shares
 # its brokers. Meanwhile two processes have the tests that compute. Those with a real Spark follow:
 # a run of their own, since its callbacks have threads as they like. What takes minutes is for
-# make test-long.
+# make test-long, which LONG=1 runs beside Spark's: both wait for most of their time.
 REAL := tests/broker tests/chaos tests/soak tests/conformance
 SHARED := $(PYTEST) -p xdist.plugin -m "not minutes"
+LONG ?=
 test: .venv/ready ## all tests but those of minutes, skips counted by reason
 	@mkdir -p build; $(SHARED) -n 4 --dist loadfile $(REAL) > build/real.txt 2>&1 & real=$$!; \
 	$(SHARED) -n 2 --dist worksteal $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
 	echo "== $(REAL)"; wait $$real; real=$$?; cat build/real.txt; \
-	echo "== tests/spark"; $(PYTEST) -m "not minutes" tests/spark; spark=$$?; exit $$(( rest | spark | real ))
+	$(if $(LONG),$(MAKE) test-long,true) > build/minutes.txt 2>&1 & minutes=$$!; \
+	echo "== tests/spark"; $(PYTEST) -m "not minutes" tests/spark; spark=$$?; \
+	wait $$minutes; minutes=$$?; cat build/minutes.txt; exit $$(( rest | spark | real | minutes ))
 
 test-long: .venv/ready #: the tests that take minutes: rolling restarts, long runs in trouble, a Spark that is killed
 	@mkdir -p build; $(PYTEST) -m minutes $(REAL) > build/long.txt 2>&1 & real=$$!; \
