@@ -52,7 +52,7 @@ def embedded() -> Iterator[tuple[Broker, int, Write]]:
 @contextmanager
 def real() -> Iterator[tuple[Broker, int, Write]]:
     """A real Kafka, likewise."""
-    from confluent_kafka import Producer  # noqa: PLC0415 - there is none of ours yet
+    from confluent_kafka import Producer  # noqa: PLC0415 - needed with a real Kafka alone
 
     with RealKafka() as kafka:
         kafka.create_topic(TOPIC, partitions=PARTITIONS)
