@@ -5,9 +5,11 @@ Thread: the application's, with the GIL; `Steady.off` from any. Between the look
 record's handing out no Python code runs, so no other thread does.
 """
 
+cimport cython
 from libc.math cimport INFINITY
 
 
+@cython.final
 cdef class Steady:
     """Whether the next step may be made without a look round."""
 
@@ -22,6 +24,7 @@ cdef class Steady:
         self.is_on = False
 
 
+@cython.final
 cdef class Hand:
     """See `hand.Hand`."""
 

@@ -46,9 +46,9 @@ class MonotonicClock:
 
     __slots__ = ()
 
-    def now(self) -> float:
-        """Seconds on the system's monotonic clock."""
-        return time.monotonic()
+    now = staticmethod(time.monotonic)
+    """Seconds on the system's monotonic clock: no function around it, since an iteration with
+    automatic commits looks at it for each record."""
 
     def sleep(self, seconds: float) -> None:
         """Give up the processor for this many seconds."""
