@@ -120,6 +120,7 @@ class ProduceManager:
         self._due: Due | None = None
         self._retry: Due | None = None
         self._unavailable: frozenset[int] = frozenset()
+        self._then: Callable[[], None] | None = None
 
     # --- each turn -----------------------------------------------------------------------
 
@@ -137,6 +138,9 @@ class ProduceManager:
         self._watch_availability()
         moments = (after_growth, after_expiry, self._accumulator.next_due())
         self._set_timer(min((each for each in moments if each is not None), default=None))
+        if self._then is not None and not self._accumulator.snapshot():
+            then, self._then = self._then, None
+            then()
 
     def _why_unsent(self, batch: Batch) -> KafkaException | None:
         """What stands in the way of a batch of which no attempt has met an error."""
@@ -390,6 +394,16 @@ class ProduceManager:
             records += batch.count
             self._endings.give_up(batch, sending, error)
         return records
+
+    def deliver_and(self, then: Callable[[], None]) -> None:
+        """Take no more records, and call something once those that there are have ended.
+
+        That comes at `delivery.timeout.ms` at the latest.
+        """
+        self._accumulator.close()
+        # Nothing lingers from now on.
+        self._accumulator.flushing.add(self)
+        self._then = then
 
     def _watch_availability(self) -> None:
         limit = self._terms.availability
