@@ -307,7 +307,7 @@ class KafkaProducer(EndingCalls):
             IllegalStateException: The producer is closed, or has serializers, interceptors or
                 a partitioner, which see objects: use `send_many`.
             TypeError: The data has no such interface, or a column is of another type.
-            ValueError: There is no such column.
+            ValueError: There is no such column, or there are several of that name.
         """
         if self._user_code is not None:
             raise IllegalStateException(
