@@ -21,7 +21,7 @@ from typing import Final
 
 from demo import CLOCK, Broker, say
 
-from prokurist import TopicPartition, __version__
+from prokurist import KafkaProducer, TopicPartition, __version__
 from prokurist.events.clock import Deadline
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.testing.kafka import RealKafka
@@ -52,18 +52,16 @@ def embedded() -> Iterator[tuple[Broker, int, Write]]:
 @contextmanager
 def real() -> Iterator[tuple[Broker, int, Write]]:
     """A real Kafka, likewise."""
-    from confluent_kafka import Producer  # noqa: PLC0415 - needed with a real Kafka alone
-
-    with RealKafka() as kafka:
+    with (
+        RealKafka() as kafka,
+        KafkaProducer(bootstrap_servers=kafka.direct_bootstrap) as producer,
+    ):
         kafka.create_topic(TOPIC, partitions=PARTITIONS)
-        producer = Producer({"bootstrap.servers": kafka.direct_bootstrap, "log_level": 0})
 
         def write(partition: int, value: bytes) -> None:
-            producer.produce(TOPIC, value, partition=partition)
-            producer.poll(0)
+            producer.send(TOPIC, value, partition=partition)
 
         yield kafka, 0, write
-        producer.flush(10)
 
 
 class Shop:

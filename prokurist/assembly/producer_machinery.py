@@ -28,6 +28,7 @@ from prokurist.events.accumulator.sticky_partitioner import StickyPartitioner
 from prokurist.events.application_events import (
     ApplicationEvent,
     AwaitTopic,
+    DeliverAndEnd,
     GiveUp,
     InstanceId,
     ListTopics,
@@ -264,6 +265,7 @@ def producer_machinery(
             TopicManager(client, metadata, timer, retry, create=True),
             produce,
             telemetry,
+            lambda: thread.end(),  # noqa: PLW0108 - made here
         ),
         managers=[each for each in (produce, metadata, telemetry) if each is not None],
         background=BackgroundEvents(),
@@ -296,8 +298,18 @@ def dispatch(
     look_ups: TopicManager,
     produce: ProduceManager,
     telemetry: "TelemetryManager | None",
+    end: Callable[[], None],
 ) -> Callable[[ApplicationEvent], None]:
-    """For the network thread: which manager works for which event of a producer."""
+    """For the network thread: which manager works for which event of a producer.
+
+    Args:
+        calls: What is being worked on.
+        topics: The topics of the producer.
+        look_ups: Answers what is asked about topics.
+        produce: What sends.
+        telemetry: What pushes metrics, where that is on.
+        end: Ends the network thread in the present turn.
+    """
 
     def take(event: ApplicationEvent) -> None:
         match event:
@@ -313,6 +325,8 @@ def dispatch(
                 pass  # Its caller has left: what was sent since is not to be taken back.
             case GiveUp(call):
                 call.finish(produce.purge(closed(), everything=True))
+            case DeliverAndEnd(_):
+                produce.deliver_and(end)
             case InstanceId() | PushLast() if telemetry is not None:
                 telemetry.take(event, calls)
             case Withdraw(call):

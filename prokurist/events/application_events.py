@@ -256,6 +256,13 @@ class GiveUp:
 
 
 @dataclass(frozen=True, slots=True)
+class DeliverAndEnd:
+    """End a producer that nothing refers to any more, once all of its records have ended."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
 class InstanceId:
     """Wait for the id under which brokers know this client's metrics; the answer is a UUID."""
 
@@ -295,7 +302,7 @@ GroupEvent: TypeAlias = CommitEvent | MembershipEvent
 PositionEvent: TypeAlias = LookUpPosition | LookUpPositions | DropStale
 """Wishes about the positions of what is assigned."""
 
-ProducerEvent: TypeAlias = AwaitTopic | Purge | GiveUp
+ProducerEvent: TypeAlias = AwaitTopic | Purge | GiveUp | DeliverAndEnd
 """Wishes of a producer."""
 
 TelemetryEvent: TypeAlias = InstanceId | PushLast

@@ -206,6 +206,9 @@ class NetworkThread:
         self._timer.fire(mark)
         for manager in self._managers:
             manager.poll()
+        if self._closing:
+            self._end()
+            return
         self._client.flush()
         due = self._timer.top()
         # The clock has gone on while operations ran; what is due by now is not waited for.
@@ -218,6 +221,11 @@ class NetworkThread:
         if self._trace.fine:
             self._tell_wake(since, happenings, due)
         self._client.handle(happenings)
+
+    def end(self) -> None:
+        """End in this turn: a manager has found that nothing is left to do."""
+        now = self._timer.now
+        self._closing.append(Close(Call("close", now, Deadline(now))))
 
     def _tell_wake(
         self, since: float, happenings: Sequence[Happening], due: Due | None

@@ -7,17 +7,21 @@ time. 3. The rest fails, with a share of the time that was kept for it, and call
 4. Brokers that want metrics get the last ones. 5. The network thread ends; the wait for it is
 bounded. 6. The records that were given up are counted. After an interrupt nothing is waited
 for any more, but for that.
+
+The network thread may be late: a callback holds it up, or the machine. What has not ended when
+the time is over is counted as given up too; it fails when that thread comes to it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from prokurist.application.call_runner import LAST_TURN, CallRunner
+from prokurist.application.call_runner import LAST_TURN, TURN, CallRunner
 from prokurist.application.caller_counters import CLOSED
 from prokurist.application.telemetry import push_last
 from prokurist.errors import KafkaException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
+from prokurist.events.accumulator.batch import Batch
 from prokurist.events.application_events import ApplicationEvent, Close, GiveUp
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
@@ -35,6 +39,10 @@ class Thread(Protocol):
 
     def join(self, seconds: float) -> bool:
         """Wait for the end; False when it has not come in time."""
+        ...
+
+    def abandon(self) -> None:
+        """Have everything closed, and wait for nothing."""
         ...
 
 
@@ -57,7 +65,7 @@ class Closing:
     may_wait: bool
     pushes: bool
     is_ending: bool = field(default=False, init=False)
-    _records: int = field(default=0, init=False)
+    _left: dict[Batch, int] = field(default_factory=dict, init=False)
     _interrupt: BaseException | None = field(default=None, init=False)
 
     def run(self, budget: float) -> int:
@@ -76,13 +84,15 @@ class Closing:
         began = runner.now()
         deadline = Deadline(began + (budget if self.may_wait else 0.0))
         reserve = min(MOST_RESERVED, budget * SHARE_RESERVED)
+        # Every call without time is given one turn of the network thread.
+        turn = LAST_TURN if budget > 0 else TURN
         if not self._phase(self.accumulator.close):
             self._phase(self.accumulator.close)
         if self.may_wait and budget > 0 and self._interrupt is None:
             self._phase(lambda: flush(self.accumulator, Deadline(deadline.at - reserve)))
         flushed = runner.now()
         runner.counters.closing.of("flush").observe(flushed - began)
-        last = Deadline(max(self._cut(deadline).at, runner.now() + LAST_TURN))
+        last = Deadline(max(self._cut(deadline).at, runner.now() + turn))
         if self.may_wait and not self._phase(lambda: self._give_up(began, last)):
             self._phase(lambda: self._give_up(began, last))
         if self.may_wait and self.pushes and self._interrupt is None:
@@ -95,12 +105,13 @@ class Closing:
             self._phase(lambda: self.thread.join(last.remaining(runner.now())))
         runner.counters.closing.of("network thread").observe(runner.now() - flushed)
         CLOSED.add(runner.counters)
-        if self._records:
-            runner.trace.emit(RECORDS_GIVEN_UP, records=self._records)
+        records = sum(given_up(batch, count) for batch, count in self._left.items())
+        if records:
+            runner.trace.emit(RECORDS_GIVEN_UP, records=records)
         runner.trace.emit(CLIENT_CLOSED, seconds=runner.now() - began)
         if self._interrupt is not None:
             raise self._interrupt
-        return self._records
+        return records
 
     def _phase(self, work: Callable[[], object]) -> bool:
         """Run a phase; False when an interrupt has ended it."""
@@ -119,8 +130,10 @@ class Closing:
 
     def _give_up(self, began: float, last: Deadline) -> None:
         call = Call("close", began, last)
-        if _ask(self.runner, GiveUp(call)) and self.runner.wait_for_end(call, last):
-            self._records += call.result()
+        # Counted now: a batch that has ended lets go of its records.
+        self._left = self._left or {each: each.count for each in self.accumulator.snapshot()}
+        if _ask(self.runner, GiveUp(call)):
+            self.runner.wait_for_end(call, last)
 
     def _end_thread(self, last: Deadline) -> None:
         ending = Call("close", self.runner.now(), last)
@@ -137,3 +150,14 @@ def _ask(runner: CallRunner, event: ApplicationEvent) -> bool:
     except KafkaException:
         return False
     return True
+
+
+def given_up(batch: Batch, count: int) -> int:
+    """How many of so many records of a batch are not delivered, wherever they are by now."""
+    if not batch.parts:
+        return count if batch.failed or not batch.ended else 0
+    ends = [*(first for first, _ in batch.parts[1:]), count]
+    return sum(
+        given_up(part, end - first)
+        for (first, part), end in zip(batch.parts, ends, strict=True)
+    )

@@ -4,7 +4,7 @@ Thread: any application thread, inside `send_batch`.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -40,7 +40,7 @@ class Columns:
 
         Raises:
             TypeError: The data has no columns that can be read, or one is of another type.
-            ValueError: There is no such column.
+            ValueError: There is no such column, or there are several.
         """
         if isinstance(self.timestamp, int):
             require_timestamp(self.timestamp)
@@ -59,15 +59,22 @@ class Columns:
         with arrow_interface.chunks_of(data) as chunks:
             yield [self._of_table(chunk, arrow_interface) for chunk in chunks]
 
-    def _of_table(self, chunk: Mapping[str, Any], arrow: Any) -> Rows:
+    def _of_table(self, chunk: Sequence[Any], arrow: Any) -> Rows:
+        names = [each.name for each in chunk]
+
         def taken(name: str, read: Callable[[Any], T]) -> T:
-            if name not in chunk:
-                raise no_column(name, chunk)
-            return read(chunk[name])
+            if names.count(name) > 1:
+                raise ValueError(
+                    f"{names.count(name)} columns are named {name!r}: rename all but the one "
+                    f"that is meant"
+                )
+            if name not in names:
+                raise no_column(name, names)
+            return read(chunk[names.index(name)])
 
         values = taken(self.value, arrow.byte_strings)
         keys = None
-        if self.key in chunk or self.key != OPTIONAL:
+        if self.key in names or self.key != OPTIONAL:
             keys = taken(self.key, arrow.byte_strings)
         headers = NO_HEADERS
         if self.headers is not None:
@@ -77,7 +84,7 @@ class Columns:
             timestamps = taken(self.timestamp, arrow.milliseconds)
         else:
             timestamps = self.timestamp
-        return Rows(chunk[self.value].length, keys, values, headers, timestamps)
+        return Rows(chunk[0].length, keys, values, headers, timestamps)
 
     def _consumed(self, columns: RecordColumns) -> Rows:
         def taken(name: str) -> Any:

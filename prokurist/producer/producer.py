@@ -6,11 +6,8 @@ network thread's, which also runs delivery callbacks.
 
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Mapping
-from datetime import timedelta
 from itertools import repeat
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 from weakref import WeakSet
 
@@ -35,20 +32,18 @@ from prokurist.events.accumulator.record_metadata import OnDelivery
 from prokurist.events.clock import (
     CallersClock,
     MonotonicClock,
-    as_seconds,
     epoch_milliseconds,
 )
 from prokurist.events.log_events import CLIENT_STARTED
 from prokurist.events.producer_log_events import ORDER_NOT_KEPT
-from prokurist.producer.closing import Closing
 from prokurist.producer.columns import Columns
+from prokurist.producer.ending_calls import EndingCalls
 from prokurist.producer.health import ProducerHealth
 from prokurist.producer.producer_counters import CountedProducer
 from prokurist.producer.sending import Sending
 from prokurist.producer.sending_many import SendingMany, listed_of, rows_of
 from prokurist.producer.serializing import Serializers
 from prokurist.producer.user_code import ProducerRecord, UserCode
-from prokurist.producer.waiting_calls import WaitingCalls
 from prokurist.version import VERSION
 
 if TYPE_CHECKING:
@@ -56,11 +51,6 @@ if TYPE_CHECKING:
 
     from prokurist.config.typed import ProducerKeywords
     from prokurist.events.accumulator.appending import Headers
-
-AT_EXIT: Final = 1.0
-"""Seconds in which a producer that was not closed is flushed when the interpreter ends, and
-for what is on the wire when a `with` block is left by an exception."""
-
 
 ACCUMULATORS: Final = WeakSet[RecordAccumulator]()
 """Those of this process's producers."""
@@ -77,7 +67,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-class KafkaProducer(WaitingCalls):
+class KafkaProducer(EndingCalls):
     """A producer in which every call answers by its deadline.
 
     Many threads may use one. A record is in a batch when `send` returns; its `Delivery` tells
@@ -317,7 +307,7 @@ class KafkaProducer(WaitingCalls):
             IllegalStateException: The producer is closed, or has serializers, interceptors or
                 a partitioner, which see objects: use `send_many`.
             TypeError: The data has no such interface, or a column is of another type.
-            ValueError: There is no such column.
+            ValueError: There is no such column, or there are several of that name.
         """
         if self._user_code is not None:
             raise IllegalStateException(
@@ -327,79 +317,6 @@ class KafkaProducer(WaitingCalls):
         columns = Columns(value, key, headers, timestamp)
         with columns.rows_of(data) as chunks:
             return self._many.send(topic, chunks, partition, on_delivery)
-
-    # --- the end ---------------------------------------------------------------------------
-
-    def close(self, timeout: float | timedelta | None = None) -> int:
-        """Close the producer, by its time, and never later.
-
-        What was sent is flushed; what is left when the time is nearly over fails, and its
-        handles and callbacks tell whether it may have been written all the same. Called in a
-        delivery callback it waits for nothing. A second time does nothing. An interrupt
-        (Ctrl-C) ends the wait, and closes all the same.
-
-        Args:
-            timeout: Seconds; None for `delivery.timeout.ms`.
-
-        Returns:
-            How many records were given up; if there are any, the log has an error.
-        """
-        seconds = self._delivery_timeout if timeout is None else as_seconds(timeout)
-        if PROCESS.id != self._process:
-            self._check_usable("close")
-        closing = None
-        try:
-            with self._closing:
-                if self._is_closing or self._ended:
-                    return 0
-                closing = Closing(
-                    self._accumulator,
-                    self._runner(),
-                    self._built().thread,
-                    self._may_wait(),
-                    self._pushes(),
-                )
-                self._is_closing = self._closed = True
-            return closing.run(seconds)
-        finally:
-            if closing is not None:
-                self._is_closing, self._ended = False, closing.is_ending
-                OPEN.remove(self._counted)
-                vars(self).pop("send", None)
-                if self._user_code is not None:
-                    self._user_code.close()
-
-    def _close_at_exit(self, seconds: float, *, last_commit: bool) -> None:
-        """Flush for a moment at the end of the interpreter."""
-        del last_commit
-        self.close(min(seconds, AT_EXIT))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self.close()
-            return
-        try:
-            self.close(min(AT_EXIT, self._delivery_timeout))
-        except Exception as own:  # noqa: BLE001 - whatever it is, the first error goes on
-            error.add_note(f"and closing the producer failed: {own}")
-
-    def __del__(self) -> None:
-        # Of a half-built producer there may be nothing; of a forked one, nothing is ours.
-        machinery = getattr(self, "_machinery", None)
-        if machinery is None or self._ended or os.getpid() != self._process:
-            return
-        unclosed = f"{self!r} was never closed: close it, or use it in a with statement"
-        self._closed = self._ended = True
-        machinery.thread.abandon()
-        warnings.warn(unclosed, ResourceWarning, source=self, stacklevel=2)
 
     def __repr__(self) -> str:
         machinery = self._built()

@@ -68,10 +68,13 @@ class WaitingCalls:
             self._counters.calls.of("flush").timed_out += 1
             raise out_of_time(left, began, deadline, now, self._unanswered())
 
-    def purge(self) -> int:
+    def purge(self, timeout: float | timedelta | None = None) -> int:
         """Fail all records that are not on the wire, for which nothing is waited.
 
-        Callbacks that run hold it up, for `max.block.ms` at most.
+        Callbacks that run hold it up, and are waited for.
+
+        Args:
+            timeout: Seconds; None for `max.block.ms`.
 
         Returns:
             How many records have failed.
@@ -84,7 +87,8 @@ class WaitingCalls:
         if not self._may_wait():
             return self._built().produce.purge(purged(), everything=False)
         now = self._clock.now()
-        call = Call("purge", now, Deadline(now + self._max_block), config_key=KEY)
+        deadline = Deadline.after(now, self._max_block if timeout is None else timeout)
+        call = Call("purge", now, deadline, config_key=KEY)
         records: int = self._runner().ask(call, Purge(call))
         return records
 

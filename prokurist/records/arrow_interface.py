@@ -137,8 +137,8 @@ def is_arrow(data: object) -> bool:
 
 
 @contextmanager
-def chunks_of(data: Any) -> Iterator[list[dict[str, Column]]]:
-    """The columns of each chunk of some table, by their names, for as long as the block lasts.
+def chunks_of(data: Any) -> Iterator[list[list[Column]]]:
+    """The columns of each chunk of some table, for as long as the block lasts.
 
     Raises:
         TypeError: It is no table, but a single column, say.
@@ -154,7 +154,7 @@ def chunks_of(data: Any) -> Iterator[list[dict[str, Column]]]:
         yield [columns_of(schema, whole)]
 
 
-def streamed(capsule: object, held: ExitStack) -> Iterator[dict[str, Column]]:
+def streamed(capsule: object, held: ExitStack) -> Iterator[list[Column]]:
     """The columns of each chunk of a stream; what they lie in is held."""
     address = pointer(capsule, b"arrow_array_stream")
     stream = Stream.from_address(address)
@@ -175,14 +175,14 @@ def streamed(capsule: object, held: ExitStack) -> Iterator[dict[str, Column]]:
         yield columns_of(schema, chunk)
 
 
-def columns_of(schema: Any, chunk: Any) -> dict[str, Column]:
-    """The columns of a chunk, by their names."""
+def columns_of(schema: Any, chunk: Any) -> list[Column]:
+    """The columns of a chunk; several may have one name."""
     if schema.format != b"+s":
         raise TypeError(
             f"the data is one column, of Arrow's type {schema.format.decode()!r}: give a "
             f"table, a record batch or a frame, with a column named value"
         )
-    parts = [
+    return [
         column(
             schema.children[number].contents,
             chunk.children[number].contents,
@@ -191,7 +191,6 @@ def columns_of(schema: Any, chunk: Any) -> dict[str, Column]:
         )
         for number in range(schema.n_children)
     ]
-    return {each.name: each for each in parts}
 
 
 @contextmanager

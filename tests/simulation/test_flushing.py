@@ -5,7 +5,10 @@ import logging
 import pytest
 
 from prokurist import errors
+from prokurist.application.call_runner import TURN
+from prokurist.network_thread.thread import Life
 from tests.simulation.producing import failure, made, produced, values_of
+from tests.simulation.stuck_threads import stuck
 from tests.simulation.world import World
 
 
@@ -185,6 +188,55 @@ def test_close_without_time() -> None:
     assert world.clock.time - began < 0.05
     assert all(each.done() for each in deliveries)
     assert not produced(world)
+
+
+def test_close_without_time_gives_a_late_thread_its_turn() -> None:
+    """P50, B310: a network thread that comes late has ended every handle all the same."""
+    world = World()
+    producer, sender = made(world, linger_ms=1000)
+    heard: list[int] = []
+    deliveries = [
+        producer.send("orders", b"v", partition=each, on_delivery=lambda *_: heard.append(1))
+        for each in range(3)
+    ]
+    with stuck(sender):
+        began = world.clock.time
+        world.at(began + 0.05, lambda: setattr(sender.thread, "life", Life.RUNNING))
+        assert producer.close(0) == 3
+    assert world.clock.time - began == pytest.approx(0.05, abs=0.01)
+    assert all(each.done() for each in deliveries)
+    assert len(heard) == 3
+
+
+@pytest.mark.parametrize(("budget", "upto"), [(0, TURN), (1.0, 1.0)])
+def test_close_counts_what_a_stuck_thread_has_not_ended(budget: float, upto: float) -> None:
+    """B366: it leaves in its time, and counts those whose handles have not ended."""
+    world = World()
+    producer, sender = made(world, linger_ms=1000)
+    deliveries = [producer.send("orders", b"v", partition=each) for each in range(3)]
+    with stuck(sender):
+        began = world.clock.time
+        assert producer.close(budget) == 3
+        assert world.clock.time - began == pytest.approx(upto, abs=0.001)
+        assert not any(each.done() for each in deliveries)
+    world.clock.sleep(0.01)
+    assert all(isinstance(failure(each), errors.KafkaException) for each in deliveries)
+
+
+def test_purge_has_a_time_of_its_own() -> None:
+    """B311: by its timeout while the network thread is held up, and nothing is failed then."""
+    world = World()
+    producer, sender = made(world, linger_ms=1000)
+    with producer:
+        delivery = producer.send("orders", b"v", partition=0)
+        with stuck(sender):
+            began = world.clock.time
+            with pytest.raises(errors.TimeoutException, match="purge"):
+                producer.purge(0.3)
+            assert world.clock.time - began == pytest.approx(0.3)
+        world.clock.sleep(0.1)
+        assert not delivery.done()
+        assert producer.purge(0.3) == 1
 
 
 def test_a_block_that_is_left_by_an_exception() -> None:

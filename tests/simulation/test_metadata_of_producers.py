@@ -54,7 +54,7 @@ def leaderless() -> tuple[World, KafkaProducer, int]:
     """A producer that has been idle since a partition lost its leader, and the node of that."""
     world = World(nodes=2, topics={})
     world.control.create_topic("orders", 2, replication=1)
-    producer, sender = made(world, linger_ms=0, max_block_ms=1000)
+    producer, sender = made(world, linger_ms=0, max_block_ms=1000, batch_size=1)
     dead, _ = world.control.leader(TP)
     world.control.kill(dead)
     sender.machinery.metadata.request_update()
@@ -99,4 +99,19 @@ def test_a_topic_in_use_has_all_its_partitions() -> None:
         world.clock.sleep(0.25)
     there = {producer.send("orders", b"v").result(3.0).partition for _ in range(30)}
     assert there == {0, 1}
+    producer.close(1.0)
+
+
+def test_a_topic_that_is_seldom_used_has_all_its_partitions() -> None:
+    """B367: the first record after a long pause has the leader looked for."""
+    world, producer, dead = leaderless()
+    world.control.restart(dead)
+    world.clock.sleep(45.0)
+    assert not asked(world)
+    producer.send("orders", b"v").result(3.0)
+    world.clock.sleep(0.1)
+    assert len(asked(world)) == 1
+    there = {producer.send("orders", b"v").result(3.0).partition for _ in range(30)}
+    assert there == {0, 1}
+    assert len(asked(world)) == 1
     producer.close(1.0)

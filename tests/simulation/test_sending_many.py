@@ -307,6 +307,11 @@ def test_a_topic_that_is_not_there_is_waited_for_once() -> None:
             ValueError,
             "the columns are: key, value",
         ),
+        (
+            lambda p: p.send_batch("orders", pa.table([[b"a"], [b"b"]], ["value", "value"])),
+            ValueError,
+            "2 columns are named 'value'",
+        ),
         (lambda p: p.send_batch("orders", table(), value="number"), TypeError, "cast it"),
         (lambda p: p.send_batch("orders", table(), headers="key"), TypeError, "headers are"),
         (lambda p: p.send_batch("orders", table(), timestamp="key"), TypeError, "timestamps"),

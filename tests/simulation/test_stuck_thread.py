@@ -3,17 +3,16 @@
 The caller's wait has its own bound. Here it is the only one: no Timer fires.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import pytest
 
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import TimeoutException
-from prokurist.network_thread.thread import Life
 from prokurist.types import OffsetAndMetadata, TopicPartition
-from tests.simulation.world import Member, World
+from tests.simulation.stuck_threads import stuck
+from tests.simulation.world import World
 
 TP = TopicPartition("orders", 0)
 OFFSETS = {TP: OffsetAndMetadata(7)}
@@ -28,16 +27,6 @@ CALLS: Final[Mapping[str, Callable[[KafkaConsumer, float], object]]] = {
     "partitions_for": lambda c, t: c.partitions_for("nothing", timeout=t),
     "list_topics": lambda c, t: c.list_topics(timeout=t),
 }
-
-
-@contextmanager
-def stuck(member: Member) -> Iterator[None]:
-    """Its thread makes no turn meanwhile, regardless of what is due and of wake-ups."""
-    member.thread.life = Life.NEW
-    try:
-        yield
-    finally:
-        member.thread.life = Life.RUNNING
 
 
 @pytest.mark.parametrize("operation", CALLS)

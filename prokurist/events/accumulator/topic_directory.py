@@ -22,6 +22,7 @@ class TopicDirectory:
 
     Attributes:
         gone: Queues of partitions that a topic has no more, with what waits in them.
+        leaderless: The topics of which partitions have no leader.
         on_leaders: Called with a topic of which partitions have other leaders than before.
     """
 
@@ -29,6 +30,7 @@ class TopicDirectory:
         self._topics = topics
         self._views: dict[str, TopicView] = {}
         self.gone: dict[TopicPartition, PartitionQueue] = {}
+        self.leaderless: set[str] = set()
         self.on_leaders: Callable[[TopicQueues], None] = unheard
 
     def update(self, cluster: Cluster, names: Iterable[str]) -> None:
@@ -51,6 +53,10 @@ class TopicDirectory:
             for queue in queues:
                 partition = view.partitions.get(queue.partition)
                 queue.leader = None if partition is None else partition.leader
+            if all(queue.leader is not None for queue in queues):
+                self.leaderless.discard(name)
+            else:
+                self.leaderless.add(name)
             if topic is None:
                 topic = TopicQueues(name)
                 topic.queues = queues
@@ -73,6 +79,7 @@ class TopicDirectory:
         for name in names:
             self._topics.pop(name, None)
             self._views.pop(name, None)
+            self.leaderless.discard(name)
 
     def __repr__(self) -> str:
         return f"TopicDirectory({len(self._topics)} topics)"

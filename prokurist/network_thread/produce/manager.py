@@ -3,10 +3,8 @@
 Thread: the network thread alone.
 
 - A batch is taken when a request for it can be written in this very turn, and not before: so
-  it takes records for as long as it can.
-- A broker has at most `max.in.flight.requests.per.connection` requests; each carries one
-  batch of each partition, in turns, up to `max.request.size`.
-- A partition whose head is sent again sends nothing else until that has succeeded.
+  it takes records for as long as it can. What a request carries: see `drafting`.
+- A broker has at most `max.in.flight.requests.per.connection` requests.
 - One entry of the Timer stands for everything: what lingers, what grows old, what expires.
 """
 
@@ -32,6 +30,7 @@ from prokurist.network_thread.operations.operation import Promise
 from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.network_thread.produce.attempts import RequestLedger
 from prokurist.network_thread.produce.destinations import NOT_WAITING, Destination
+from prokurist.network_thread.produce.drafting import Drafting
 from prokurist.network_thread.produce.endings import Endings
 from prokurist.network_thread.produce.partition_sending import PartitionSending
 from prokurist.network_thread.produce.producer_ids import ProducerIds
@@ -114,12 +113,16 @@ class ProduceManager:
             self.stir,
             client.trace,
         )
+        self._drafting = Drafting(
+            accumulator, endings, producer_ids, timer, terms.largest, self.stir
+        )
         self._sendings: dict[TopicPartition, PartitionSending] = {}
         self._destinations: dict[int, Destination] = {}
         self._leaderless: dict[PartitionSending, None] = {}
         self._due: Due | None = None
         self._retry: Due | None = None
         self._unavailable: frozenset[int] = frozenset()
+        self._then: Callable[[], None] | None = None
 
     # --- each turn -----------------------------------------------------------------------
 
@@ -128,6 +131,9 @@ class ProduceManager:
         now = self._timer.now
         after_growth = self._accumulator.close_old(now)
         for queue in self._accumulator.due(now):
+            if queue.tp.topic in self._accumulator.directory.leaderless:
+                # Records without a key pass by a partition that may have a leader by now.
+                self._metadata.request_update()
             self._arrange(self.sending(queue))
         expired, after_expiry = self._accumulator.expired(now)
         for batch in expired:
@@ -137,6 +143,9 @@ class ProduceManager:
         self._watch_availability()
         moments = (after_growth, after_expiry, self._accumulator.next_due())
         self._set_timer(min((each for each in moments if each is not None), default=None))
+        if self._then is not None and not self._accumulator.snapshot():
+            then, self._then = self._then, None
+            then()
 
     def _why_unsent(self, batch: Batch) -> KafkaException | None:
         """What stands in the way of a batch of which no attempt has met an error."""
@@ -225,7 +234,7 @@ class ProduceManager:
             if not self._client.takes(node, Lane.PRODUCE):
                 self._connect(destination)
                 return
-            batches = self._draft(destination)
+            batches = self._drafting.draft(destination)
             if not batches:
                 return
             destination.stuck_since = NOT_WAITING
@@ -243,56 +252,6 @@ class ProduceManager:
         at = self._client.ready_at(node, Lane.PRODUCE)
         if at > self._timer.now and (self._retry is None or not self._retry.live):
             self._retry = self._timer.at(at, f"{node} may be tried again", nothing)
-
-    def _draft(self, destination: Destination) -> dict[PartitionSending, Batch]:
-        """Take a batch of each partition, in turns, for as much as a request may hold."""
-        taken: dict[PartitionSending, Batch] = {}
-        size = 0
-        for _ in range(len(destination.partitions)):
-            partition = destination.next()
-            batch = None if partition is None else self._peek(partition)
-            if partition is None or batch is None:
-                continue
-            if taken and size + batch.size > self._terms.largest:
-                # It begins the next request.
-                destination.put_back(partition)
-                break
-            if self._ids is not None and not self._can_number(self._ids, partition):
-                self.stir(partition)
-                continue
-            taken[partition] = batch = self._take(partition, batch)
-            size += batch.size
-        for partition in taken:
-            self.stir(partition)
-        return taken
-
-    def _peek(self, partition: PartitionSending) -> Batch | None:
-        """The batch that a partition may send next."""
-        if partition.retries:
-            return partition.next_retry()
-        if partition.may_send_new(self._timer.now) and self._accumulator.has_due(
-            partition.queue
-        ):
-            return self._accumulator.peek(partition.queue)
-        return None
-
-    def _can_number(self, ids: ProducerIds, partition: PartitionSending) -> bool:
-        """Whether the next batch of a partition can be numbered; else an id is on its way."""
-        while ids.current is not None:
-            if partition.prepare(ids.current):
-                return True
-            self._endings.tell_new_epoch(partition)
-            ids.begin_again()
-        return False
-
-    def _take(self, partition: PartitionSending, batch: Batch) -> Batch:
-        """Take a batch to be sent: an open one takes no more records."""
-        if batch not in partition.retries:
-            batch = self._accumulator.take(partition.queue) or batch
-        if self._ids is not None:
-            partition.number(batch)
-        partition.sent(batch)
-        return batch
 
     def _send(self, destination: Destination, taken: dict[PartitionSending, Batch]) -> None:
         """Send a request."""
@@ -390,6 +349,16 @@ class ProduceManager:
             records += batch.count
             self._endings.give_up(batch, sending, error)
         return records
+
+    def deliver_and(self, then: Callable[[], None]) -> None:
+        """Take no more records, and call something once those that there are have ended.
+
+        That comes at `delivery.timeout.ms` at the latest.
+        """
+        self._accumulator.close()
+        # Nothing lingers from now on.
+        self._accumulator.flushing.add(self)
+        self._then = then
 
     def _watch_availability(self) -> None:
         limit = self._terms.availability

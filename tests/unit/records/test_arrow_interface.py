@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prokurist.records.arrow_interface import (
+    Column,
     byte_objects,
     byte_strings,
     chunks_of,
@@ -44,6 +45,11 @@ def as_bytes(values: Any) -> list[bytes | None]:
     return [each.encode() if isinstance(each, str) else each for each in values]
 
 
+def named(chunk: list[Column]) -> dict[str, Column]:
+    """The columns of a chunk by their names."""
+    return {each.name: each for each in chunk}
+
+
 @settings(max_examples=60, deadline=None)
 @given(texts=TEXTS, kind=st.sampled_from(KINDS), first=st.integers(0, 12), data=st.data())
 def test_byte_strings_of_each_kind(
@@ -56,7 +62,7 @@ def test_byte_strings_of_each_kind(
     if data.draw(st.booleans()):
         table = pa.concat_tables([table, table.slice(1)])
     with chunks_of(table) as chunks:
-        found = [each for chunk in chunks for each in byte_objects(chunk["value"])]
+        found = [each for chunk in chunks for each in byte_objects(named(chunk)["value"])]
     assert found == as_bytes(table["value"].to_pylist())
 
 
@@ -66,7 +72,7 @@ def test_a_single_record_batch_and_a_struct_with_an_offset() -> None:
     batch = pa.record_batch({"value": pa.array([b"x", None, b"zz"])}).slice(1)
     for source, expected in ((batch, [None, b"zz"]), (struct, [None, b"ccc"])):
         with chunks_of(ArrayOnly(source)) as (chunk,):
-            assert byte_objects(chunk["value"]) == expected
+            assert byte_objects(named(chunk)["value"]) == expected
 
 
 def test_fixed_sizes_and_nulls() -> None:
@@ -79,10 +85,10 @@ def test_fixed_sizes_and_nulls() -> None:
         }
     ).slice(1)
     with chunks_of(table) as (chunk,):
-        assert byte_objects(chunk["fixed"]) == [None, b"cd"]
-        assert byte_objects(chunk["empty"]) == [b"", None]
-        assert byte_strings(chunk["null"]) is None
-        assert byte_objects(chunk["null"]) == [None, None]
+        assert byte_objects(named(chunk)["fixed"]) == [None, b"cd"]
+        assert byte_objects(named(chunk)["empty"]) == [b"", None]
+        assert byte_strings(named(chunk)["null"]) is None
+        assert byte_objects(named(chunk)["null"]) == [None, None]
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -91,12 +97,12 @@ def test_timestamps_of_each_unit(unit: str) -> None:
     per_second = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}[unit]
     column = pa.array([5 * per_second, None, 7 * per_second], pa.timestamp(unit, "UTC"))
     with chunks_of(pa.table({"when": column})) as (chunk,):
-        assert list(milliseconds(chunk["when"])) == [5000, -1, 7000]
+        assert list(milliseconds(named(chunk)["when"])) == [5000, -1, 7000]
     with (
         chunks_of(pa.table({"when": pa.array([-1], pa.int64())})) as (chunk,),
         pytest.raises(ValueError, match="not negative"),
     ):
-        milliseconds(chunk["when"])
+        milliseconds(named(chunk)["when"])
 
 
 def test_what_lies_under_a_null_is_not_looked_at() -> None:
@@ -107,8 +113,8 @@ def test_what_lies_under_a_null_is_not_looked_at() -> None:
     numbers = pa.py_buffer(struct.pack("<qq", 1, -(2**63)))
     when = pa.Array.from_buffers(pa.timestamp("s"), 2, [valid, numbers])
     with chunks_of(pa.table({"value": value, "when": when})) as chunks:
-        assert list(milliseconds(chunks[0]["when"])) == [1000, -1]
-        assert byte_strings(chunks[0]["value"]) == [b"abc", None]
+        assert list(milliseconds(named(chunks[0])["when"])) == [1000, -1]
+        assert byte_strings(named(chunks[0])["value"]) == [b"abc", None]
 
 
 def test_headers_as_lists_and_as_maps() -> None:
@@ -125,7 +131,7 @@ def test_headers_as_lists_and_as_maps() -> None:
         pa.array(listed, pa.large_list(struct)),
     ):
         with chunks_of(pa.table({"headers": column}).slice(1)) as (chunk,):
-            packed = packed_headers(chunk["headers"])
+            packed = packed_headers(named(chunk)["headers"])
         assert packed[:2] == [None, None]
         assert packed[2] is not None
         assert read_headers(packed[2], 0, len(packed[2])) == [("a", b"2")]
@@ -136,7 +142,7 @@ def test_headers_whose_value_comes_first() -> None:
     pair = pa.struct([("value", pa.binary()), ("key", pa.string())])
     column = pa.array([[{"key": "a", "value": b"1"}]], pa.list_(pair))
     with chunks_of(pa.table({"headers": column})) as (chunk,):
-        (packed,) = packed_headers(chunk["headers"])
+        (packed,) = packed_headers(named(chunk)["headers"])
     assert packed is not None
     assert read_headers(memoryview(packed), 0, len(packed)) == [("a", b"1")]
 
@@ -150,7 +156,7 @@ def test_a_header_without_a_name_is_refused(header: Any) -> None:
         chunks_of(pa.table({"headers": column})) as (chunk,),
         pytest.raises(ValueError, match="row 1 has a header without a name"),
     ):
-        packed_headers(chunk["headers"])
+        packed_headers(named(chunk)["headers"])
 
 
 def test_what_has_no_bytes_is_refused() -> None:
@@ -158,9 +164,9 @@ def test_what_has_no_bytes_is_refused() -> None:
     table = pa.table({"number": pa.array([1]), "words": pa.array(["a"]).dictionary_encode()})
     with chunks_of(table) as (chunk,):
         with pytest.raises(TypeError, match="column number is of Arrow's type 'l'"):
-            byte_strings(chunk["number"])
+            byte_strings(named(chunk)["number"])
         with pytest.raises(TypeError, match="column words is dictionary-encoded: cast it"):
-            byte_strings(chunk["words"])
+            byte_strings(named(chunk)["words"])
 
 
 def test_a_stream_that_fails_says_why() -> None:

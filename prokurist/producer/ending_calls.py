@@ -1,0 +1,134 @@
+"""How a producer ends: closed by a call, by a `with` block, at the interpreter's exit, or not.
+
+Thread: any application thread; the collector's may be any.
+"""
+
+import os
+import warnings
+from datetime import timedelta
+from types import TracebackType
+from typing import Final, Self
+
+from prokurist.application import at_exit
+from prokurist.application.call_runner import LAST_TURN
+from prokurist.application.open_clients import OPEN
+from prokurist.application.single_thread_guard import PROCESS
+from prokurist.assembly.producer_machinery import ProducerMachinery
+from prokurist.errors import KafkaException
+from prokurist.events.application_events import DeliverAndEnd
+from prokurist.events.call import Call
+from prokurist.events.clock import Deadline, as_seconds
+from prokurist.producer.closing import Closing, Thread
+from prokurist.producer.producer_counters import CountedProducer
+from prokurist.producer.user_code import UserCode
+from prokurist.producer.waiting_calls import WaitingCalls
+
+AT_EXIT: Final = 1.0
+"""Seconds in which a producer that was not closed is flushed when the interpreter ends, and
+for what is on the wire when a `with` block is left by an exception."""
+
+
+class EndingCalls(WaitingCalls):
+    """The part of `KafkaProducer` that ends it."""
+
+    _is_closing: bool
+    _ended: bool
+    _counted: CountedProducer
+    _user_code: UserCode | None
+
+    def close(self, timeout: float | timedelta | None = None) -> int:
+        """Close the producer, by its time, and never later.
+
+        What was sent is flushed; what is left when the time is nearly over fails, and its
+        handles and callbacks tell whether it may have been written all the same. Called in a
+        delivery callback it waits for nothing. A second time does nothing. An interrupt
+        (Ctrl-C) ends the wait, and closes all the same.
+
+        Args:
+            timeout: Seconds; None for `delivery.timeout.ms`.
+
+        Returns:
+            How many records were given up; if there are any, the log has an error.
+        """
+        seconds = self._delivery_timeout if timeout is None else as_seconds(timeout)
+        if PROCESS.id != self._process:
+            self._check_usable("close")
+        closing = None
+        try:
+            with self._closing:
+                if self._is_closing or self._ended:
+                    return 0
+                closing = Closing(
+                    self._accumulator,
+                    self._runner(),
+                    self._built().thread,
+                    self._may_wait(),
+                    self._pushes(),
+                )
+                self._is_closing = self._closed = True
+            return closing.run(seconds)
+        finally:
+            if closing is not None:
+                self._is_closing, self._ended = False, closing.is_ending
+                OPEN.remove(self._counted)
+                vars(self).pop("send", None)
+                if self._user_code is not None:
+                    self._user_code.close()
+
+    def _close_at_exit(self, seconds: float, *, last_commit: bool) -> None:
+        """Flush for a moment at the end of the interpreter."""
+        del last_commit
+        self.close(min(seconds, AT_EXIT))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+            return
+        try:
+            self.close(min(AT_EXIT, self._delivery_timeout))
+        except Exception as own:  # noqa: BLE001 - whatever it is, the first error goes on
+            error.add_note(f"and closing the producer failed: {own}")
+
+    def __del__(self) -> None:
+        # Of a half-built producer there may be nothing; of a forked one, nothing is ours.
+        machinery = getattr(self, "_machinery", None)
+        if machinery is None or self._ended or os.getpid() != self._process:
+            return
+        unclosed = (
+            f"{self!r} was never closed: close it, or use it in a with statement; what was "
+            f"sent is still delivered, if the process lives for long enough"
+        )
+        self._closed = self._ended = True
+        leave(machinery)
+        warnings.warn(unclosed, ResourceWarning, source=self, stacklevel=2)
+
+
+def leave(machinery: ProducerMachinery) -> None:
+    """Have the records of a forgotten producer delivered, and its network thread ended then.
+
+    The thread alone keeps what that needs; `delivery.timeout.ms` bounds it.
+    """
+    thread = machinery.thread
+    at_exit.remember(thread, await_end, machinery.trace)
+    now = machinery.timer.now
+    try:
+        thread.mailbox.post(DeliverAndEnd(Call("close", now, Deadline(now))))
+    except KafkaException:
+        return  # It has ended by itself.
+
+
+def await_end(thread: Thread, seconds: float, *, last_commit: bool) -> None:
+    """Give the thread of a forgotten producer a moment at the end of the interpreter."""
+    del last_commit
+    if not thread.join(min(seconds, AT_EXIT)):
+        # What is left fails, each batch with a line in the log.
+        thread.abandon()
+        thread.join(LAST_TURN)
