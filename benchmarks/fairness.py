@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conditions import machine, milliseconds, show
-from consume import PARTITIONS, fill
+from reading import PARTITIONS, fill
 
 from prokurist import KafkaConsumer, TopicPartition
 from prokurist.testing.kafka import RealKafka

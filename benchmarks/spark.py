@@ -29,8 +29,8 @@ from typing import Any
 
 import pyspark
 from conditions import machine, show
-from consume import PARTITIONS, fill
 from pyspark.sql import SparkSession
+from reading import PARTITIONS, fill
 from spark_batches import batches, present_batches
 from spark_holdings import many, present_many
 from spark_session import OURS, THEIRS, session
