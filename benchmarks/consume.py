@@ -60,12 +60,8 @@ NAMES = {
     (OURS, "columns"): "prokurist, `columns` of polls of 10 000",
 }
 
-SHARES = {
-    ("aiokafka", ""): 0.5,
-    ("kafka-python", ""): 0.05,
-    (PURE, ""): 0.1,
-    ("confluent-kafka", ""): 0.25,
-}
+SHARES: Mapping[str, float] = {"aiokafka": 0.3, "kafka-python": 0.05, PURE: 0.1}
+SHIPPED = Turn("confluent-kafka", "", "poll"), 0.25
 """The share of the topic that is read where all of it takes a minute."""
 
 LARGE = 1000
@@ -150,7 +146,8 @@ def of_topic(
 
 def share(turn: Turn) -> float:
     """The share of the topic that a turn reads."""
-    return SHARES.get((turn.client, turn.setting), SHARES.get((turn.client, ""), 1.0))
+    shipped, part = SHIPPED
+    return part if turn == shipped else SHARES.get(turn.client, 1.0)
 
 
 # --- tables ------------------------------------------------------------------------------

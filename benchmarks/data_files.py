@@ -123,11 +123,18 @@ def keep(
     """Keep what was found, in place of what was kept of the same tables."""
     kept = load(benchmark)
     kept["clients"] = [asdict(each) for each in clients]
+    measured = {**conditions, "clients": releases(clients)}
     for name, table in tables.items():
-        kept["tables"][name] = {"measured": dict(conditions), **asdict(table)}
+        kept["tables"][name] = {"measured": measured, **asdict(table)}
     RESULTS.mkdir(exist_ok=True)
     told = json.dumps(kept, indent=1, ensure_ascii=False)
     (RESULTS / f"{benchmark}.json").write_text(told + "\n", "utf-8")
+
+
+def releases(clients: Sequence[Client]) -> str:
+    """Each client and its version, once."""
+    told = {each.name.split(", ")[0]: each.version for each in clients}
+    return ", ".join(f"{name} {version}" for name, version in told.items() if version != "–")
 
 
 def show(name: str, table: Table) -> None:
@@ -136,7 +143,16 @@ def show(name: str, table: Table) -> None:
 
 
 def lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table in Markdown: its first column to the left, figures to the right."""
-    figures = len(columns) - 1
-    head = [f"| {' | '.join(columns)} |".replace("|  |", "| |"), "|---|" + "--:|" * figures]
-    return [*head, *(f"| {' | '.join(row)} |" for row in rows)]
+    """A table in Markdown: names and words to the left, figures to the right."""
+    sides = ["---"] + [
+        "--:" if are_figures([row[nth] for row in rows]) else "---"
+        for nth in range(1, len(columns))
+    ]
+    head = [" | ".join(columns), " | ".join(sides), *(" | ".join(row) for row in rows)]
+    return [f"| {each} |".replace("|  |", "| |") for each in head]
+
+
+def are_figures(cells: Sequence[str]) -> bool:
+    """Whether most of some cells have a figure, of those that have anything."""
+    told = [each for each in cells if each]
+    return sum(each.lstrip("><-– (")[:1].isdigit() for each in told) * 2 >= len(told)

@@ -51,16 +51,12 @@ def main() -> None:
 
 
 def written(page: str, load: Load = load) -> str:
-    """A page with its tables as the data files have them.
-
-    Raises:
-        KeyError: It wants a table that there is none of.
-    """
+    """A page with its tables as the data files have them."""
 
     def replaced(found: re.Match[str]) -> str:
         kept = load(found["benchmark"])
         if found["kind"] == "table":
-            text = table(kept["tables"][found["name"]])
+            text = table(kept["tables"].get(found["name"]))
             named = f"{found['benchmark']}, {found['name']}"
         else:
             text, named = clients(kept["clients"]), found["benchmark"]
@@ -77,8 +73,10 @@ def shown(page: str) -> Iterator[tuple[str, str]]:
             yield found["benchmark"], found["name"]
 
 
-def table(kept: Mapping[str, Any]) -> str:
+def table(kept: Mapping[str, Any] | None) -> str:
     """A table, and above it where and how it was measured."""
+    if kept is None:
+        return "Not measured yet."
     return "\n".join(
         [conditions(kept["measured"], kept["how"]), "", *lines(kept["columns"], kept["rows"])]
     )
@@ -87,17 +85,17 @@ def table(kept: Mapping[str, Any]) -> str:
 def conditions(measured: Mapping[str, str], how: str) -> str:
     """How something was measured, when, where, and at which commit."""
     kafka = f", Apache Kafka {measured['kafka']}" if "kafka" in measured else ""
+    releases = f" {measured['clients']}." if measured["clients"] else ""
     return (
         f"{how}. Measured {measured['date']} at commit {measured['commit']}: "
-        f"{measured['machine']}{kafka}; load {measured['load']}."
+        f"{measured['machine']}{kafka}; load {measured['load']}.{releases}"
     )
 
 
 def clients(kept: Sequence[Mapping[str, str]]) -> str:
     """Who took part, with which settings, and why these."""
     rows = [[each[key] for key in ("name", "version", "settings", "why")] for each in kept]
-    head, _, *others = lines(("client", "version", "settings", "why these"), rows)
-    return "\n".join([head, "|---|---|---|---|", *others])
+    return "\n".join(lines(("client", "version", "settings", "why these"), rows))
 
 
 if __name__ == "__main__":

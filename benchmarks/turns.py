@@ -133,4 +133,9 @@ def best(rounds: Rounds) -> list[Turn]:
 
 def kept(rounds: Rounds) -> dict[str, Sequence[Figures | None]]:
     """All figures, for a data file."""
-    return {" | ".join(turn): figures for turn, figures in rounds.items()}
+    return {
+        " | ".join(turn): [
+            each and {key: round(value, 3) for key, value in each.items()} for each in of
+        ]
+        for turn, of in rounds.items()
+    }
