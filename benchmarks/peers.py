@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -272,8 +272,3 @@ def kafka_clients() -> Path:
             raise Missing(f"Maven could not fetch kafka-clients {JAVA}: {fetched.stdout[:500]}")
         jars.rename(folder)
     return folder
-
-
-def releases(peers: Iterable[Peer]) -> Mapping[str, str]:
-    """The version of each."""
-    return {peer.name: peer.release for peer in peers}
