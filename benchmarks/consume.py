@@ -46,6 +46,7 @@ from turns import (
 from prokurist.testing.kafka import RealKafka
 
 POLL = Turn(OURS, "", "poll")
+RAW = Turn("raw pull", "", "poll")
 WAYS: Mapping[str, Sequence[Sequence[str]]] = {
     OURS: [["poll"], ["iteration"], ["next"], ["columns"]],
     PURE: [["poll"]],
@@ -118,6 +119,7 @@ def of_topic(
     count = how_many(mib, size)
     fill(kafka.direct_bootstrap, topic, count, size, codec)
     reader = Reader(kafka.direct_bootstrap, topic, size, java)
+    reader.run([RAW], count, {})  # So that the broker is warm, for the first client too.
 
     def run(process: Sequence[Turn]) -> Sequence[Mapping[str, float] | None]:
         keys = {"max.poll.records": 10_000} if process[0].way == "columns" else {}

@@ -68,6 +68,8 @@ def of_size(kafka: RealKafka, size: int, asked: argparse.Namespace, authority: P
         for client in CLIENTS
         for setting in SETTINGS[client]
     ]
+    for way in at:
+        run([Turn(OURS, "", way)])  # So that the broker is warm, for the first client too.
     rounds = by_turns(processes, asked.rounds, run)
     kafka.delete_topic(topic)
     how = (
