@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups chaos-writers conformance test-secured kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench docs generated picture dashboard broker clean
+.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups chaos-writers conformance test-secured kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench bench-docs docs generated picture dashboard broker clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -143,6 +143,14 @@ BENCHMARKS := import_cost first_record decode round_trip idle fairness metrics t
 bench: .venv/ready #: every benchmark, against peers in the same run: about an hour
 	$(PY) -m pip install -q -r benchmarks/requirements.txt
 	@set -e; for each in $(BENCHMARKS); do echo "== $$each"; $(PY) benchmarks/$$each.py; done
+
+DOCUMENTED := consume secured produce overshoot idle round_trip first_record fairness rebalance spark
+ONLY ?= $(DOCUMENTED)
+
+bench-docs: .venv/ready #: measure, keep the results as data, write the pages' tables: ONLY="consume produce"
+	$(PY) -m pip install -q -r benchmarks/requirements.txt
+	@set -e; for each in $(ONLY); do echo "== $$each"; $(PY) benchmarks/$$each.py --keep; done
+	$(PY) benchmarks/pages.py
 
 docs: .venv/docs ## the documentation, as HTML in docs/_build
 	$(PY) -m sphinx -q -E -a -n -W --keep-going -b html docs docs/_build/html

@@ -5,7 +5,6 @@ Thread: the main one, but for those that `burning` starts.
 
 import gc
 import os
-import platform
 import statistics
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -84,15 +83,6 @@ def compiled(folder: Path) -> dict[str, str]:
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
-
-
-def machine() -> str:
-    """What this was measured on, and how busy that was with other things."""
-    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
-    return (
-        f"{os.cpu_count()} cores, load {load}; {platform.python_implementation()} "
-        f"{platform.python_version()} on {platform.system()}"
-    )
 
 
 def topic_with_records(kafka: "RealKafka") -> None:

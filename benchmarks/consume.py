@@ -1,87 +1,108 @@
 """How fast records are read: ours beside other clients, every value looked at.
 
-A real Kafka on the same machine, six partitions, values of 100 bytes and of 1 KiB, in
-batches of 256 KiB. Each client runs in a process of its own (clients/reading.py,
-java/Reading.java); they take turns, round by round, and the median of each one's rounds
-is told, since the machine is shared. Ratios are those to the first client.
+A real Kafka on the same machine, six partitions, values of 100 bytes and of 1 KiB in batches of
+256 KiB. Each turn is one pass of a fresh process through the topic (reading.py); turns go round
+by round, and of each client's settings the fastest is shown. Ratios are of the turns of one
+round, to ours by `poll` of 500 records.
 
     python benchmarks/consume.py [--mib N] [--rounds N] [--sizes 100 1024]
-                                 [--codecs none lz4] [--only NAME ...] [--json FILE]
+                                 [--codecs none lz4] [--only NAME ...] [--keep]
 """
 
 import argparse
-import json
-import os
-import statistics
-import subprocess
-import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from random import Random
 
-import confluent_kafka
-from conditions import machine, show
-from peers import HERE, Missing, java_program
-
-from prokurist.testing.kafka import KafkaUnavailable, RealKafka
-
-PARTITIONS = 6
-PARTS = 12  # so does clients/reading.py
-
-CLIENTS = (
-    "prokurist, poll(500)",
-    "prokurist, poll(10000)",
-    "prokurist, columns",
-    "prokurist, iteration",
-    "prokurist, next()",
-    "prokurist, pure",
-    "confluent-kafka, tuned",
-    "confluent-kafka",
-    "Java classic",
-    "aiokafka",
-    "kafka-python",
-    "raw pull",
+from data_files import Conditions, Table, keep
+from data_files import show as show_table
+from reading import (
+    COLD,
+    OURS,
+    PARTITIONS,
+    PURE,
+    SETTINGS,
+    WARM,
+    Reader,
+    clients,
+    fill,
+    how_many,
+    java_reading,
+)
+from turns import (
+    Rounds,
+    Spread,
+    Turn,
+    best,
+    by_turns,
+    cell,
+    kept,
+    median,
+    thousands,
+    times,
+    values,
 )
 
-Figures = Mapping[str, float]
-"""Records per second, CPU seconds per million records, and MiB."""
+from prokurist.testing.kafka import RealKafka
+
+POLL = Turn(OURS, "", "poll")
+RAW = Turn("raw pull", "", "poll")
+WAYS: Mapping[str, Sequence[Sequence[str]]] = {
+    OURS: [["poll"], ["iteration"], ["next"], ["columns"]],
+    PURE: [["poll"]],
+    "Java": [[COLD, WARM]],
+}
+"""How each client is used, by the processes that it takes; others have one way, `poll`."""
+
+NAMES = {
+    (OURS, "poll"): "prokurist, `poll`, 500 at most",
+    (OURS, "iteration"): "prokurist, `for record in consumer`",
+    (OURS, "next"): "prokurist, `next`",
+    (OURS, "columns"): "prokurist, `columns` of polls of 10 000",
+}
+
+SHARES: Mapping[str, float] = {"aiokafka": 0.3, "kafka-python": 0.05, PURE: 0.1}
+SHIPPED = Turn("confluent-kafka", "", "poll"), 0.25
+"""The share of the topic that is read where all of it takes a minute."""
+
+LARGE = 1000
+"""Bytes from which on values are large."""
+
+MIB = {100: 1024, 1024: 2048}
+"""How much there is in a topic: seconds of reading for the fastest, at either size."""
 
 
 def main() -> None:
     """Fill topics, let the clients take turns, and print tables."""
     asked = arguments()
-    tables: dict[str, dict[str, Figures | str]] = {}
-    with tempfile.TemporaryDirectory() as classes, RealKafka() as kafka:
+    # With all of the virtual machine's compilers, as brokers in production have them.
+    with (
+        tempfile.TemporaryDirectory() as classes,
+        RealKafka(java_options=["-Xmx1g"]) as kafka,
+    ):
         java = java_reading(Path(classes))
+        wanted = [each for each in asked.only if each != "Java" or java]
         for size in asked.sizes:
             for codec in asked.codecs:
-                name = f"{size} B, {codec}"
-                tables[name] = of_topic(kafka, size, codec, asked, java)
-                present(name, tables[name])
-    if asked.json:
-        Path(asked.json).write_text(json.dumps(tables, indent=2) + "\n")
+                conditions = Conditions()
+                tables = of_topic(kafka, size, codec, asked, wanted, java)
+                for name, table in tables.items():
+                    show_table(name, table)
+                if asked.keep:
+                    told = conditions.told() | {"kafka": kafka.version}
+                    keep("consume", tables, clients(), told)
 
 
 def arguments() -> argparse.Namespace:
     """What was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mib", type=int, default=200, help="values in each topic")
+    parser.add_argument("--mib", type=int, help="values in each topic")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])
-    parser.add_argument("--codecs", nargs="+", default=["none", "lz4"])
-    parser.add_argument("--only", nargs="+", default=list(CLIENTS), choices=CLIENTS)
-    parser.add_argument("--json")
+    parser.add_argument("--codecs", nargs="+", default=["none"])
+    parser.add_argument("--only", nargs="+", default=list(SETTINGS), choices=SETTINGS)
+    parser.add_argument("--keep", action="store_true", help="as data of the pages")
     return parser.parse_args()
-
-
-def java_reading(classes: Path) -> tuple[str, ...] | None:
-    """How Java's program is run; None, with a line that says why, where it cannot be."""
-    try:
-        return java_program(classes, "Reading")
-    except (Missing, KafkaUnavailable) as why:
-        show(f"left out: Java's consumer, {why}")
-        return None
 
 
 def of_topic(
@@ -89,97 +110,123 @@ def of_topic(
     size: int,
     codec: str,
     asked: argparse.Namespace,
-    java: tuple[str, ...] | None,
-) -> dict[str, Figures | str]:
-    """The medians of each client, or why there are none."""
+    wanted: Sequence[str],
+    java: tuple[str, ...],
+) -> dict[str, Table]:
+    """The tables of one topic."""
     topic = kafka.unique_topic(partitions=PARTITIONS)
-    count = (asked.mib << 20) // size // PARTS * PARTS
-    fill(kafka.bootstrap, topic, count, size, codec)
-    rounds: dict[str, list[Figures]] = {}
-    failed: dict[str, str] = {}
-    for _ in range(asked.rounds):
-        for name in asked.only:
-            command = (sys.executable, str(HERE / "clients" / "reading.py"), name)
-            if name == "Java classic":
-                if java is None:
-                    continue
-                command = java
-            outcome = one((*command, kafka.bootstrap, topic, str(count), str(size)), name)
-            print(f"{name}: {outcome}", file=sys.stderr, flush=True)
-            if isinstance(outcome, str):
-                failed[name] = outcome
-            else:
-                rounds.setdefault(name, []).append(outcome)
+    mib = asked.mib or MIB.get(size, 1024)
+    count = how_many(mib, size)
+    fill(kafka.direct_bootstrap, topic, count, size, codec)
+    reader = Reader(kafka.direct_bootstrap, topic, size, java)
+    reader.run([RAW], count, {})  # So that the broker is warm, for the first client too.
+
+    def run(process: Sequence[Turn]) -> Sequence[Mapping[str, float] | None]:
+        keys = {"max.poll.records": 10_000} if process[0].way == "columns" else {}
+        return reader.run(process, int(count * share(process[0])), keys)
+
+    processes = [
+        [Turn(client, setting, way) for way in ways]
+        for client in wanted
+        for setting in SETTINGS[client]
+        for ways in WAYS.get(client, [["poll"]])
+        if codec == "none" or client != "kafka-python"
+    ]
+    rounds = by_turns(processes, asked.rounds, run)
     kafka.delete_topic(topic)
-    medians = {
-        name: {key: statistics.median(each[key] for each in of) for key in of[0]}
-        for name, of in rounds.items()
-    }
-    return {name: medians.get(name, failed.get(name, "left out")) for name in asked.only}
-
-
-def fill(bootstrap: str, topic: str, count: int, size: int, codec: str) -> None:
-    """Write records to all partitions alike; no two values are the same.
-
-    One half of each is random, so that compression makes half of them.
-    """
-    producer = confluent_kafka.Producer(
-        {
-            "bootstrap.servers": bootstrap,
-            "compression.type": codec,
-            "linger.ms": 100,
-            "batch.size": 262144,
-            "batch.num.messages": 100000,
-            "queue.buffering.max.messages": 500000,
-        }
+    name = f"{size} B" if codec == "none" else f"{size} B, {codec}"
+    how = (
+        f"{asked.rounds} rounds; {f'{count:,}'.replace(',', ' ')} records, {mib} MiB of "
+        "values, in six partitions. Medians, and in brackets the lowest and the highest"
     )
-    random = Random(size)  # noqa: S311 - it has to compress badly, no more
-    plain = bytes(nth % 251 for nth in range((size - 8) // 2))
-    other = size - 8 - len(plain)
-    for nth in range(count):
-        value = nth.to_bytes(8, "big") + plain + random.randbytes(other)
-        while True:
-            try:
-                producer.produce(topic, value, partition=nth % PARTITIONS)
-                break
-            except BufferError:
-                producer.poll(0.05)
-    producer.flush(120)
+    return {
+        name: fastest(rounds, count, how),
+        f"{name}, every setting": every_setting(rounds, how),
+        f"{name}, aims": aims(size, rounds, how),
+    }
 
 
-def one(command: tuple[str, ...], name: str) -> Figures | str:
-    """One client's figures, or why there are none."""
-    twin = "python" if name == "prokurist, pure" else ""
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-            env={**os.environ, "PROKURIST_IMPL": twin},
+def share(turn: Turn) -> float:
+    """The share of the topic that a turn reads."""
+    shipped, part = SHIPPED
+    return part if turn == shipped else SHARES.get(turn.client, 1.0)
+
+
+# --- tables ------------------------------------------------------------------------------
+
+
+def title(turn: Turn) -> str:
+    """What a table calls a turn."""
+    name = NAMES.get((turn.client, turn.way), turn.title)
+    return f"{name}, {turn.way}" if turn.way in (COLD, WARM) else name
+
+
+def rate(of: Sequence[Mapping[str, float] | None]) -> str:
+    """Thousand records a second, as a cell."""
+    return thousands(Spread.of(values(of, "rate"))) if any(of) else "failed"
+
+
+def fastest(rounds: Rounds, count: int, how: str) -> Table:
+    """Each client in each of its ways, by its best setting."""
+    rows = []
+    for turn in best(rounds):
+        of = rounds[turn]
+        rows.append(
+            (
+                title(turn),
+                f"{count * share(turn) / 1e6:.2f}",
+                rate(of),
+                cell(Spread.of(values(of, "cpu")) if any(of) else None),
+                f"{median(of, 'peak'):.0f}",
+                "" if turn == POLL else cell(times(rounds.get(POLL, []), of)),
+            )
         )
-    except subprocess.TimeoutExpired:
-        return "did not end within 5 minutes"
-    if done.returncode:
-        return done.stderr.strip().splitlines()[-1] if done.stderr else "failed"
-    figures: Figures = json.loads(done.stdout.splitlines()[-1])
-    return figures
+    columns = (
+        "client",
+        "million records read",
+        "thousand records/s",
+        "CPU s per million",
+        "peak MiB",
+        "`poll` of ours is so many times as fast",
+    )
+    return Table(how, columns, rows, kept(rounds))
 
 
-def present(name: str, rows: Mapping[str, Figures | str]) -> None:
-    """One table."""
-    show(f"\n{name} ({machine()})\n")
-    show("| client | records/s | ratio | CPU s per million | peak MiB |")
-    show("|---|--:|--:|--:|--:|")
-    first = next((row["rate"] for row in rows.values() if not isinstance(row, str)), 1.0)
-    for client, row in rows.items():
-        if isinstance(row, str):
-            show(f"| {client} | {row[:60]} | | | |")
-        else:
-            ratio = f"{first / row['rate']:.2f}"
-            figures = f"{row['cpu']:.2f} | {row['peak']:.0f}"
-            show(f"| {client} | {row['rate']:,.0f} | {ratio} | {figures} |")
+def every_setting(rounds: Rounds, how: str) -> Table:
+    """All settings that were tried, for those who ask whether the best was found."""
+    rows = [
+        (title(turn), rate(of), f"{median(of, 'cpu'):.2f}", f"{median(of, 'peak'):.0f}")
+        for turn, of in rounds.items()
+        if len(SETTINGS[turn.client]) > 1
+    ]
+    columns = "setting", "thousand records/s", "CPU s per million", "peak MiB"
+    return Table(how, columns, rows)
+
+
+def aims(size: int, rounds: Rounds, how: str) -> Table:
+    """What was asked for, and what came of it."""
+    chosen = {(turn.client, turn.way): turn for turn in best(rounds)}
+    asked = [
+        ("`poll`, times confluent-kafka", POLL, ("confluent-kafka", "poll"), 3.0, 1.3),
+        ("`poll`, times Java, warm", POLL, ("Java", WARM), 1.5, None),
+        ("`poll`, times iteration", POLL, (OURS, "iteration"), 2.0, 2.0),
+        (
+            "`columns`, of the raw pull",
+            Turn(OURS, "", "columns"),
+            ("raw pull", "poll"),
+            0.75,
+            0.75,
+        ),
+    ]
+    rows = []
+    for what, one, other, small, large in asked:
+        goal = small if size < LARGE else large
+        if one not in rounds or other not in chosen or goal is None:
+            continue
+        bound = "at most" if other == (OURS, "iteration") else "at least"
+        found = times(rounds[one], rounds[chosen[other]])
+        rows.append((what, f"{bound} {goal:g}", cell(found)))
+    return Table(how, ("", "asked", "found"), rows)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,11 @@ every time. A checkout has to hold the native modules that it was built with; al
 bytecode first.
 
     python benchmarks/crowds.py [--protocol NAME]... [--rounds N] [--checkout DIR]...
-                                [--json FILE]
+                                [--keep]
 """
 
 import argparse
 import compileall
-import json
 import os
 import tempfile
 from collections.abc import Sequence
@@ -20,7 +19,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from conditions import machine, show
+import taking_part
+from conditions import show
+from data_files import Conditions, Table, keep
+from data_files import show as show_table
 from peers import HERE, Silent
 from rebalance import (
     BROKER,
@@ -32,7 +34,6 @@ from rebalance import (
     bystanders,
     crowd,
 )
-from rebalance_tables import head
 
 from prokurist.testing.kafka import RealKafka
 
@@ -64,24 +65,23 @@ def run(kafka: RealKafka, protocol: str, checkout: Path | None) -> dict[str, Any
     return found
 
 
-def row(runs: Sequence[dict[str, Any]]) -> str:
+def row(runs: Sequence[dict[str, Any]]) -> list[str]:
     """What there is to say of them."""
     ended = [each for each in runs if "failed" not in each]
     if not ended:
-        return f"0 of {len(runs)} |" + " - |" * (len(COLUMNS) - 1)
+        return [f"0 of {len(runs)}", *["-"] * (len(COLUMNS) - 1)]
     joining = [each["longest poll of who joins"] for each in ended]
     times = (
         median(joining),
         *(max(each) for each in (joining, [one["longest poll"] for one in ended])),
         max(each["longest bare wait"] for each in ended),
     )
-    cells = (
+    return [
         f"{len(ended)} of {len(runs)}",
         str(sum(each > GOAL for each in joining)),
         *(f"{each * 1000:.0f}" for each in times),
         f"{median(each['settled'] for each in ended):.2f} s",
-    )
-    return " | ".join(cells) + " |"
+    ]
 
 
 def main() -> None:
@@ -90,8 +90,9 @@ def main() -> None:
     parser.add_argument("--protocol", action="append", default=[], choices=PROTOCOLS)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--checkout", action="append", default=[], type=Path)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--keep", action="store_true", help="as data of the pages")
     options = parser.parse_args()
+    conditions = Conditions()
     turns: dict[str, Path | None] = {"prokurist": HERE.parent}
     turns |= {f"prokurist in {each.name}": each.resolve() for each in options.checkout}
     for checkout in filter(None, turns.values()):
@@ -107,14 +108,17 @@ def main() -> None:
                     longest = found.get("longest poll of who joins", float("nan")) * 1000
                     load = os.getloadavg()[0]
                     show(f"{name}, {protocol}: {longest:.0f} ms, load {load:.1f}")
-    show("")
-    head(COLUMNS)
-    for name in sorted(result, key=lambda each: each.split(", ")[::-1]):
-        show(f"| {name} | {row(result[name])}")
-    show(f"\n{machine()}")
-    if options.json:
-        told = {"machine": machine(), "runs": result}
-        options.json.write_text(json.dumps(told, indent=2) + "\n", "utf-8")
+    how = (
+        f"Eighteen join two, {options.rounds} rounds, milliseconds; *who was there* and *bare* "
+        "are the longest of all runs"
+    )
+    names = sorted(result, key=lambda each: each.split(", ")[::-1])
+    table = Table(how, ("", *COLUMNS), [[name, *row(result[name])] for name in names])
+    show_table("joiners", table)
+    if options.keep:
+        clients = [each for each in taking_part.of_groups() if each.name in turns]
+        told = conditions.told() | {"kafka": kafka.version}
+        keep("crowds", {"joiners": table}, clients, told)
 
 
 if __name__ == "__main__":

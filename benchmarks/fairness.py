@@ -5,18 +5,18 @@ and looks at every value. A second thread sleeps for 5 ms again and again, and n
 late it wakes. Every 200 polls the main thread commits what it was given, with
 `commit_sync`. Beside each stands the same with nothing being read (B270).
 
-    python benchmarks/fairness.py [--seconds N] [--sizes 100 1024] [--json FILE]
+    python benchmarks/fairness.py [--seconds N] [--sizes 100 1024] [--keep]
 """
 
 import argparse
-import json
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-from conditions import machine, milliseconds, show
-from consume import PARTITIONS, fill
+import taking_part
+from conditions import milliseconds
+from data_files import Conditions, Table, keep, show
+from reading import PARTITIONS, fill
 
 from prokurist import KafkaConsumer, TopicPartition
 from prokurist.testing.kafka import RealKafka
@@ -31,8 +31,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])
-    parser.add_argument("--json")
+    parser.add_argument("--keep", action="store_true", help="as data of the pages")
     asked = parser.parse_args()
+    conditions = Conditions()
     figures: dict[str, dict[str, dict[str, float]]] = {}
     with RealKafka() as kafka:
         for size in asked.sizes:
@@ -41,16 +42,22 @@ def main() -> None:
             for reads in (False, True):
                 name = f"{size} B, {'flat out' if reads else 'nothing read'}"
                 figures[name] = measured(kafka.bootstrap, topic, asked.seconds, reads=reads)
-    show(f"\n{machine()}\n")
-    show("| milliseconds | thread late p50 | p95 | max | commit p50 | p95 | max |")
-    show("|---|--:|--:|--:|--:|--:|--:|")
+    columns = "", "thread late p50", "p95", "max", "commit p50", "p95", "max"
+    rows = []
     for name, row in figures.items():
         cells = [
             row[who][what] for who in ("thread", "commit") for what in ("p50", "p95", "max")
         ]
-        show(f"| {name} | {' | '.join(f'{each:.1f}' for each in cells)} |")
-    if asked.json:
-        Path(asked.json).write_text(json.dumps(figures, indent=2) + "\n")
+        rows.append((name, *(f"{each:.1f}" for each in cells)))
+    how = (
+        f"How late a second thread wakes from naps of {1000 * NAP:.0f} ms, and how long a "
+        f"`commit_sync` takes, milliseconds; {asked.seconds:.0f} s of each"
+    )
+    table = Table(how, columns, rows)
+    show("who waits", table)
+    if asked.keep:
+        told = conditions.told() | {"kafka": kafka.version}
+        keep("fairness", {"who waits": table}, taking_part.of_ours(), told)
 
 
 def measured(

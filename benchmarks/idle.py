@@ -9,19 +9,22 @@
 
 Each client in a process of its own, looked at from outside.
 
-    python benchmarks/idle.py [--timeouts N] [--only NAME]... [--json FILE]
+    python benchmarks/idle.py [--timeouts N] [--only NAME]... [--keep]
 """
 
 import argparse
-import json
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
-from conditions import frozen, machine, show, topic_with_records
-from peers import Measured, Peer, Peers, Silent, releases
+import taking_part
+from conditions import frozen, show, topic_with_records
+from data_files import Conditions, Table, keep
+from data_files import show as show_table
+from peers import Measured, Peer, Peers, Silent
 
 from prokurist.testing.kafka import RealKafka
 
@@ -135,17 +138,37 @@ def after_timeouts(kafka: RealKafka, peer: Peer, number: int) -> dict[str, Any]:
         }
 
 
-def table(title: str, rows: dict[str, dict[str, Any]]) -> None:
-    """Print figures, one row a client."""
-    show(f"{title} ({machine()})")
-    columns = list(dict.fromkeys(name for row in rows.values() for name in row))
-    show(f"  {'':17}" + "".join(f"{name:>{max(10, len(name) + 2)}}" for name in columns))
-    for peer, row in rows.items():
-        cells = (
-            f"{f'{row[name]:.2f}' if name in row else '':>{max(10, len(name) + 2)}}"
-            for name in columns
-        )
-        show(f"  {peer:17}" + "".join(cells))
+def costs(
+    names: Sequence[str],
+    idling: Mapping[str, Mapping[str, float]],
+    stopped: Mapping[str, Mapping[str, float]],
+    grown: Mapping[str, Mapping[str, Any]],
+    timeouts: int,
+) -> Table:
+    """A column for each client."""
+
+    def row(
+        title: str, of: Mapping[str, Mapping[str, Any]], what: str, digits: int
+    ) -> list[str]:
+        return [
+            title,
+            *(f"{of[each][what]:.{digits}f}" if each in of else "-" for each in names),
+        ]
+
+    rows = [
+        row("threads beyond the first", idling, "threads", 0),
+        row("idle: wake-ups a second", idling, "wake-ups a second", 0),
+        row("idle: processor time, %", idling, "cpu %", 1),
+        row("frozen: processor time, %", stopped, "cpu %", 1),
+        row("frozen: growth, MB", stopped, "growth MB", 1),
+        row(f"{timeouts} timeouts: growth, MB", grown, "growth MB", 2),
+    ]
+    how = (
+        f"`poll(1.0)` beside an idle broker for {IDLE:.0f} s, and `poll(0.2)` with the broker "
+        f"frozen for {FROZEN:.0f} s; timeouts are of `committed` after 3 ms"
+    )
+    figures = {"idle": idling, "frozen": stopped, "timeouts": grown}
+    return Table(how, ["", *names], rows, figures)
 
 
 def main() -> None:
@@ -153,34 +176,32 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--timeouts", type=int, default=10_000)
     parser.add_argument("--only", action="append", default=[], help="clients to measure")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--keep", action="store_true", help="as data of the pages")
     options = parser.parse_args()
-    result: dict[str, Any] = {"machine": machine()}
+    conditions = Conditions()
+    grown: dict[str, dict[str, Any]] = {}
     with RealKafka(controls=True) as kafka, Peers(options.only) as peers:
         topic_with_records(kafka)
-        result["releases"] = releases(peers)
-        result["idle"] = idle(kafka, peers)
-        table("idle, poll(1.0)", result["idle"])
-        result["frozen"] = {peer.name: while_frozen(kafka, peer) for peer in peers}
-        table("broker frozen for 20 s, poll(0.2)", result["frozen"])
-        show(f"memory after {options.timeouts} timeouts of 3 ms, broker frozen")
-        result["timeouts"] = {}
+        idling = idle(kafka, peers)
+        stopped = {peer.name: while_frozen(kafka, peer) for peer in peers}
         for peer in peers:
             if not peer.has_timeout("committed"):
-                show(f"  {peer.name:17} its committed takes no timeout")
+                show(f"{peer.name}: its committed takes no timeout")
                 continue
             try:
                 figures = after_timeouts(kafka, peer, options.timeouts)
             except Silent as why:
-                show(f"  {peer.name:17} not measured: {why}")
+                show(f"{peer.name}: timeouts not measured: {why}")
                 continue
-            result["timeouts"][peer.name] = figures
-            show(f"  {peer.name:17} {figures['growth MB']:8.2f} MB")
+            grown[peer.name] = figures
             if figures["pending"]:
-                show(f"    pending then: {figures['pending']}")
-                show(f"    pending when the broker is back: {figures['pending later']}")
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
+                show(f"pending then: {figures['pending']}")
+                show(f"pending when the broker is back: {figures['pending later']}")
+    table = costs([peer.name for peer in peers], idling, stopped, grown, options.timeouts)
+    show_table("costs", table)
+    if options.keep:
+        told = conditions.told() | {"kafka": kafka.version}
+        keep("idle", {"costs": table}, taking_part.of_calls(), told)
 
 
 if __name__ == "__main__":

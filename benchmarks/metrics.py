@@ -10,7 +10,7 @@ import time
 import timeit
 from pathlib import Path
 
-from conditions import machine
+from data_files import Conditions
 from prometheus_client import CollectorRegistry, generate_latest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -80,7 +80,7 @@ def scrape(partitions: int) -> None:
 
 
 if __name__ == "__main__":
-    print(machine())
+    print(*Conditions().told().values(), sep="; ")
     recordings()
     for count in (0, 1_000, 100_000):
         scrape(count)

@@ -9,11 +9,12 @@ asked, broker frozen, process idle, watched for 45 s, each in a process of its o
 With --secured ours speak TLS and SCRAM; peers are left out.
 
     python benchmarks/overshoot.py [--calls N] [--samples N] [--only NAME]... [--secured]
-        [--json FILE]
+        [--keep]
 """
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 import time
@@ -21,9 +22,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import taking_part
 from clients import prokurist_pool
-from conditions import FAULTS, frozen, machine, show, topic_with_records
-from peers import CALLS, HERE, Measured, Peer, Peers, Silent, releases
+from conditions import FAULTS, frozen, show, topic_with_records
+from data_files import Conditions, Table, keep
+from data_files import show as show_table
+from peers import CALLS, HERE, Measured, Peer, Peers, Silent
 
 from prokurist.testing.kafka import RealKafka, SecuredListener
 
@@ -32,29 +36,14 @@ POLL = 0.2
 LIMIT = 45.0
 POOL_LIMIT = 300.0
 
-COLUMNS = (
-    "calls",
-    "p50",
-    "p95",
-    "p99.9",
-    "max",
-    "bare p50",
-    "bare p95",
-    "bare p99.9",
-    "bare max",
-    "close max",
-    "full collections",
-    "pending",
-)
-
 
 def pooled(
     kafka: RealKafka, fault: str, busy: int, calls: int, keys: dict[str, Any]
 ) -> dict[str, Any]:
     """Ours in one condition, in a process of its own."""
     program = str(HERE / "clients" / "prokurist_pool.py")
-    told = (kafka.bootstrap, str(calls), str(busy), json.dumps(keys))
-    with Measured((sys.executable, program, *told)) as ours:
+    given = (kafka.bootstrap, str(calls), str(busy), json.dumps(keys))
+    with Measured((sys.executable, program, *given)) as ours:
         ours.wait_until_ready()
         with FAULTS[fault](kafka):
             ours.go()
@@ -69,31 +58,20 @@ def beside_the_harness(kafka: RealKafka, calls: int, keys: dict[str, Any]) -> di
         return prokurist_pool.measure(consumers, calls, 0)
 
 
-def ours(kafka: RealKafka, calls: int, keys: dict[str, Any]) -> dict[str, Any]:
+def ours(kafka: RealKafka, calls: int, keys: dict[str, Any]) -> Table:
     """Our table."""
     result: dict[str, Any] = {}
-    show(f"prokurist: milliseconds behind the deadline ({machine()})")
-    show(f"  {'':26}" + "".join(f"{each:>{max(9, len(each) + 2)}}" for each in COLUMNS))
-
-    def row(name: str, figures: dict[str, Any]) -> None:
-        result[name] = figures
-        cells = (
-            f"{value:.2f}" if isinstance(value := figures[each], float) else str(value)
-            for each in COLUMNS
-        )
-        widths = (max(9, len(each) + 2) for each in COLUMNS)
-        show(
-            f"  {name:26}"
-            + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-        )
-
+    loads: dict[str, float] = {}
     for fault in FAULTS:
         for busy in (0, 2):
-            name = f"{fault}, {'busy' if busy else 'idle'} process"
-            row(name, pooled(kafka, fault, busy, calls, keys))
-    row("frozen, harness inside", beside_the_harness(kafka, calls, keys))
-    show("  each call, p50 / p99.9 / max:")
-    for call in result["frozen, idle process"]["of each call"]:
+            name = f"{fault}, {'busy' if busy else 'idle'}"
+            loads[name] = os.getloadavg()[0]
+            result[name] = pooled(kafka, fault, busy, calls, keys)
+    name = "frozen, idle, harness inside"
+    loads[name] = os.getloadavg()[0]
+    result[name] = beside_the_harness(kafka, calls, keys)
+    show("each call, p50 / p99.9 / max:")
+    for call in result["frozen, idle"]["of each call"]:
         if call not in CALLS:
             continue  # One that ended otherwise, and early.
         cells = []
@@ -101,7 +79,24 @@ def ours(kafka: RealKafka, calls: int, keys: dict[str, Any]) -> dict[str, Any]:
             each = figures["of each call"][call]
             cells.append(f"{each['p50']:.2f} / {each['p99.9']:.2f} / {each['max']:.2f}")
         show(f"  {call:20}" + "".join(f"{cell:>24}" for cell in cells))
-    return result
+    rows = [
+        (
+            *(name, f"{loads[name]:.1f}", str(figures["calls"])),
+            *(
+                f"{figures[each]:.1f} ({figures[f'bare {each}']:.1f})"
+                for each in ("p50", "p95", "p99.9")
+            ),
+            f"{figures['close max']:.0f}",
+            str(figures["full collections"]),
+        )
+        for name, figures in result.items()
+    ]
+    columns = (
+        *("broker, process", "load", "calls", "p50", "p95", "p99.9"),
+        *("close(0.2) at the latest", "full collections"),
+    )
+    how = "Milliseconds behind the deadline; the bare waits of the same moment in brackets"
+    return Table(how, columns, rows, result)
 
 
 def sampled(kafka: RealKafka, peer: Peer, calls: list[str]) -> list[tuple[str, dict[str, Any]]]:
@@ -182,30 +177,42 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], help="peers to measure")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--secured", action="store_true", help="over TLS and SCRAM; no peers")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--keep", action="store_true", help="as data of the pages")
     options = parser.parse_args()
-    result: dict[str, Any] = {"machine": machine()}
+    conditions = Conditions()
     with ExitStack() as stack:
         security, keys = secured(stack) if options.secured else (None, {})
         kafka = stack.enter_context(RealKafka(controls=True, security=security))
         peers = stack.enter_context(Peers(options.only))
         topic_with_records(kafka)
-        result["ours"] = ours(kafka, options.calls, keys)
+        tables = {"ours": ours(kafka, options.calls, keys)}
         if not options.no_peers and not options.secured:
-            result["releases"] = releases(peers)
-            result["peers"] = {}
-            show(f"seconds until a call ended, the worst of {options.samples}; 2 s asked,")
-            show("poll 0.2; * it takes no timeout; broker frozen, process idle")
-            show(f"  {'':17}" + "".join(f"{call:>19}" for call in CALLS))
-            for peer in peers:
-                column = result["peers"][peer.name] = of_peer(kafka, peer, options.samples)
-                cells = (
-                    told(column[call]) + ("" if peer.has_timeout(call) else " *")
-                    for call in CALLS
-                )
-                show(f"  {peer.name:17}" + "".join(f"{cell:>19}" for cell in cells))
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
+            tables["peers"] = ends(kafka, peers, options.samples)
+        for name, table in tables.items():
+            show_table(name, table)
+        if options.keep and not options.secured:
+            measured = conditions.told() | {"kafka": kafka.version}
+            keep("overshoot", tables, taking_part.of_calls(), measured)
+
+
+def ends(kafka: RealKafka, peers: list[Peer], samples: int) -> Table:
+    """The table of all clients: a column for each."""
+    columns = {peer.name: of_peer(kafka, peer, samples) for peer in peers}
+    rows = [
+        (
+            call,
+            *(
+                f"{told(columns[peer.name][call])}{'' if peer.has_timeout(call) else ' *'}"
+                for peer in peers
+            ),
+        )
+        for call in CALLS
+    ]
+    how = (
+        f"Seconds until a call ended, broker frozen, {ASKED:.0f} s asked (`poll` {POLL}), the "
+        f"worst of {samples}; * takes no timeout"
+    )
+    return Table(how, ("call", *columns), rows, columns)
 
 
 if __name__ == "__main__":

@@ -7,21 +7,35 @@ shared, and medians are told. Ours runs as it comes; of the others several setti
 and each one's best is shown. Ratios are of the turns of one round.
 
     python benchmarks/produce.py [--mib N] [--rounds N] [--sizes 100 1024]
-                                 [--only NAME ...] [--no-frozen] [--json FILE]
+                                 [--only NAME ...] [--no-append] [--no-frozen] [--keep]
 """
 
 import argparse
 import json
-import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from conditions import frozen, machine, milliseconds, show
-from peers import HERE, Measured, Missing, Silent, java_program
+from conditions import frozen, milliseconds, show
+from data_files import Client, Conditions, Table, keep, release
+from data_files import show as show_table
+from peers import HERE, JAVA, Measured, Missing, Silent, java_program
+from turns import (
+    Figures,
+    Rounds,
+    Spread,
+    Turn,
+    best,
+    by_turns,
+    cell,
+    figures_of,
+    kept,
+    thousands,
+    times,
+    values,
+)
 
 from prokurist.testing.kafka import KafkaUnavailable, RealKafka
 
@@ -62,6 +76,20 @@ SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 }
 """Each client's settings: what its documents tell who wants throughput."""
 
+WHY: Mapping[str, str] = {
+    OURS: "as it comes: what a user has who sets nothing",
+    "confluent-kafka": "as it comes",
+    "confluent-kafka, deep queue": (
+        "its batches end at 10 000 records and its queue at 100 000, as it comes: room for more"
+    ),
+    "confluent-kafka, deep queue, long linger": "the same, and fuller batches",
+    "Java": "as it comes",
+    "Java, batches of 512 KiB": "larger batches, and memory for them",
+}
+LARGER = "larger batches: as it comes they are of 16 KiB"
+LARGE = 1000
+"""Bytes from which on values are large: there ours is asked not to be slower."""
+
 WAYS: Mapping[str, tuple[str, ...]] = {
     OURS: ("flush", "handles", "callbacks"),
     "confluent-kafka": ("flush", "callbacks"),
@@ -89,28 +117,9 @@ NARROW: Mapping[str, Mapping[str, Any]] = {
 """Room for 32 MiB, and 20 ms of waiting for it where a client waits."""
 
 
-class Turn(NamedTuple):
-    """One client in one setting, writing in one way."""
-
-    client: str
-    setting: str
-    way: str
-
-    @property
-    def title(self) -> str:
-        """What a table calls it."""
-        return f"{self.client}, {self.setting}" if self.setting else self.client
-
-
-Figures = Mapping[str, float]
-Rounds = Mapping[Turn, list[Figures | None]]
-"""The figures of each round; None where a turn has failed."""
-
-
 def main() -> None:
     """Let the clients take turns, and print tables."""
     asked = arguments()
-    result: dict[str, Any] = {}
     # With all of the virtual machine's compilers, as brokers in production have them.
     with (
         tempfile.TemporaryDirectory() as classes,
@@ -118,27 +127,28 @@ def main() -> None:
     ):
         java = java_producing(Path(classes))
         wanted = [each for each in asked.only if each != "Java" or java]
+
+        def told(tables: Mapping[str, Table], conditions: Conditions) -> None:
+            for name, table in tables.items():
+                show_table(name, table)
+            if asked.keep:
+                keep("produce", tables, clients(), conditions.told() | {"kafka": kafka.version})
+
         for size in asked.sizes:
+            conditions = Conditions()
             rounds = of_size(kafka, size, asked, wanted, java)
-            appended = {
-                client: appending(kafka, client, size, asked, java)
-                for client in ROOM
-                if client in wanted
-            }
-            present(size, asked, rounds, appended)
-            result[f"{size} B"] = {
-                "writing": {" | ".join(turn): of for turn, of in rounds.items()},
-                "append": appended,
-            }
+            tables = written(size, asked, rounds)
+            if not asked.no_append:
+                tables |= appended(kafka, size, asked, wanted, java)
+            told(tables, conditions)
         if not asked.no_frozen:
-            result["frozen"] = {
+            conditions = Conditions()
+            found = {
                 client: beside_frozen(kafka, client, java)
                 for client in NARROW
                 if client in wanted
             }
-            present_frozen(result["frozen"])
-    if asked.json:
-        Path(asked.json).write_text(json.dumps(result, indent=2) + "\n")
+            told({"frozen": late_calls(found)}, conditions)
 
 
 def arguments() -> argparse.Namespace:
@@ -148,8 +158,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])
     parser.add_argument("--only", nargs="+", default=list(WAYS), choices=WAYS)
+    parser.add_argument("--no-append", action="store_true")
     parser.add_argument("--no-frozen", action="store_true")
-    parser.add_argument("--json")
+    parser.add_argument("--keep", action="store_true", help="as data of the pages")
     return parser.parse_args()
 
 
@@ -183,7 +194,7 @@ def of_size(
     kafka: RealKafka,
     size: int,
     asked: argparse.Namespace,
-    wanted: list[str],
+    wanted: Sequence[str],
     java: tuple[str, ...],
 ) -> Rounds:
     """All rounds of one size of values."""
@@ -193,35 +204,22 @@ def of_size(
         for setting in SETTINGS[client]
         for way in WAYS[client]
     ]
-    rounds: dict[Turn, list[Figures | None]] = {turn: [] for turn in turns}
-    for _ in range(asked.rounds):
-        topic = kafka.unique_topic(partitions=PARTITIONS)
-        for turn in turns:
-            count = records(asked.mib, size, turn.client)
-            keys = SETTINGS[turn.client][turn.setting]
-            figures = one(command(turn, kafka, topic, count, size, keys, java))
-            print(*turn, figures, file=sys.stderr, flush=True)
-            rounds[turn].append(figures)
-        kafka.delete_topic(topic)
+    topic = kafka.unique_topic(partitions=PARTITIONS)
+
+    def run(process: Sequence[Turn]) -> Sequence[Figures | None]:
+        [turn] = process
+        count = records(asked.mib, size, turn.client)
+        keys = SETTINGS[turn.client][turn.setting]
+        return figures_of(command(turn, kafka, topic, count, size, keys, java), 1, WITHIN)
+
+    rounds = by_turns([[turn] for turn in turns], asked.rounds, run)
+    kafka.delete_topic(topic)
     return rounds
 
 
 def records(mib: int, size: int, client: str) -> int:
     """How many records a client writes."""
     return int((mib << 20) // size * ENOUGH.get(client, 1.0))
-
-
-def one(run: tuple[str, ...]) -> Figures | None:
-    """The figures of one turn; None where it has failed."""
-    try:
-        done = subprocess.run(run, capture_output=True, text=True, check=True, timeout=WITHIN)
-    except subprocess.TimeoutExpired:
-        return None
-    except subprocess.CalledProcessError as failed:
-        print(failed.stderr[-500:], file=sys.stderr, flush=True)
-        return None
-    figures: Figures = json.loads(done.stdout.splitlines()[-1])
-    return figures
 
 
 def appending(
@@ -267,86 +265,128 @@ def beside_frozen(kafka: RealKafka, client: str, java: tuple[str, ...]) -> dict[
 # --- tables ------------------------------------------------------------------------------
 
 
-def median(of: list[Figures | None], key: str) -> float:
-    """The median of the rounds; 0 where all have failed."""
-    return statistics.median([each[key] for each in of if each] or [0.0])
+def clients() -> list[Client]:
+    """Who takes part, for the data file."""
+    found = []
+    for name, settings in SETTINGS.items():
+        version = JAVA if name == "Java" else release(name)
+        for setting, keys in settings.items():
+            title = Turn(name, setting, "").title
+            told = ", ".join(f"`{key}={value}`" for key, value in keys.items()) or "defaults"
+            always = "" if name == OURS else "; `acks=all`, idempotent"
+            found.append(Client(title, version, told + always, WHY.get(title, LARGER)))
+    return found
 
 
-def ratios(ours: list[Figures | None], others: list[Figures | None]) -> str:
-    """How many times as fast ours was, by the turns of one round, and between what."""
-    found = [
-        mine["rate"] / their["rate"]
-        for mine, their in zip(ours, others, strict=True)
-        if mine and their
-    ]
-    if not found:
-        return "-"
-    return f"{statistics.median(found):.2f} ({min(found):.2f}–{max(found):.2f})"
+def how(asked: argparse.Namespace, count: int) -> str:
+    """How rates were measured."""
+    many = f"{count:,}".replace(",", " ")
+    return (
+        f"{asked.rounds} rounds; {many} records a turn, in six partitions, the flush included. "
+        "Medians, and in brackets the lowest and the highest"
+    )
 
 
-def present(
-    size: int,
-    asked: argparse.Namespace,
-    rounds: Rounds,
-    appended: Mapping[str, list[Figures]],
-) -> None:
+def written(size: int, asked: argparse.Namespace, rounds: Rounds) -> dict[str, Table]:
     """The tables of one size of values."""
-    count = records(asked.mib, size, OURS)
-    show(f"\n{size} B, {count:,} records a turn, {asked.rounds} rounds ({machine()})\n")
-    show("| client | keeps | records/s | CPU s per million | ×, flush | handles | callbacks |")
-    show("|---|---|--:|--:|--:|--:|--:|")
+    said = how(asked, records(asked.mib, size, OURS))
+    ours = [Turn(OURS, "", way) for way in WAYS[OURS]]
+    rows = []
     for turn in best(rounds):
         figures = rounds[turn]
-        cells = [""] * len(WAYS[OURS])
-        if turn.client != OURS:
-            cells = [
-                ratios(rounds[Turn(OURS, "", way)], figures)
-                for way in WAYS[OURS]
-                if Turn(OURS, "", way) in rounds
-            ]
-        show(
-            f"| {turn.title} | {turn.way} | {median(figures, 'rate'):,.0f} | "
-            f"{median(figures, 'cpu'):.2f} | {' | '.join(cells)} |"
-        )
-    show("\n| `send` alone, broker frozen | records/s | between | CPU s per million |")
-    show("|---|--:|--:|--:|")
-    for client, of in appended.items():
-        rates = [each["rate"] for each in of]
-        show(
-            f"| {client} | {statistics.median(rates):,.0f} | "
-            f"{min(rates):,.0f}–{max(rates):,.0f} | {median([*of], 'cpu'):.2f} |"
-        )
-
-
-def best(rounds: Rounds) -> list[Turn]:
-    """Of each client's settings that which was the fastest, for each way."""
-    chosen: dict[tuple[str, str], Turn] = {}
-    for turn, figures in rounds.items():
-        key = turn.client, turn.way
-        if key not in chosen or median(figures, "rate") > median(rounds[chosen[key]], "rate"):
-            chosen[key] = turn
-    return list(chosen.values())
-
-
-def present_frozen(figures: Mapping[str, Mapping[str, Any]]) -> None:
-    """The table of the frozen broker."""
-    show(f"\nBroker frozen, memory full, 1 KiB, {MANY_CALLS} sends, ms late ({machine()})\n")
-    show(
-        "| client | send p50 | p99.9 | max | bare p50 | p99.9 | max | flush(2) | close(2) | "
-        "CPU, 1 is a core | MiB when full | MiB grown then |"
+        ratios = [
+            "" if turn.client == OURS else cell(times(rounds[each], figures))
+            for each in ours
+            if each in rounds
+        ]
+        rows.append((turn.title, turn.way, *written_cells(figures), *ratios))
+    columns = (
+        "client",
+        "keeps",
+        "thousand records/s",
+        "CPU s per million",
+        *(f"ours, {turn.way}, is so many times as fast" for turn in ours if turn in rounds),
     )
-    show("|---" + "|--:" * 11 + "|")
+    every = [
+        (turn.title, turn.way, *written_cells(figures))
+        for turn, figures in rounds.items()
+        if len(SETTINGS[turn.client]) > 1
+    ]
+    return {
+        f"{size} B": Table(said, columns, rows, kept(rounds)),
+        f"{size} B, every setting": Table(said, columns[:4], every),
+        f"{size} B, aims": aims(size, rounds, said),
+    }
+
+
+def written_cells(figures: Sequence[Figures | None]) -> tuple[str, str]:
+    """Rate and processor time of a turn's rounds."""
+    if not any(figures):
+        return "failed", "–"
+    return thousands(Spread.of(values(figures, "rate"))), cell(
+        Spread.of(values(figures, "cpu"))
+    )
+
+
+def aims(size: int, rounds: Rounds, said: str) -> Table:
+    """What was asked for beside the best confluent-kafka, and what came of it."""
+    chosen = {(turn.client, turn.way): turn for turn in best(rounds)}
+    pairs = (
+        ("handles, times confluent-kafka's callbacks", "handles", "callbacks", 1.5),
+        ("callbacks, times confluent-kafka's callbacks", "callbacks", "callbacks", 2.0),
+        ("flush, times confluent-kafka's flush", "flush", "flush", 1.5),
+        ("handles, times confluent-kafka's flush", "handles", "flush", None),
+    )
+    rows = []
+    for what, way, its, goal in pairs:
+        ours, other = Turn(OURS, "", way), chosen.get(("confluent-kafka", its))
+        if ours not in rounds or other is None:
+            continue
+        bound = 1.0 if size >= LARGE and goal else goal
+        asked = "–" if bound is None else f"at least {bound:g}"
+        rows.append((what, asked, cell(times(rounds[ours], rounds[other]))))
+    return Table(said, ("", "asked", "found"), rows)
+
+
+def appended(
+    kafka: RealKafka,
+    size: int,
+    asked: argparse.Namespace,
+    wanted: Sequence[str],
+    java: tuple[str, ...],
+) -> dict[str, Table]:
+    """The table of `send` by itself."""
+    rows = []
+    for client in ROOM:
+        if client in wanted:
+            found = appending(kafka, client, size, asked, java)
+            rows.append((client, *written_cells(found), f"{len(found)}"))
+    columns = "client", "thousand records/s", "CPU s per million", "turns"
+    said = "`send` alone, the broker frozen, room for everything, so that nothing else runs"
+    return {f"{size} B, send alone": Table(said, columns, rows)}
+
+
+def late_calls(figures: Mapping[str, Mapping[str, Any]]) -> Table:
+    """The table of the frozen broker."""
+    rows = []
     for client, row in figures.items():
         waits = [
             f"{row[which][each]:.1f}"
             for which in ("send", "bare")
             for each in ("p50", "p99.9", "max")
         ]
-        flush, close = (late(row, call) for call in ("flush", "close"))
-        show(
-            f"| {client} | {' | '.join(waits)} | {flush} | {close} | "
-            f"{row['still']:.3f} | {row['filled']:.0f} | {row['growth']:.1f} |"
+        rows.append(
+            (
+                *(client, *waits, late(row, "flush"), late(row, "close")),
+                *(f"{row['still']:.3f}", f"{row['filled']:.0f}", f"{row['growth']:.1f}"),
+            )
         )
+    columns = (
+        *("client", "send p50", "p99.9", "max", "sleep p50", "p99.9", "max"),
+        *("flush(2)", "close(2)", "cores", "MiB when full", "MiB grown then"),
+    )
+    said = f"Milliseconds behind the deadline of {MANY_CALLS} calls of `send`, values of 1 KiB"
+    return Table(said, columns, rows)
 
 
 def late(row: Mapping[str, Any], call: str) -> str:

@@ -14,11 +14,10 @@ are. For each client and protocol:
 
 Sessions are 6 s long and heartbeats come every second, for all of them.
 
-    python benchmarks/rebalance.py [--only NAME]... [--json FILE]
+    python benchmarks/rebalance.py [--only NAME]... [--keep]
 """
 
 import argparse
-import json
 import os
 import secrets
 import signal
@@ -31,10 +30,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conditions import machine, show
+import taking_part
+from conditions import show
+from data_files import Conditions, keep
+from data_files import show as show_table
 from journals import Journal, Lines, Readings, Write, is_shared
 from peers import HERE, PREPARED_WITHIN, Measured, Missing, Silent, java_program
-from rebalance_tables import PHASES, present
+from rebalance_tables import PHASES, tables
 
 from prokurist.testing.kafka import KafkaUnavailable, RealKafka
 
@@ -330,8 +332,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names = [kind.name for kind in KINDS]
     parser.add_argument("--only", action="append", default=[], choices=names)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--keep", action="store_true", help="as data of the pages")
     options = parser.parse_args()
+    conditions = Conditions()
     result: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as classes, RealKafka(properties=BROKER) as kafka:
         java = java_members(Path(classes))
@@ -344,11 +347,12 @@ def main() -> None:
             why = [result[kind.name].get(each) for each in ("failed", "crowd failed")]
             load = os.getloadavg()[0]
             show(f"{kind.name}: done, load {load:.1f} {' '.join(filter(None, why))}")
-    present(result)
-    show(f"\n{machine()}")
-    if options.json:
-        told = {"machine": machine(), "kinds": result}
-        options.json.write_text(json.dumps(told, indent=2) + "\n", "utf-8")
+    found = tables(result)
+    for title, table in found.items():
+        show_table(title, table)
+    if options.keep:
+        told = conditions.told() | {"kafka": kafka.version}
+        keep("rebalance", found, taking_part.of_groups(), told)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,18 @@
 Each client in a process of its own, in turn, several times round, so that a machine
 whose speed drifts drifts for all.
 
-    python benchmarks/round_trip.py [--calls N] [--rounds N] [--only NAME]... [--json FILE]
+    python benchmarks/round_trip.py [--calls N] [--rounds N] [--only NAME]... [--keep]
 """
 
 import argparse
-import json
 import statistics
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from conditions import machine, milliseconds, show
-from peers import Peers, releases
+import taking_part
+from conditions import milliseconds
+from data_files import Conditions, Table, keep, show
+from peers import Peers
+from turns import Spread
 
 from prokurist.testing.kafka import RealKafka
 
@@ -24,9 +25,9 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=1000, help="in each round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", action="append", default=[], help="clients to measure")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--keep", action="store_true", help="as data of the pages")
     options = parser.parse_args()
-    result: dict[str, Any] = {"machine": machine()}
+    conditions = Conditions()
     with RealKafka() as kafka, Peers(options.only) as peers:
         kafka.create_topic("orders")
         rounds: dict[str, list[list[float]]] = {peer.name: [] for peer in peers}
@@ -38,20 +39,31 @@ def main() -> None:
                     process.wait_until_ready()
                     process.go()
                     rounds[peer.name].append(process.hear(120.0))
-    show(f"committed, warm, milliseconds ({machine()})")
-    show(f"  {'':17}{'fastest':>10}{'p50':>10}{'p95':>10}{'p50 of each round':>22}")
-    for name, each in rounds.items():
+    table = committed(rounds, options.calls)
+    show("committed, warm", table)
+    if options.keep:
+        told = conditions.told() | {"kafka": kafka.version}
+        keep("round_trip", {"committed": table}, taking_part.of_calls(), told)
+
+
+def committed(rounds: Mapping[str, Sequence[Sequence[float]]], calls: int) -> Table:
+    """A column for each client."""
+    columns = []
+    for each in rounds.values():
         spans = [span for one in each for span in one]
-        row = {"fastest": 1000 * min(spans), **milliseconds(spans)}
-        medians = [1000 * statistics.median(one) for one in each]
-        result[name] = {**row, "rounds": medians}
-        show(
-            f"  {name:17}{row['fastest']:10.3f}{row['p50']:10.3f}{row['p95']:10.3f}"
-            f"{f'{min(medians):.3f} to {max(medians):.3f}':>22}"
+        of = Spread.of([1000 * statistics.median(one) for one in each])
+        columns.append(
+            (
+                f"{1000 * min(spans):.2f}",
+                of.told(2),
+                f"{milliseconds(spans)['p95']:.2f}",
+            )
         )
-    result["releases"] = releases(peers)
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
+    names = "fastest", "p50, of the rounds", "p95"
+    rows = [(name, *cells) for name, *cells in zip(names, *columns, strict=True)]
+    many = len(next(iter(rounds.values())))
+    how = f"A warm `committed`, milliseconds; {many} rounds of {calls} calls"
+    return Table(how, ("", *rounds), rows)
 
 
 if __name__ == "__main__":

@@ -1,51 +1,38 @@
 """How fast records are read over TLS: ours beside confluent-kafka, each beside plain text.
 
 A real Kafka on the same machine with one listener in plain text and one with TLS, six
-partitions, values of 100 bytes and of 1 KiB. Each reads the topic through once, from a fresh
-process (clients/straight.py); they take turns, round by round, and medians are told. Of
-confluent-kafka several settings of its queue are tried, and its best one is shown.
+partitions, values of 100 bytes and of 1 KiB. Each turn is one pass of a fresh process through
+the topic (reading.py); turns go round by round. Of confluent-kafka's settings its best one is
+shown for each way.
 
-    python benchmarks/secured.py [--mib N] [--rounds N] [--sizes 100 1024] [--busy]
+    python benchmarks/secured.py [--mib N] [--rounds N] [--sizes 100 1024] [--busy] [--keep]
 """
 
 import argparse
-import json
-import statistics
-import subprocess
-import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from conditions import machine, show
-from consume import PARTITIONS, PARTS, fill
-from peers import HERE
+from data_files import Conditions, Table, keep
+from data_files import show as show_table
+from reading import OURS, PARTITIONS, SETTINGS, Reader, clients, fill, how_many
+from turns import Rounds, Spread, Turn, best, by_turns, cell, kept, median, times, values
 
 from prokurist.testing.kafka import RealKafka, SecuredListener
 from prokurist.testing.kafka.pki import Authority
 
-TUNED = {
-    "confluent-kafka": {},
-    "confluent-kafka, deep queue": {
-        "queued.min.messages": 1_000_000,
-        "queued.max.messages.kbytes": 262_144,
-        "fetch.message.max.bytes": 4_194_304,
-    },
-    "confluent-kafka, short back-off": {
-        "queued.min.messages": 200_000,
-        "fetch.queue.backoff.ms": 10,
-        "fetch.message.max.bytes": 1_048_576,
-    },
-}
-CLIENTS = {"prokurist, poll(500)": {}, **TUNED}
+CLIENTS = (OURS, "confluent-kafka")
+TLS, PLAIN = "TLS", "plain text"
 
 
 def main() -> None:
     """Fill topics, let the clients take turns, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mib", type=int, default=384, help="values in each topic")
+    parser.add_argument("--mib", type=int, default=512, help="values in each topic")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])
     parser.add_argument("--busy", action="store_true", help="beside a thread that computes")
+    parser.add_argument("--keep", action="store_true", help="as data of the pages")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         authority = Authority(Path(folder))
@@ -53,65 +40,70 @@ def main() -> None:
         # With all of the virtual machine's compilers, as brokers in production have them.
         with RealKafka(security=listener, java_options=["-Xmx1g"]) as kafka:
             for size in asked.sizes:
-                of_size(kafka, size, asked, authority.location)
+                conditions = Conditions()
+                name = f"{size} B" + (", beside a busy thread" if asked.busy else "")
+                table = of_size(kafka, size, asked, authority.location)
+                show_table(name, table)
+                if asked.keep:
+                    told = conditions.told() | {"kafka": kafka.version}
+                    keep("secured", {name: table}, clients(CLIENTS), told)
 
 
-def of_size(kafka: RealKafka, size: int, asked: argparse.Namespace, authority: Path) -> None:
+def of_size(kafka: RealKafka, size: int, asked: argparse.Namespace, authority: Path) -> Table:
     """One table."""
     topic = kafka.unique_topic(partitions=PARTITIONS)
-    count = (asked.mib << 20) // size // PARTS * PARTS
+    count = how_many(asked.mib, size)
     fill(kafka.direct_bootstrap, topic, count, size, "none")
     tls = {"security.protocol": "SSL", "ssl.ca.location": str(authority)}
-    ways = {"TLS": (kafka.bootstrap, tls), "plain text": (kafka.direct_bootstrap, {})}
-    rounds: dict[tuple[str, str], list[dict[str, float]]] = {}
-    for _ in range(asked.rounds):
-        for way, (bootstrap, keys) in ways.items():
-            for client, settings in CLIENTS.items():
-                figures = one(client, bootstrap, topic, count, {**keys, **settings}, asked)
-                print(way, client, figures, file=sys.stderr, flush=True)
-                rounds.setdefault((way, client), []).append(figures)
-    beside = ", beside a busy thread" if asked.busy else ""
-    show(f"\n{size} B, {count:,} records{beside} ({machine()})\n")
-    show("| | records/s | MB/s | CPU s per million | spread |")
-    show("|---|--:|--:|--:|--:|")
-    for way in ways:
-        best = max(TUNED, key=lambda name: median(rounds[way, name], "rate"))
-        for client in ("prokurist, poll(500)", best):
-            of = rounds[way, client]
-            low, high = (pick(each["rate"] for each in of) for pick in (min, max))
-            show(
-                f"| {way}: {client} | {median(of, 'rate'):,.0f} | {median(of, 'mb'):.0f} | "
-                f"{median(of, 'cpu'):.2f} | {low:,.0f}–{high:,.0f} |"
-            )
+    at = {TLS: (kafka.bootstrap, tls), PLAIN: (kafka.direct_bootstrap, {})}
+
+    def run(process: Sequence[Turn]) -> Sequence[Mapping[str, float] | None]:
+        bootstrap, keys = at[process[0].way]
+        reader = Reader(bootstrap, topic, size, ())
+        return reader.run(process, count, keys, busy=asked.busy)
+
+    processes = [
+        [Turn(client, setting, way)]
+        for way in at
+        for client in CLIENTS
+        for setting in SETTINGS[client]
+    ]
+    for way in at:
+        run([Turn(OURS, "", way)])  # So that the broker is warm, for the first client too.
+    rounds = by_turns(processes, asked.rounds, run)
     kafka.delete_topic(topic)
-
-
-def median(of: list[dict[str, float]], key: str) -> float:
-    """The median of the rounds."""
-    return statistics.median(each[key] for each in of)
-
-
-def one(
-    client: str,
-    bootstrap: str,
-    topic: str,
-    count: int,
-    keys: dict[str, object],
-    asked: argparse.Namespace,
-) -> dict[str, float]:
-    """One client's figures."""
-    busy = "busy" if asked.busy else "quiet"
-    program = str(HERE / "clients" / "straight.py")
-    command = [sys.executable, program, client, bootstrap, topic, str(count)]
-    done = subprocess.run(
-        [*command, json.dumps(keys), busy],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=600,
+    how = (
+        f"{asked.rounds} rounds; {f'{count:,}'.replace(',', ' ')} records in six partitions. "
+        "Medians, and in brackets the lowest and the highest"
     )
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+    return compared(rounds, how)
+
+
+def compared(rounds: Rounds, how: str) -> Table:
+    """Ours and confluent-kafka's best, in either way."""
+    chosen = {(turn.client, turn.way): turn for turn in best(rounds)}
+    rows = []
+    for turn in chosen.values():
+        of = rounds[turn]
+        ours = rounds[chosen[OURS, turn.way]]
+        plain = rounds[chosen[turn.client, PLAIN]]
+        rows.append(
+            (
+                f"{turn.title}, {turn.way}",
+                cell(Spread.of(values(of, "mb")) if any(of) else None, 0),
+                f"{median(of, 'cpu'):.2f}",
+                "" if turn.way == PLAIN else cell(times(of, plain)),
+                "" if turn.client == OURS else cell(times(ours, of)),
+            )
+        )
+    columns = (
+        "client",
+        "MB/s",
+        "CPU s per million",
+        "of its own plain text",
+        "ours is so many times as fast",
+    )
+    return Table(how, columns, rows, kept(rounds))
 
 
 if __name__ == "__main__":

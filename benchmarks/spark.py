@@ -8,7 +8,7 @@ as many processes, without Spark, and how fast Spark takes the same rows where t
 up in memory.
 
     python benchmarks/spark.py [--rows N] [--rounds N] [--triggers N]
-                               [--sizes 100 1024] [--only NAME ...] [--json FILE]
+                               [--sizes 100 1024] [--only NAME ...] [--keep]
 
 | question | what is told |
 | --- | --- |
@@ -20,26 +20,28 @@ up in memory.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyspark
-from conditions import machine, show
-from consume import PARTITIONS, fill
+import taking_part
+from conditions import show
+from data_files import Conditions, Table, keep
+from data_files import show as show_table
 from pyspark.sql import SparkSession
-from spark_batches import batches, present_batches
-from spark_holdings import many, present_many
+from reading import PARTITIONS, fill
+from spark_batches import BATCH_COLUMNS, batch_rows, batches
+from spark_holdings import HELD_COLUMNS, connections_row, held_rows, many
 from spark_session import OURS, THEIRS, session
 from spark_streams import (
+    STREAM_COLUMNS,
     latest,
-    present_latest,
-    present_streams,
-    present_triggers,
+    latest_row,
+    stream_rows,
     streams,
+    trigger_row,
     triggers,
 )
 
@@ -61,30 +63,56 @@ def main() -> None:
     except KafkaUnavailable as error:
         show(f"left out: Spark's own source: {error}")
     formats = [OURS, THEIRS] if jars else [OURS]
-    show(f"PySpark {pyspark.__version__} beside {', '.join(CONNECTOR)}")
-    show(machine())
-    found: dict[str, Any] = {"machine": machine()}
+    conditions = Conditions()
+    found: dict[str, list[list[str]]] = {}
     with RealKafka() as kafka, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         spark = session(jars)
         try:
             if {"batch", "stream"} & set(asked.only):
                 for size in asked.sizes:
-                    found[f"{size} B"] = of_size(spark, formats, kafka, folder, size, asked)
+                    of_size(spark, formats, kafka, folder, size, asked, found)
+            small = found.setdefault("small things", [])
             if "trigger" in asked.only:
-                found["trigger"] = triggers(spark, formats, kafka, folder, asked.rounds)
-                present_triggers(found["trigger"])
+                small += [trigger_row(triggers(spark, formats, kafka, folder, asked.rounds))]
             if "latest" in asked.only:
-                found["latest"] = latest(kafka)
-                present_latest(found["latest"])
+                small += [latest_row(latest(kafka))]
             if "many" in asked.only:
-                found["many"] = many(spark, kafka, folder, asked.triggers)
-                present_many(found["many"])
+                held = many(spark, kafka, folder, asked.triggers)
+                found["holdings"] = held_rows(held)
+                small += [connections_row(held)]
         finally:
             spark.stop()
-    show(f"\n{machine()}")
-    if asked.json:
-        Path(asked.json).write_text(json.dumps(found, indent=2) + "\n")
+    tables = {
+        name: Table(how, columns, found[name])
+        for name, (how, columns) in heads(asked).items()
+        if found.get(name)
+    }
+    for name, table in tables.items():
+        show_table(name, table)
+    if asked.keep:
+        told = conditions.told() | {"kafka": kafka.version}
+        connector = ", ".join(each.split(":", 1)[1] for each in CONNECTOR)
+        keep("spark", tables, taking_part.of_spark(pyspark.__version__, connector), told)
+
+
+def heads(asked: argparse.Namespace) -> dict[str, tuple[str, Sequence[str]]]:
+    """How each table was measured, and its columns."""
+    return {
+        "batches": (
+            f"{asked.rounds} rounds; {asked.rows} rows a batch, million rows a second. Medians",
+            BATCH_COLUMNS,
+        ),
+        "streams": ("A million rows a trigger, million rows a second", STREAM_COLUMNS),
+        "small things": (
+            "Where only what a trigger costs by itself counts",
+            ("", "asked", "measured"),
+        ),
+        "holdings": (
+            "What the Python processes of a query of a few rows a trigger hold together",
+            HELD_COLUMNS,
+        ),
+    }
 
 
 def arguments() -> argparse.Namespace:
@@ -95,7 +123,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--triggers", type=int, default=300, help="of a query's long life")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])
     parser.add_argument("--only", nargs="+", default=list(QUESTIONS), choices=QUESTIONS)
-    parser.add_argument("--json")
+    parser.add_argument("--keep", action="store_true", help="as data of the pages")
     return parser.parse_args()
 
 
@@ -106,23 +134,22 @@ def of_size(
     folder: Path,
     size: int,
     asked: argparse.Namespace,
-) -> dict[str, Any]:
-    """Batches and streams of values of one size, of one topic."""
+    found: dict[str, list[list[str]]],
+) -> None:
+    """Add the rows of batches and streams of values of one size, of one topic."""
     each = -(-asked.rows // PARTITIONS)
     count = each * PARTITIONS
     topic = kafka.unique_topic(partitions=PARTITIONS)
     fill(kafka.direct_bootstrap, topic, count, size, "none")
     given = {"kafka.bootstrap.servers": kafka.direct_bootstrap, "subscribe": topic}
-    found: dict[str, Any] = {}
     if "batch" in asked.only:
         ends = dict.fromkeys(range(PARTITIONS), each)
-        found["batch"] = batches(spark, formats, given, ends, size, asked.rounds)
-        present_batches(size, found["batch"])
+        rates = batches(spark, formats, given, ends, size, asked.rounds)
+        found.setdefault("batches", []).extend(batch_rows(size, rates))
     if "stream" in asked.only:
-        found["stream"] = streams(spark, formats, given, count, folder, asked.rounds)
-        present_streams(size, found["stream"])
+        run = streams(spark, formats, given, count, folder, asked.rounds)
+        found.setdefault("streams", []).extend(stream_rows(size, run))
     kafka.delete_topic(topic)
-    return found
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from conditions import show
 from pyspark.sql import DataFrame, SparkSession
 from spark_session import MADE_UP, OURS, THEIRS, Rounds, medians, ratio, timed
 
@@ -70,27 +69,32 @@ def batches(
     return {"spark": found, "bare": alone}
 
 
-def present_batches(size: int, found: Mapping[str, Any]) -> None:
-    """Two tables, ready to be pasted."""
+BATCH_COLUMNS = (
+    *("", "prokurist", "Spark's own", "times", "made up", "of made up", "bare columns"),
+    *("of the bare columns", "bare Arrow batches"),
+)
+
+
+def batch_rows(size: int, found: Mapping[str, Any]) -> list[list[str]]:
+    """The rows of one size of values, in million rows a second."""
     alone = medians(found["bare"])
-    show(f"\n{size} bytes, million rows a second:\n")
-    show("| | prokurist | Spark's own | times | made up | of made up | of the bare columns |")
-    show("|---|--:|--:|--:|--:|--:|--:|")
+    rows = []
     for what, rounds in found["spark"].items():
         rates = medians(rounds)
-        theirs = f"{rates[THEIRS] / 1e6:.2f}" if THEIRS in rates else "–"
-        times = ratio(rounds, OURS, THEIRS)
-        cells = [
-            f"{rates[OURS] / 1e6:.2f}",
-            theirs,
-            "–" if times is None else f"{times:.2f}",
-            f"{rates[MADE_UP] / 1e6:.2f}",
-            f"{ratio(rounds, OURS, MADE_UP):.0%}",
-            f"{rates[OURS] / alone[COLUMNS_ALONE]:.0%}",
-        ]
-        show(f"| {what} | {' | '.join(cells)} |")
-    told = ", ".join(f"{name} {rate / 1e6:.2f}" for name, rate in alone.items())
-    show(f"\nThe bare client: {told}.")
+        rows.append(
+            [
+                f"{size} B, {what}",
+                f"{rates[OURS] / 1e6:.2f}",
+                f"{rates[THEIRS] / 1e6:.2f}" if THEIRS in rates else "–",
+                ratio(rounds, OURS, THEIRS, 2),
+                f"{rates[MADE_UP] / 1e6:.2f}",
+                ratio(rounds, OURS, MADE_UP, 2),
+                f"{alone[COLUMNS_ALONE] / 1e6:.2f}",
+                f"{rates[OURS] / alone[COLUMNS_ALONE]:.0%}",
+                f"{alone[AS_BATCHES] / 1e6:.2f}",
+            ]
+        )
+    return rows
 
 
 def bare(given: Mapping[str, str], ends: Mapping[int, int], what: str) -> float:

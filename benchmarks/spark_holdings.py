@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from conditions import show
 from pyspark.sql import SparkSession
 from spark_session import OURS, sparse_topic
 from spark_streams import FEW
@@ -79,11 +78,24 @@ def holdings() -> dict[str, float]:
     return found
 
 
-def present_many(held: dict[int, dict[str, Any]]) -> None:
-    """A table, ready to be pasted."""
-    show("\nWhat the Python processes of a query hold together:\n")
-    show("| after triggers | connections made | processes | files | threads | MiB |")
-    show("|--:|--:|--:|--:|--:|--:|")
-    for moment, each in held.items():
-        numbers = [each[key] for key in ("connections", "processes", "files", "threads")]
-        show(f"| {moment} | {' | '.join(map(str, numbers))} | {each['MiB']:.1f} |")
+HELD_COLUMNS = "after triggers", "connections made", "processes", "files", "threads", "MiB"
+
+
+def held_rows(held: dict[int, dict[str, Any]]) -> list[list[str]]:
+    """What is held at each moment."""
+    keys = "connections", "processes", "files", "threads"
+    return [
+        [str(moment), *(str(each[key]) for key in keys), f"{each['MiB']:.1f}"]
+        for moment, each in held.items()
+    ]
+
+
+def connections_row(held: dict[int, dict[str, Any]]) -> list[str]:
+    """What was asked for, and what was found."""
+    first, *_, last = held.values()
+    since = max(held) - min(held)
+    return [
+        f"new connections in {since} triggers, after the first ones",
+        "0",
+        str(last["connections"] - first["connections"]),
+    ]

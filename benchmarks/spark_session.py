@@ -14,6 +14,7 @@ from typing import Any
 import confluent_kafka
 from pyspark.sql import SparkSession
 from spark_made_up import MadeUp
+from turns import Spread
 
 from prokurist.testing.kafka import RealKafka
 
@@ -65,13 +66,13 @@ def medians(rounds: Mapping[str, Sequence[float]]) -> dict[str, float]:
     return {name: statistics.median(each) for name, each in rounds.items()}
 
 
-def ratio(rounds: Mapping[str, Sequence[float]], one: str, other: str) -> float | None:
-    """How many times the other's one's are: the median of the rounds, each beside its own.
+def ratio(rounds: Mapping[str, Sequence[float]], one: str, other: str, digits: int) -> str:
+    """How many times the other's one's are, as a cell: each round's beside its own.
 
     Both sides of a round come one after the other, so what the machine does besides hits
     both.
     """
     if not (rounds.get(one) and rounds.get(other)):
-        return None
+        return "–"
     pairs = zip(rounds[one], rounds[other], strict=True)
-    return statistics.median(mine / its for mine, its in pairs)
+    return Spread.of([mine / its for mine, its in pairs]).told(digits)

@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from conditions import show
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from spark_session import MADE_UP, OURS, THEIRS, Rounds, medians, ratio, sparse_topic, timed
@@ -58,16 +57,18 @@ def streams(
     return {"whole query": whole, "a full trigger": full}
 
 
-def present_streams(size: int, found: Mapping[str, Rounds]) -> None:
-    """A table, ready to be pasted."""
-    show(f"\n{size} bytes, a million rows a trigger, million rows a second:\n")
-    show("| | prokurist | Spark's own | times |")
-    show("|---|--:|--:|--:|")
+STREAM_COLUMNS = "", "prokurist", "Spark's own", "times"
+
+
+def stream_rows(size: int, found: Mapping[str, Rounds]) -> list[list[str]]:
+    """The rows of one size of values, in million rows a second."""
+    rows = []
     for what, rounds in found.items():
         rates = medians(rounds)
-        times = ratio(rounds, OURS, THEIRS)
-        theirs = "–" if times is None else f"{rates[THEIRS] / 1e6:.2f} | {times:.2f}"
-        show(f"| {what} | {rates[OURS] / 1e6:.2f} | {theirs} |")
+        theirs = f"{rates[THEIRS] / 1e6:.2f}" if THEIRS in rates else "–"
+        ours = f"{rates[OURS] / 1e6:.2f}"
+        rows.append([f"{size} B, {what}", ours, theirs, ratio(rounds, OURS, THEIRS, 2)])
+    return rows
 
 
 def run_through(
@@ -116,15 +117,12 @@ def triggers(
     return found
 
 
-def present_triggers(found: Rounds) -> None:
-    """A table, ready to be pasted."""
-    show(f"\nA trigger of {FEW} rows, ms:\n")
-    show("| prokurist | Spark's own | made up | times made up |")
-    show("|--:|--:|--:|--:|")
-    spans = medians(found)
-    theirs = f"{spans[THEIRS] * 1000:.0f}" if THEIRS in spans else "–"
-    times = ratio(found, OURS, MADE_UP)
-    show(f"| {spans[OURS] * 1000:.0f} | {theirs} | {spans[MADE_UP] * 1000:.0f} | {times:.2f} |")
+def trigger_row(found: Rounds) -> list[str]:
+    """What was asked for, and what was found."""
+    spans = {name: f"{1000 * span:.0f}" for name, span in medians(found).items()}
+    told = ", ".join(f"{name} {span} ms" for name, span in spans.items())
+    times = ratio(found, OURS, MADE_UP, 2)
+    return [f"a trigger of {FEW} rows, times made up", "1.3", f"{times}: {told}"]
 
 
 def latest(kafka: RealKafka) -> list[float]:
@@ -143,12 +141,12 @@ def latest(kafka: RealKafka) -> list[float]:
     return spans
 
 
-def present_latest(spans: Sequence[float]) -> None:
-    """A table, ready to be pasted."""
-    first, *others = spans
-    others.sort()
-    show(f"\n`latestOffset` of {MANY_PARTITIONS} partitions, ms:\n")
-    show("| first | median | p95 | max |")
-    show("|--:|--:|--:|--:|")
-    p95 = others[int(len(others) * 0.95)]
-    show(f"| {first:.1f} | {statistics.median(others):.1f} | {p95:.1f} | {others[-1]:.1f} |")
+def latest_row(spans: Sequence[float]) -> list[str]:
+    """What was asked for, and what was found."""
+    others = sorted(spans[1:])
+    told = statistics.median(others), others[int(len(others) * 0.95)], others[-1]
+    return [
+        f"`latestOffset` of {MANY_PARTITIONS} partitions, ms: median, p95, the longest",
+        "20",
+        ", ".join(f"{each:.1f}" for each in told),
+    ]

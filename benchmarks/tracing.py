@@ -12,7 +12,7 @@ import time
 import timeit
 from pathlib import Path
 
-from conditions import machine
+from data_files import Conditions
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -87,7 +87,7 @@ def of_an_entry() -> None:
 
 
 if __name__ == "__main__":
-    print(machine())
+    print(*Conditions().told().values(), sep="; ")
     of_a_call()
     of_a_hook()
     of_an_entry()
