@@ -292,7 +292,10 @@ def in_lock_step(play: Play, edits: Edits | None = None) -> Iterator[None]:
     patches: list[Any] = [
         patch.object(module_of(name), "threading", threading) for name in WITH_LOCKS
     ]
-    patches.append(patch.object(module_of("events.clock"), "time", time))
+    clock = module_of("events.clock")
+    patches.append(patch.object(clock, "time", time))
+    # It holds the function itself, not the module.
+    patches.append(patch.object(clock.MonotonicClock, "now", staticmethod(time.monotonic)))
     patches += [patch.object(module_of(name), "Call", Counted) for name in MAKE_CALLS]
     for name in {*WITH_POINTS, *changed}:
         points = name in WITH_POINTS
