@@ -148,8 +148,10 @@ def lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         "--:" if are_figures([row[nth] for row in rows]) else "---"
         for nth in range(1, len(columns))
     ]
-    head = [" | ".join(columns), " | ".join(sides), *(" | ".join(row) for row in rows)]
-    return [f"| {each} |".replace("|  |", "| |") for each in head]
+    return [
+        "".join(f"| {cell} " if cell else "| " for cell in row) + "|"
+        for row in (columns, sides, *rows)
+    ]
 
 
 def are_figures(cells: Sequence[str]) -> bool:

@@ -146,7 +146,7 @@ def told(samples: list[dict[str, Any]]) -> str:
         return "-"
     if any(each["seconds"] is None for each in samples):
         return f"> {LIMIT:.0f}"
-    return f"{max(each['seconds'] for each in samples):.3f}"
+    return f"{max(each['seconds'] for each in samples):.2f}"
 
 
 def secured(stack: ExitStack) -> tuple[SecuredListener, dict[str, Any]]:

@@ -22,29 +22,28 @@ from conditions import frozen, milliseconds, show
 from data_files import Client, Conditions, Table, keep, release
 from data_files import show as show_table
 from peers import HERE, JAVA, Measured, Missing, Silent, java_program
+from produce_tables import OUR_WAYS, OURS, late_calls, written, written_cells
 from turns import (
     Figures,
     Rounds,
-    Spread,
     Turn,
-    best,
     by_turns,
-    cell,
     figures_of,
-    kept,
-    thousands,
-    times,
-    values,
 )
 
 from prokurist.testing.kafka import KafkaUnavailable, RealKafka
 
 PARTITIONS = 6
+MIB = {100: 100, 1024: 300}
+"""Values that a turn writes: a second or so for the fastest, at either size."""
+
+DELETED = {"log.segment.delete.delay.ms": 100}
+"""What a turn has written is soon no more, so that none waits for the disk of another."""
+
 WITHIN = 300.0
 MANY_CALLS = 1000
 """Calls of `send` beside a frozen broker."""
 
-OURS = "prokurist"
 ENOUGH = {"aiokafka": 0.2, "kafka-python": 0.1}
 """The share of the records that a slow client writes."""
 
@@ -87,11 +86,9 @@ WHY: Mapping[str, str] = {
     "Java, batches of 512 KiB": "larger batches, and memory for them",
 }
 LARGER = "larger batches: as it comes they are of 16 KiB"
-LARGE = 1000
-"""Bytes from which on values are large: there ours is asked not to be slower."""
 
 WAYS: Mapping[str, tuple[str, ...]] = {
-    OURS: ("flush", "handles", "callbacks"),
+    OURS: OUR_WAYS,
     "confluent-kafka": ("flush", "callbacks"),
     "Java": ("flush", "handles", "callbacks"),
     "aiokafka": ("handles",),
@@ -123,7 +120,7 @@ def main() -> None:
     # With all of the virtual machine's compilers, as brokers in production have them.
     with (
         tempfile.TemporaryDirectory() as classes,
-        RealKafka(controls=True, java_options=["-Xmx1g"]) as kafka,
+        RealKafka(controls=True, java_options=["-Xmx1g"], properties=DELETED) as kafka,
     ):
         java = java_producing(Path(classes))
         wanted = [each for each in asked.only if each != "Java" or java]
@@ -137,7 +134,7 @@ def main() -> None:
         for size in asked.sizes:
             conditions = Conditions()
             rounds = of_size(kafka, size, asked, wanted, java)
-            tables = written(size, asked, rounds)
+            tables = written(size, rounds, how(asked, records(asked.mib, size, OURS)))
             if not asked.no_append:
                 tables |= appended(kafka, size, asked, wanted, java)
             told(tables, conditions)
@@ -148,13 +145,13 @@ def main() -> None:
                 for client in NARROW
                 if client in wanted
             }
-            told({"frozen": late_calls(found)}, conditions)
+            told({"frozen": late_calls(found, MANY_CALLS)}, conditions)
 
 
 def arguments() -> argparse.Namespace:
     """What was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mib", type=int, default=100, help="values that a turn writes")
+    parser.add_argument("--mib", type=int, help="values that a turn writes")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])
     parser.add_argument("--only", nargs="+", default=list(WAYS), choices=WAYS)
@@ -204,22 +201,22 @@ def of_size(
         for setting in SETTINGS[client]
         for way in WAYS[client]
     ]
-    topic = kafka.unique_topic(partitions=PARTITIONS)
 
     def run(process: Sequence[Turn]) -> Sequence[Figures | None]:
         [turn] = process
+        topic = kafka.unique_topic(partitions=PARTITIONS)
         count = records(asked.mib, size, turn.client)
         keys = SETTINGS[turn.client][turn.setting]
-        return figures_of(command(turn, kafka, topic, count, size, keys, java), 1, WITHIN)
+        found = figures_of(command(turn, kafka, topic, count, size, keys, java), 1, WITHIN)
+        kafka.delete_topic(topic)
+        return found
 
-    rounds = by_turns([[turn] for turn in turns], asked.rounds, run)
-    kafka.delete_topic(topic)
-    return rounds
+    return by_turns([[turn] for turn in turns], asked.rounds, run)
 
 
-def records(mib: int, size: int, client: str) -> int:
+def records(mib: int | None, size: int, client: str) -> int:
     """How many records a client writes."""
-    return int((mib << 20) // size * ENOUGH.get(client, 1.0))
+    return int(((mib or MIB.get(size, 100)) << 20) // size * ENOUGH.get(client, 1.0))
 
 
 def appending(
@@ -262,9 +259,6 @@ def beside_frozen(kafka: RealKafka, client: str, java: tuple[str, ...]) -> dict[
     return figures
 
 
-# --- tables ------------------------------------------------------------------------------
-
-
 def clients() -> list[Client]:
     """Who takes part, for the data file."""
     found = []
@@ -287,67 +281,6 @@ def how(asked: argparse.Namespace, count: int) -> str:
     )
 
 
-def written(size: int, asked: argparse.Namespace, rounds: Rounds) -> dict[str, Table]:
-    """The tables of one size of values."""
-    said = how(asked, records(asked.mib, size, OURS))
-    ours = [Turn(OURS, "", way) for way in WAYS[OURS]]
-    rows = []
-    for turn in best(rounds):
-        figures = rounds[turn]
-        ratios = [
-            "" if turn.client == OURS else cell(times(rounds[each], figures))
-            for each in ours
-            if each in rounds
-        ]
-        rows.append((turn.title, turn.way, *written_cells(figures), *ratios))
-    columns = (
-        "client",
-        "keeps",
-        "thousand records/s",
-        "CPU s per million",
-        *(f"ours, {turn.way}, is so many times as fast" for turn in ours if turn in rounds),
-    )
-    every = [
-        (turn.title, turn.way, *written_cells(figures))
-        for turn, figures in rounds.items()
-        if len(SETTINGS[turn.client]) > 1
-    ]
-    return {
-        f"{size} B": Table(said, columns, rows, kept(rounds)),
-        f"{size} B, every setting": Table(said, columns[:4], every),
-        f"{size} B, aims": aims(size, rounds, said),
-    }
-
-
-def written_cells(figures: Sequence[Figures | None]) -> tuple[str, str]:
-    """Rate and processor time of a turn's rounds."""
-    if not any(figures):
-        return "failed", "–"
-    return thousands(Spread.of(values(figures, "rate"))), cell(
-        Spread.of(values(figures, "cpu"))
-    )
-
-
-def aims(size: int, rounds: Rounds, said: str) -> Table:
-    """What was asked for beside the best confluent-kafka, and what came of it."""
-    chosen = {(turn.client, turn.way): turn for turn in best(rounds)}
-    pairs = (
-        ("handles, times confluent-kafka's callbacks", "handles", "callbacks", 1.5),
-        ("callbacks, times confluent-kafka's callbacks", "callbacks", "callbacks", 2.0),
-        ("flush, times confluent-kafka's flush", "flush", "flush", 1.5),
-        ("handles, times confluent-kafka's flush", "handles", "flush", None),
-    )
-    rows = []
-    for what, way, its, goal in pairs:
-        ours, other = Turn(OURS, "", way), chosen.get(("confluent-kafka", its))
-        if ours not in rounds or other is None:
-            continue
-        bound = 1.0 if size >= LARGE and goal else goal
-        asked = "–" if bound is None else f"at least {bound:g}"
-        rows.append((what, asked, cell(times(rounds[ours], rounds[other]))))
-    return Table(said, ("", "asked", "found"), rows)
-
-
 def appended(
     kafka: RealKafka,
     size: int,
@@ -364,36 +297,6 @@ def appended(
     columns = "client", "thousand records/s", "CPU s per million", "turns"
     said = "`send` alone, the broker frozen, room for everything, so that nothing else runs"
     return {f"{size} B, send alone": Table(said, columns, rows)}
-
-
-def late_calls(figures: Mapping[str, Mapping[str, Any]]) -> Table:
-    """The table of the frozen broker."""
-    rows = []
-    for client, row in figures.items():
-        waits = [
-            f"{row[which][each]:.1f}"
-            for which in ("send", "bare")
-            for each in ("p50", "p99.9", "max")
-        ]
-        rows.append(
-            (
-                *(client, *waits, late(row, "flush"), late(row, "close")),
-                *(f"{row['still']:.3f}", f"{row['filled']:.0f}", f"{row['growth']:.1f}"),
-            )
-        )
-    columns = (
-        *("client", "send p50", "p99.9", "max", "sleep p50", "p99.9", "max"),
-        *("flush(2)", "close(2)", "cores", "MiB when full", "MiB grown then"),
-    )
-    said = f"Milliseconds behind the deadline of {MANY_CALLS} calls of `send`, values of 1 KiB"
-    return Table(said, columns, rows)
-
-
-def late(row: Mapping[str, Any], call: str) -> str:
-    """How late a call has ended, in milliseconds."""
-    if call not in row:
-        return "no timeout"
-    return "> 30 s" if row[call] is None else f"{1000 * row[call]:.1f}"
 
 
 if __name__ == "__main__":

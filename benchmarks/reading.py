@@ -102,9 +102,18 @@ class Reader(NamedTuple):
         count: int,
         keys: Mapping[str, Any],
         *,
+        how: str = "",
         busy: bool = False,
     ) -> Sequence[Figures | None]:
-        """The figures of the turns of a process, which reads so many records in each."""
+        """The figures of the turns of a process, which reads so many records in each.
+
+        Args:
+            process: The turns.
+            count: How many records.
+            keys: Configuration beside that of the setting.
+            how: How it reads, where the way of a turn is something else.
+            busy: Whether a thread of the application computes meanwhile.
+        """
         client, setting, way = process[0]
         keys = {**keys, **SETTINGS[client][setting]}
         where = self.bootstrap, self.topic, str(count), str(self.size)
@@ -114,7 +123,7 @@ class Reader(NamedTuple):
         else:
             program = str(HERE / "clients" / "straight.py")
             told = client if client != PURE else OURS
-            command = [sys.executable, program, told, way, *where, json.dumps(keys)]
+            command = [sys.executable, program, told, how or way, *where, json.dumps(keys)]
             command += ["busy"] * busy
         twin = {"PROKURIST_IMPL": "python"} if client == PURE else {}
         return figures_of(command, len(process), WITHIN, twin)

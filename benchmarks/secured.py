@@ -60,7 +60,7 @@ def of_size(kafka: RealKafka, size: int, asked: argparse.Namespace, authority: P
     def run(process: Sequence[Turn]) -> Sequence[Mapping[str, float] | None]:
         bootstrap, keys = at[process[0].way]
         reader = Reader(bootstrap, topic, size, ())
-        return reader.run(process, count, keys, busy=asked.busy)
+        return reader.run(process, count, keys, how="poll", busy=asked.busy)
 
     processes = [
         [Turn(client, setting, way)]

@@ -16,13 +16,13 @@ CALLS = {
         "requests, and with 2 s neither a commit nor `close` ended within 45 s"
     ),
     "kafka-python": (
-        "the time is an argument where a call takes one; `request_timeout_ms` (30 s) bounds the "
-        "others: with 2 s they end after 2, and every slower request of the client fails"
+        "the time is an argument where a call takes one; `request_timeout_ms` (30 s) bounds "
+        "the others: with 2 s they end after 2, and every slower request of the client fails"
     ),
     "aiokafka": (
-        "only `getmany` takes a time; with `request_timeout_ms` (40 s) of 2 s what ends after 40 "
-        "ends after 2, and what did not within 45 does not either; `asyncio.wait_for` ends a "
-        "wait and leaves its request"
+        "only `getmany` takes a time; with `request_timeout_ms` (40 s) of 2 s what ends after "
+        "40 ends after 2, and what did not within 45 does not either; `asyncio.wait_for` ends "
+        "a wait and leaves its request"
     ),
     "Java classic": "the time is each call's argument",
     "Java consumer": "the time is each call's argument; `group.protocol=consumer`",
