@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False
+# cython: language_level=3, boundscheck=False, wraparound=False, auto_pickle=False
 """The native twin of `pure_watch`: one wait, and everything read in it, without the GIL.
 
 Thread: the network thread. A `Whole` frame may go to any.
