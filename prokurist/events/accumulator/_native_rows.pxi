@@ -10,6 +10,7 @@ cdef struct Placed:
 
 
 @cython.final
+@cython.no_gc_clear  # as in `Columns` of the records: of buffers
 cdef class ColumnReader:
     """The rows of one column, as memory: of a list of bytes, of spans, or one for all.
 
@@ -89,6 +90,7 @@ cdef class ColumnReader:
 
 
 @cython.final
+@cython.no_gc_clear  # likewise
 cdef class RowReader:
     """The columns of some rows."""
 
