@@ -1,4 +1,4 @@
-# cython: language_level=3
+# cython: language_level=3, auto_pickle=False
 """The native twin of `prokurist.events.pure_hand`: a step in one piece; see `hand`.
 
 Thread: the application's, with the GIL; `Steady.off` from any. Between the look at `Steady` and the
@@ -38,7 +38,7 @@ cdef class Hand:
     cdef readonly long given
     cdef public double due
 
-    def __init__(self, Steady steady, records, now):
+    def __cinit__(self, Steady steady not None, records, now):
         self._steady = steady
         self._records = iter(records)
         self._now = now

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, auto_pickle=False
 """The native twin of `prokurist.records.pure`: the same answers, without objects on the way.
 
 Every line that a reader doubts is settled by the pure modules; one suite and one

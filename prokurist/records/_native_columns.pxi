@@ -34,6 +34,7 @@ cdef struct Task:
     int64_t previous
 
 
+@cython.no_gc_clear  # the collector would let go of the buffer and not give it back
 cdef class Columns:
     """See `prokurist.records.columns.Columns`."""
 

@@ -41,8 +41,9 @@ cdef class ConsumerRecord:
         self.value_length = -1 if value is None else <int32_t>len(valued)
         self.header_start = <int32_t>(len(keyed) + len(valued))
         self.header_length = <int32_t>len(packed)
-        self.owner = owner
+        # What goes with the owner before may run code, which must find bytes that are there.
         self.base = <place>PyBytes_AS_STRING(owner)
+        self.owner = owner
 
     @staticmethod
     def of(Columns columns not None, Py_ssize_t index):

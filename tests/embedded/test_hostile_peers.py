@@ -1,5 +1,6 @@
 """Bad input over real sockets: what a user is told, and what goes on all the same."""
 
+import logging
 import re
 
 import pytest
@@ -50,8 +51,10 @@ PEERS: dict[str, tuple[Reply, str]] = {
 
 
 @pytest.mark.parametrize("peer", PEERS)
-def test_what_was_seen_is_what_the_caller_is_told(peer: str) -> None:
-    """B3, B212: at the deadline, with the way out where there is one."""
+def test_what_was_seen_is_what_the_caller_is_told(
+    peer: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B3, B212, B351: at the deadline, with the way out where there is one; the log as well."""
     reply, told = PEERS[peer]
     with Hostile(reply) as hostile:
         with KafkaConsumer(bootstrap_servers=hostile.bootstrap) as consumer:
@@ -66,6 +69,11 @@ def test_what_was_seen_is_what_the_caller_is_told(peer: str) -> None:
 
             undisturbed(call)
         assert hostile.met
+    errors = [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR]
+    if peer == "one that hangs up":
+        assert not errors
+    else:
+        assert re.search(told, errors[0])
 
 
 @pytest.mark.parametrize("peer", [*PEERS, "silence"])

@@ -51,7 +51,7 @@ def of_batch(size: int, comes_to: int) -> Allowance:
         comes_to: How many bytes its records may come to when they are decompressed.
     """
     return Allowance(
-        0.03 + 0.06 * size / MIB + 0.05 * comes_to / MIB,
+        0.03 + 0.15 * size / MIB + 0.05 * comes_to / MIB,
         # Decompressed with room to spare, and columns of six times that.
         4 * MIB + 3 * size + 9 * comes_to,
     )

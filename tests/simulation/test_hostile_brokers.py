@@ -1,5 +1,6 @@
 """Brokers that send what is no answer: one connection ends, and everything else goes on."""
 
+import logging
 from typing import Literal
 
 import pytest
@@ -25,8 +26,10 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("what", STRANGE)
-def test_a_caller_is_told_what_was_seen_instead_of_a_greeting(what: str) -> None:
-    """B3, B212: as the last error, in the text, at the deadline and not after it."""
+def test_a_caller_is_told_what_was_seen_instead_of_a_greeting(
+    what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B3, B212, B351: as the last error, in the text, at the deadline; the log says it once."""
     data, seen = STRANGE[what]
     world = World()
     with world.consumer() as consumer:
@@ -37,6 +40,9 @@ def test_a_caller_is_told_what_was_seen_instead_of_a_greeting(what: str) -> None
         assert world.clock.time == pytest.approx(began + 3.0)
         assert seen in str(caught.value.last_error)
         assert seen in str(caught.value)
+    errors = [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR]
+    assert len(errors) == 1
+    assert seen in errors[0]
 
 
 @pytest.mark.parametrize("what", STRANGE)

@@ -266,7 +266,7 @@ cdef class Sender:
     cdef Appender appender
     cdef object owner
 
-    def __init__(self, Appender appender not None, owner):
+    def __cinit__(self, Appender appender not None, owner):
         self.appender = appender
         self.owner = owner
 

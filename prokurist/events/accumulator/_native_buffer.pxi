@@ -15,7 +15,7 @@ cdef class BatchBuffer:
     cdef public bint is_open
     cdef public bint is_ready
     cdef public Py_ssize_t room
-    cdef public Py_ssize_t size
+    cdef readonly Py_ssize_t size
     cdef public int64_t base_timestamp
     cdef public int64_t max_timestamp
     cdef readonly Py_ssize_t count
@@ -74,7 +74,8 @@ cdef class BatchBuffer:
         Py_ssize_t headers_size,
     ) except? -3:
         """The same of memory; null has the size −1."""
-        if not self.is_open:
+        # Of what was released no record is left behind which one could be written.
+        if not self.is_open or (self.page is None and self.size != HEAD):
             return CLOSED
         cdef Py_ssize_t index = self.count
         cdef int64_t base = timestamp if index == 0 else self.base_timestamp
@@ -148,16 +149,19 @@ cdef class BatchBuffer:
         Written into the page itself, and not copied, unless something that was sealed
         otherwise is still in use.
         """
-        if self.page is None:
+        # The header is made by code that could release or refill this batch.
+        cdef Page page = self.page
+        cdef Py_ssize_t size = self.size
+        if page is None:
             return self.sealed_apart(b"", producer_id, epoch, first)
-        cdef object whole = memoryview(self.page)
-        cdef bytes head = self.header(whole[HEAD:self.size], producer_id, epoch, first)
-        if memcmp(self.page.at, PyBytes_AS_STRING(head), HEAD) != 0:
-            # This batch and the view just made: nothing else refers to the page.
-            if _Py_REFCNT(<PyObject*>self.page) > 2:
-                return self.sealed_apart(self.body(), producer_id, epoch, first)
-            memcpy(self.page.at, PyBytes_AS_STRING(head), HEAD)
-        return whole[:self.size]
+        cdef object whole = memoryview(page)
+        cdef bytes head = self.header(whole[HEAD:size], producer_id, epoch, first)
+        if memcmp(page.at, PyBytes_AS_STRING(head), HEAD) != 0:
+            # This batch, this call and the view just made: nothing else refers to the page.
+            if _Py_REFCNT(<PyObject*>page) > 3:
+                return self.sealed_apart(bytes(whole[HEAD:size]), producer_id, epoch, first)
+            memcpy(page.at, PyBytes_AS_STRING(head), HEAD)
+        return whole[:size]
 
     cdef bytes sealed_apart(self, bytes body, producer_id, epoch, first):
         """The same, in memory of its own."""

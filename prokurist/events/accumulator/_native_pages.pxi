@@ -38,17 +38,7 @@ cdef class Page:
     cdef Py_ssize_t capacity
 
     def __getbuffer__(self, Py_buffer* view, int flags):
-        view.buf = self.at
-        view.obj = self
-        view.len = self.capacity
-        view.readonly = 1
-        view.itemsize = 1
-        view.format = NULL
-        view.ndim = 1
-        view.shape = &self.capacity
-        view.strides = NULL
-        view.suboffsets = NULL
-        view.internal = NULL
+        PyBuffer_FillInfo(view, self, self.at, self.capacity, 1, flags)
 
     def __dealloc__(self):
         global kept

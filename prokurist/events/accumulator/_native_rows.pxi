@@ -10,6 +10,7 @@ cdef struct Placed:
 
 
 @cython.final
+@cython.no_gc_clear  # as in `Columns` of the records: of buffers
 cdef class ColumnReader:
     """The rows of one column, as memory: of a list of bytes, of spans, or one for all.
 
@@ -19,6 +20,7 @@ cdef class ColumnReader:
 
     cdef object constant
     cdef list objects
+    cdef object present  # the row that was read last, while its memory is used
     cdef Py_buffer data
     cdef Py_buffer starts
     cdef Py_buffer lengths
@@ -40,6 +42,8 @@ cdef class ColumnReader:
             self.held = 3
             if self.starts.itemsize not in (4, 8) or self.lengths.itemsize != 4:
                 raise TypeError("starts are of 32 or 64 bits, and lengths of 32")
+            if self.starts.ndim != 1 or self.lengths.ndim != 1:
+                raise TypeError("starts and lengths have one dimension")
         else:
             self.objects = column
 
@@ -64,6 +68,7 @@ cdef class ColumnReader:
                 return 0
             if not PyBytes_Check(each):
                 raise TypeError("key and value are bytes or None")
+            self.present = each
             out.at, out.size = PyBytes_AS_STRING(each), PyBytes_GET_SIZE(each)
         elif self.constant is not None:
             out.at = PyBytes_AS_STRING(self.constant)
@@ -85,6 +90,7 @@ cdef class ColumnReader:
 
 
 @cython.final
+@cython.no_gc_clear  # likewise
 cdef class RowReader:
     """The columns of some rows."""
 
@@ -106,8 +112,8 @@ cdef class RowReader:
         elif rows.timestamps is not None:
             PyObject_GetBuffer(rows.timestamps, &self.timestamps, PyBUF_ND | PyBUF_FORMAT)
             self.has_column = True
-            if self.timestamps.itemsize != 8:
-                raise TypeError("timestamps are of 64 bits")
+            if self.timestamps.itemsize != 8 or self.timestamps.ndim != 1:
+                raise TypeError("timestamps are of 64 bits, and have one dimension")
 
     def __dealloc__(self):
         if self.has_column:
@@ -139,7 +145,9 @@ cdef class Places:
 
     def __cinit__(self, Py_ssize_t total):
         self.count, self.total = 0, max(0, total)
-        self.slots = <int32_t*>malloc((self.total or 1) * sizeof(int32_t))
+        # An index of 32 bits counts the runs, of which there may be one for each record.
+        if self.total <= INT32_MAX:
+            self.slots = <int32_t*>malloc((self.total or 1) * sizeof(int32_t))
         if self.slots == NULL:
             raise MemoryError
         self.batches = []
@@ -157,20 +165,21 @@ cdef class Places:
 
     cdef Py_ssize_t slot_for(self, batch, Py_ssize_t index) except -1:
         """The run of a record that has this index in a batch; a new one if it must be."""
-        cdef Py_ssize_t slot
+        cdef Py_ssize_t slot = self.last_slot
+        if slot < 0 or batch is not self.last_batch or self.ends(slot) != index:
+            known = self.latest.get(batch)
+            slot = -1 if known is None else known
+            if known is None or self.ends(slot) != index:
+                slot = self.begin(batch, index)
+            self.last_batch, self.last_slot = batch, slot
+        # Behind the look-up, which may run code that adds others.
         if self.count >= self.total:
             raise IndexError("there are more records than were told")
-        if batch is self.last_batch:
-            slot = self.last_slot
-            if self.placed[slot].first + self.placed[slot].count == index:
-                return slot
-        known = self.latest.get(batch)
-        if known is not None:
-            slot = known
-            if self.placed[slot].first + self.placed[slot].count == index:
-                self.last_batch, self.last_slot = batch, slot
-                return slot
-        return self.begin(batch, index)
+        return slot
+
+    cdef inline Py_ssize_t ends(self, Py_ssize_t slot) noexcept:
+        """The index behind the last record of a run."""
+        return self.placed[slot].first + self.placed[slot].count
 
     cdef Py_ssize_t begin(self, batch, Py_ssize_t index) except -1:
         cdef Py_ssize_t slot = len(self.batches)
@@ -185,7 +194,6 @@ cdef class Places:
         self.placed[slot].first, self.placed[slot].count = index, 0
         self.batches.append(batch)
         self.latest[batch] = slot
-        self.last_batch, self.last_slot = batch, slot
         return slot
 
     cdef inline void note(self, Py_ssize_t slot) noexcept:

@@ -332,21 +332,21 @@ class Connection:
             else:
                 arrival = self.pipeline.match(frame)
         except KafkaException as error:
-            untrusted = as_disconnect(self.node, error)
-            self._trace.emit(BROKER_PROTOCOL_ERROR, node=self.node, error=untrusted)
-            # What greets like that may be no broker at all, at one of several addresses.
-            self.lost(untrusted, told=True)
+            self.lost(as_disconnect(self.node, error), strange=True)
             return
         if arrival is not None:
             self.pipeline.settle(*arrival)
         if self.state is ConnectionState.READY and self.throttled:
             self._throttle_wait.begin()
 
-    def lost(self, error: KafkaException, *, told: bool = False) -> None:
+    def lost(self, error: KafkaException, *, strange: bool = False) -> None:
         """Handle the loss of the socket: try the host's next address, or fail.
 
-        Not where authentication failed: each address leads to the same broker.
+        Not where authentication failed: each address leads to the same broker. What sends
+        what is no answer may be no broker at all, at one of several addresses.
         """
+        if strange:
+            self._trace.emit(BROKER_PROTOCOL_ERROR, node=self.node, error=error)
         refused = isinstance(error, AuthenticationException)
         if self._addresses and self.state in COMING_UP and not refused:
             if self._authentication is not None:
@@ -356,7 +356,7 @@ class Connection:
             self._offered = None
             self._next_address()
         else:
-            self.failed(error, told=told)
+            self.failed(error, told=strange)
 
     def failed(self, error: KafkaException, *, told: bool = False) -> None:
         """Go down with an error, and back off."""

@@ -256,7 +256,7 @@ class NetworkClient:
             elif isinstance(happening, Connected):
                 connection.connected()
             elif isinstance(happening, Lost):
-                connection.lost(happening.error)
+                connection.lost(happening.error, strange=happening.strange)
         self._lookups.collect()
         if self._authenticator is not None:
             self._authenticator.collect()

@@ -8,6 +8,9 @@ cdef extern from "<poll.h>" nogil:
     const short POLLIN
     const short POLLOUT
 
+cdef extern from "<unistd.h>" nogil:
+    int getpid()
+
 cdef extern from "<sys/socket.h>" nogil:
     ssize_t recv(int descriptor, void* room, size_t length, int flags)
 

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False
+# cython: language_level=3, boundscheck=False, wraparound=False, auto_pickle=False
 """Receives and decrypts without the GIL, by the very library that `ssl` uses.
 
 `ssl` gives the GIL up and takes it back for each record of 16 KiB; beside a busy application
@@ -124,7 +124,7 @@ def is_known(object inner) -> bool:
         is_loaded
         and sys.implementation.name == "cpython"
         and SIZES.get(sys.version_info[:2]) == kind.__basicsize__
-        and kind.__name__ == "_SSLSocket"
+        and kind is getattr(_ssl, "_SSLSocket", None)
         and not getattr(sys, "abiflags", "").count("t")
     )
 
@@ -160,6 +160,7 @@ cdef class Pump:
     cdef void* session
     cdef void* bio
     cdef Py_ssize_t without_data
+    cdef bint busy
 
     def read(
         self,
@@ -189,6 +190,9 @@ cdef class Pump:
         cdef size_t count = 0
         cdef int end = DRAINED_, why = 0
         cdef pollfd waiting[2]
+        if self.session == NULL or self.busy:
+            raise RuntimeError("a pump reads for one thread at a time, once it was made")
+        self.busy = True
         with nogil:
             while True:
                 while filled < size:
@@ -245,6 +249,7 @@ cdef class Pump:
                 # The scratch is every connection's: the rest is decrypted by the next call.
                 if bio_write(self.bio, &scratch[at], <int>(got - at)) != got - at:
                     end = FAILED_
+        self.busy = False
         return filled, received, end
 
     def __repr__(self) -> str:

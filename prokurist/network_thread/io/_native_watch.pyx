@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False
+# cython: language_level=3, boundscheck=False, wraparound=False, auto_pickle=False
 """The native twin of `pure_watch`: one wait, and everything read in it, without the GIL.
 
 Thread: the network thread. A `Whole` frame may go to any.
@@ -97,6 +97,7 @@ cdef class NativeWatch:
     cdef int64_t _received
     cdef Frames _frames
     cdef int _portions  # streams that wait for a portion
+    cdef int _busy  # the process in which a call is under way; 0 while none is
 
     def __cinit__(self, int wake, int64_t largest):
         if QUOTED != LOOKED_AT:
@@ -140,6 +141,7 @@ cdef class NativeWatch:
         """Watch a socket; see `Watch.add`."""
         cdef int descriptor = made.fileno()
         cdef short events = wanted(interest)
+        self._alone()
         if number in self._places:
             raise KeyError(f"{number} is watched already")
         if self._count == self._room:
@@ -165,6 +167,15 @@ cdef class NativeWatch:
         self._places[number] = self._count
         self._count += 1
 
+    cdef int _alone(self) except -1:
+        """No call of another thread, or from within this one's, finds streams that change.
+
+        A process that was forked in a call has a copy that no call is under way in.
+        """
+        if self._busy and self._busy == getpid():
+            raise RuntimeError("a watch has one thread, and one call at a time")
+        return 0
+
     cdef int _grow(self) except -1:
         cdef int room = 2 * self._room
         cdef pollfd* all = <pollfd*>PyMem_RawMalloc(room * sizeof(pollfd))
@@ -182,8 +193,8 @@ cdef class NativeWatch:
 
     def change(self, number, int interest):
         """Watch it for something else; see `Watch.change`."""
-        cdef int place = self._places[number]
-        self._all[place].events = wanted(interest)
+        cdef short events = wanted(interest)
+        self._all[<int>self._places[number]].events = events
 
     def accept(self, number, int64_t largest):
         """Accept other frames of it; see `Watch.accept`."""
@@ -191,6 +202,7 @@ cdef class NativeWatch:
 
     def remove(self, number):
         """Watch it no more; see `Watch.remove`."""
+        self._alone()
         cdef int place = self._places.pop(number)
         cdef int last = self._count - 1
         self._portions -= self._streams[place].portion > 1
@@ -207,15 +219,20 @@ cdef class NativeWatch:
         cdef int found
         if seconds is not None:
             until = prokurist_now() + <int64_t>(1e9 * max(0.0, min(seconds, LONGEST_WAIT)))
-        while True:
-            with nogil:
-                found = self._until(until)
-            if found != EINTR:
-                break
-            PyErr_CheckSignals()
-        if found < 0:
-            raise OSError(-found, os.strerror(-found))
-        return self._told() if found else []
+        self._alone()
+        self._busy = getpid()
+        try:
+            while True:
+                with nogil:
+                    found = self._until(until)
+                if found != EINTR:
+                    break
+                PyErr_CheckSignals()
+            if found < 0:
+                raise OSError(-found, os.strerror(-found))
+            return self._told() if found else []
+        finally:
+            self._busy = 0
 
     cdef int _until(self, int64_t until) noexcept nogil:
         """Whether there is something to tell; or EINTR, or an errno below zero."""
@@ -388,10 +405,15 @@ cdef class NativeWatch:
 
     def last_words(self, number):
         """Read what is there already; see `Watch.last_words`."""
+        self._alone()
         cdef int place = self._places[number]
-        with nogil:
-            self._read(self._streams[place], self._all[place].fd)
-        return self._seen(self._streams[place])
+        self._busy = getpid()
+        try:
+            with nogil:
+                self._read(self._streams[place], self._all[place].fd)
+            return self._seen(self._streams[place])
+        finally:
+            self._busy = 0
 
     def progress(self, number):
         """How far its stream has come; see `Watch.progress`."""

@@ -80,10 +80,13 @@ class Lost:
             `NetworkException` where no connection came about,
             `DisconnectException` where one ended, `SslAuthenticationException` where
             TLS came to no agreement.
+        strange: Whether it ended because of what the peer sent: no frames, or too many of
+            them, or another protocol.
     """
 
     connection: int
     error: NetworkException | DisconnectException | SslAuthenticationException
+    strange: bool = False
 
 
 Happening: TypeAlias = Securing | Connected | Arrived | Written | Lost

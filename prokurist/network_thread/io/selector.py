@@ -273,7 +273,8 @@ class SelectorNetwork:
                 found, self._ended(found, transport.told(seen.end), seen.end), happenings
             )
         elif seen.end is not None:
-            self._lose(found, self._ended(found, seen.end), happenings)
+            ended = self._ended(found, seen.end)
+            self._lose(found, ended, happenings, strange=seen.is_strange)
         elif seen.writable and found.rest is not None:
             self._send(found)
             if found.writable():
@@ -367,9 +368,11 @@ class SelectorNetwork:
         found: SocketConnection,
         error: DisconnectException | NetworkException | SslAuthenticationException,
         happenings: list[Happening],
+        *,
+        strange: bool = False,
     ) -> None:
         self._forget(found)
-        happenings.append(Lost(found.number, error))
+        happenings.append(Lost(found.number, error, strange))
 
     def _ended(
         self, found: SocketConnection, what: str, error: OSError | None = None

@@ -47,6 +47,11 @@ class Seen(NamedTuple):
     frames: list[memoryview]
     end: OSError | str | None
 
+    @property
+    def is_strange(self) -> bool:
+        """Whether the end is about what the peer sent."""
+        return isinstance(self.end, str) and self.end != CLOSED
+
 
 class Watch(Protocol):
     """The watch of all sockets of a client."""

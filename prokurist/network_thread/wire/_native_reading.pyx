@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False
+# cython: language_level=3, boundscheck=False, wraparound=False, auto_pickle=False
 """The native twin of `reading`: the same bodies out of the same bytes.
 
 An answer to a fetch has a row for each partition, and the pure reader takes a turn of

@@ -24,7 +24,7 @@ def told(
     elif delivery.framed:
         size = len(delivery.frame)
         if wrong := objection(size, largest, size.to_bytes(4, "big"), first=False):
-            yield Lost(connection, DisconnectException(f"the peer sent {wrong}"))
+            yield Lost(connection, DisconnectException(f"the peer sent {wrong}"), strange=True)
         else:
             yield Arrived(connection, memoryview(delivery.frame))
     else:
@@ -38,4 +38,5 @@ def read(data: bytes, connection: int) -> Iterator[Happening]:
     for frame in reader.took(len(data)):
         yield Arrived(connection, frame)
     if reader.refused:
-        yield Lost(connection, DisconnectException(f"the peer sent {reader.refused}"))
+        error = DisconnectException(f"the peer sent {reader.refused}")
+        yield Lost(connection, error, strange=True)

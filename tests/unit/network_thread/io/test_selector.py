@@ -152,6 +152,7 @@ def test_an_end_before_the_first_answer_is_named(driver: "Driver", peer: "Peer")
     error = driver.lost(1).error
     assert isinstance(error, DisconnectException)
     assert "before the first answer: the peer closed it; 9 bytes had been sent" in str(error)
+    assert not driver.lost(1).strange
     assert "security.protocol" in str(error)
 
 
@@ -262,16 +263,18 @@ def test_a_peer_is_trusted_with_long_frames_by_and_by(driver: "Driver", peer: "P
         (b"HTTP/1.1 404 Not Found\r\n\r\n", "'HTTP/1.1 404 Not Found'"),
         (b"\x15\x03\x03\x00\x02\x02\x28", "a TLS alert 40"),
         (b"\x16\x03\x03\x00\x7a", "set security.protocol to SSL or SASL_SSL"),
+        (b"\0\0\0\3abc", "a frame of 3 bytes, which is too short for an answer"),
     ],
 )
 def test_a_peer_that_does_not_speak_kafka_is_lost(
     driver: "Driver", peer: "Peer", sent: bytes, says: str
 ) -> None:
-    """And the error says what it spoke instead."""
+    """B351: and the error says what it spoke instead."""
     other = driver.connected(1, peer)
     driver.network.write(1, framed(b"hello"))
     other.sendall(sent)
     assert says in str(driver.lost(1).error)
+    assert driver.lost(1).strange
     assert "nothing ever came back" not in str(driver.lost(1).error)
 
 
