@@ -1,7 +1,9 @@
-"""What a face does not have, told by the AttributeError that asks for it."""
+"""What the classes and packages of a face share: what they do not have says so."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 
 def absent(owner: str, name: str, words: Mapping[str, str]) -> AttributeError:
@@ -18,6 +20,20 @@ def absent(owner: str, name: str, words: Mapping[str, str]) -> AttributeError:
     return AttributeError(text, name=name)
 
 
+def absent_in(module: str, words: Mapping[str, str]) -> Callable[[str], NoReturn]:
+    """A module's `__getattr__`, for the names that it does not have.
+
+    Args:
+        module: Its name.
+        words: What to write in place of each name that the other client has.
+    """
+
+    def __getattr__(name: str) -> NoReturn:  # noqa: N807 - it is one, by another's hand
+        raise absent(module, name, words)
+
+    return __getattr__
+
+
 class Face:
     """A class of a face: what it leaves out is named with our word for it."""
 
@@ -28,3 +44,22 @@ class Face:
 
         def __getattr__(self, name: str) -> NoReturn:
             raise absent(type(self).__name__, name, self._left_out)
+
+
+class Client(Face):
+    """A client of a face, which a `with` block closes."""
+
+    @abstractmethod
+    def close(self) -> object:
+        """Close it, by a deadline."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -13,17 +13,15 @@ from prokurist.compat.confluent_kafka import (
     Consumer,
     KafkaError,
     KafkaException,
-    Producer,
     TopicPartition,
 )
-from prokurist.compat.confluent_kafka.settings import consumer_settings, producer_settings
+from prokurist.compat.confluent_kafka.settings import consumer_settings
 from prokurist.errors import (
-    IllegalStateException,
     TimeoutException,
     TopicAuthorizationException,
 )
+from prokurist.types import TopicPartition as OurPartition
 from tests.simulation.joining import grouped
-from tests.simulation.producing import values_of
 from tests.simulation.reading import A, B, written
 from tests.simulation.returning import committed
 from tests.simulation.world import World
@@ -42,13 +40,6 @@ def assigned(world: World, *partitions: TopicPartition, **keys: Any) -> Consumer
     consumer = consumer_in(world, **keys)
     consumer.assign(list(partitions) or [TopicPartition("orders", 0)])
     return consumer
-
-
-def producer_in(world: World, **keys: Any) -> Producer:
-    """A face of a producer in virtual time."""
-    settings = producer_settings(None, {"bootstrap.servers": "localhost:1", **keys})
-    rest = {key: settings.rest[key] for key in settings.rest if key != "bootstrap.servers"}
-    return Producer.over(world.producer(None, linger_ms=0, **rest), settings, world.clock)
 
 
 def test_a_message_has_its_parts_as_calls() -> None:
@@ -110,8 +101,9 @@ def test_a_commit_covers_the_message_in_hand() -> None:
     world = written(4)
     with assigned(world) as consumer:
         with pytest.raises(KafkaException) as raised:
-            consumer.commit()
+            consumer.commit(asynchronous=False)
         assert raised.value.args[0].code() == KafkaError._NO_OFFSET
+        assert consumer.commit() is None
         consumer.consume(2, 1.0)
         done = consumer.commit(asynchronous=False)
         assert done is not None
@@ -128,7 +120,7 @@ def test_a_commit_covers_the_message_in_hand() -> None:
         assert found[0].offset == 3
         consumer.seek(TopicPartition("orders", 0, 0))
         with pytest.raises(KafkaException):
-            consumer.commit()
+            consumer.commit(asynchronous=False)
 
 
 def test_what_is_stored_is_committed() -> None:
@@ -137,7 +129,7 @@ def test_what_is_stored_is_committed() -> None:
     with assigned(world, enable_auto_offset_store=False) as consumer:
         first, _ = consumer.consume(2, 1.0)
         with pytest.raises(KafkaException):
-            consumer.commit()
+            consumer.commit(asynchronous=False)
         consumer.store_offsets(first)
         consumer.commit(asynchronous=False)
         assert committed(world) == 1
@@ -332,13 +324,91 @@ def test_statistics_are_told() -> None:
     assert len(told) == 3
     assert (told[-1]["type"], told[-1]["rxmsgs"]) == ("consumer", 3)
     assert told[-1]["rx_bytes"] > told[-1]["rxmsg_bytes"] > 0
-    producer = producer_in(world, **keys, **{"statistics.interval.ms": 1000})
-    producer.produce("orders", b"v")
-    producer.flush()
-    world.clock.sleep(1.0)
-    producer.poll(0)
-    producer.close()
-    assert (told[-1]["type"], told[-1]["txmsgs"]) == ("producer", 1)
+
+
+def test_a_topic_that_does_not_exist_is_told_once() -> None:
+    """B370: by a message with an error, and its records come when it exists."""
+    world = grouped(partitions=1)
+    heard: list[str] = []
+    with consumer_in(world, on_event=lambda event: heard.append(event.name)) as consumer:
+        consumer.subscribe(["orders", "later"])
+        found = [consumer.poll(2.0) for _ in range(3)]
+        [told] = [each for each in found if each is not None]
+        assert told.error() == KafkaError.UNKNOWN_TOPIC_OR_PART
+        assert (told.topic(), told.partition(), told.offset()) == ("later", 0, None)
+        assert "topic_missing" in heard
+        world.cluster.state.create_topic("later", 1)
+        world.control.append(OurPartition("later", 0), b"v")
+        later = (consumer.poll(1.0) for _ in range(400))
+        record = next(each for each in later if each is not None)
+        assert (record.topic(), record.value(), record.error()) == ("later", b"v", None)
+
+
+def test_topics_that_are_to_be_created_are_waited_for() -> None:
+    """B370: with `allow.auto.create.topics` there is no error."""
+    with consumer_in(grouped(), allow_auto_create_topics=True) as consumer:
+        consumer.subscribe(["later"])
+        assert [consumer.poll(2.0) for _ in range(3)] == [None] * 3
+
+
+def test_partitions_that_do_not_exist_are_refused_at_once() -> None:
+    """B370: by look-ups, and by a commit of offsets."""
+    world = written(1)
+    nowhere = TopicPartition("orders", 99, 0)
+    with assigned(world) as consumer:
+        began = world.clock.time
+        for call, code in (
+            (lambda: consumer.get_watermark_offsets(nowhere), KafkaError._UNKNOWN_PARTITION),
+            (lambda: consumer.offsets_for_times([nowhere]), KafkaError._UNKNOWN_PARTITION),
+            (
+                lambda: consumer.commit(offsets=[nowhere], asynchronous=False),
+                KafkaError.UNKNOWN_TOPIC_OR_PART,
+            ),
+        ):
+            with pytest.raises(KafkaException) as raised:
+                call()
+            assert raised.value.args[0].code() == code
+        assert world.clock.time - began < 1.0
+
+
+def test_partitions_have_the_offsets_that_they_were_assigned_with() -> None:
+    """B331: in `assignment`, until they go."""
+    with assigned(written(3, 3), TopicPartition("orders", 0, 1)) as consumer:
+        consumer.incremental_assign([TopicPartition("orders", 1, OFFSET_BEGINNING)])
+        consumer.consume(3, 1.0)
+        assert [each.offset for each in consumer.assignment()] == [1, OFFSET_BEGINNING]
+        consumer.incremental_unassign([TopicPartition("orders", 0)])
+        consumer.incremental_assign([TopicPartition("orders", 0)])
+        assert [each.offset for each in consumer.assignment()] == [
+            OFFSET_INVALID,
+            OFFSET_BEGINNING,
+        ]
+
+
+def test_what_is_unsubscribed_is_revoked_in_the_next_poll() -> None:
+    """B372: the callback is called there; also where another subscription comes between."""
+    heard: list[str] = []
+    with consumer_in(grouped(partitions=1, payments=1)) as consumer:
+
+        def subscribe(topic: str) -> None:
+            consumer.subscribe([topic], on_revoke=lambda _, gone: heard.append(gone[0].topic))
+
+        subscribe("orders")
+        consumer.poll(5.0)
+        consumer.unsubscribe()
+        assert heard == []
+        assert consumer.poll(0.1) is None
+        assert heard == ["orders"]
+        assert consumer.assignment() == []
+        subscribe("payments")
+        consumer.poll(5.0)
+        consumer.unsubscribe()
+        subscribe("orders")
+        assert heard == ["orders", "payments"]
+        consumer.poll(5.0)
+        assert [each.topic for each in consumer.assignment()] == ["orders"]
+        consumer.unsubscribe()
+    assert heard == ["orders", "payments", "orders"]
 
 
 def test_look_ups() -> None:
@@ -360,72 +430,6 @@ def test_look_ups() -> None:
         assert gone.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
         with pytest.raises(AttributeError, match="prokurist brokers"):
             _ = cluster.cluster_id  # type: ignore[attr-defined]
-
-
-def test_what_is_produced_is_told_in_flush() -> None:
-    """B331: text goes as UTF-8, callbacks run in `flush`, on this thread."""
-    told: list[tuple[Any, Any]] = []
-    world = World(topics={"orders": 1})
-    with producer_in(world) as producer:
-        for number in range(3):
-            producer.produce(
-                "orders",
-                f"ä{number}",
-                "key",
-                on_delivery=lambda error, message: told.append((error, message.offset())),
-                headers={"a": "b"},
-            )
-        assert len(producer) == 3
-        assert told == []
-        assert producer.flush() == 0
-        assert told == [(None, 0), (None, 1), (None, 2)]
-        assert producer.poll(0) == 0
-    assert values_of(world) == ["ä0".encode(), "ä1".encode(), "ä2".encode()]
-
-
-def test_a_message_that_is_not_delivered_is_told_so() -> None:
-    """B333, B335: `flush` ends with what is left, and the callback has the error."""
-    told: list[KafkaError | None] = []
-    world = World(topics={"orders": 1})
-    keys = {"delivery_timeout_ms": 4000, "request_timeout_ms": 2000}
-    producer = producer_in(world, on_delivery=lambda error, _: told.append(error), **keys)
-    producer.produce("orders", b"v")
-    assert producer.flush() == 0
-    for node in world.cluster.state.brokers:
-        world.control.freeze(node)
-    producer.produce("orders", b"w")
-    began = world.clock.time
-    assert producer.flush(1.0) == 1
-    assert producer.flush() == 0
-    assert world.clock.time - began <= 5.1
-    producer.close()
-    assert told[0] is None
-    assert told[1] == KafkaError._MSG_TIMED_OUT
-
-
-@pytest.mark.filterwarnings("error::ResourceWarning")
-def test_a_producer_that_was_flushed_may_be_left() -> None:
-    """As there: it ends by itself, without a warning."""
-    producer = producer_in(written(0))
-    producer.produce("orders", b"v")
-    assert producer.flush(5.0) == 0
-    ours = producer._producer
-    del producer
-    with pytest.raises(IllegalStateException):
-        ours.send("orders", b"w")
-
-
-def test_a_message_that_is_too_large_is_refused_at_once() -> None:
-    """As there: `produce` raises, and no callback is called."""
-    told: list[object] = []
-    with producer_in(written(0)) as producer:
-        with pytest.raises(KafkaException) as refused:
-            producer.produce(
-                "orders", b"x" * 2_000_000, on_delivery=lambda error, _: told.append(error)
-            )
-        assert refused.value.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE
-        assert producer.flush(1.0) == len(producer) == 0
-    assert not told
 
 
 def test_an_error_of_the_brokers_has_its_number() -> None:

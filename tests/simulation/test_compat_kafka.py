@@ -210,6 +210,7 @@ def test_what_is_sent_is_told_by_a_future() -> None:
     assert (found.topic, found.partition, found.offset, found.timestamp) == ("orders", 2, 0, 7)
     assert future.is_done
     assert future.succeeded()
+    assert not future.retriable()
     assert future.value == found
     assert seen == [(b"k", [0, 1, 2], [0, 1, 2]), found]
     assert producer.partitions_for("orders") == {0, 1, 2}
@@ -239,6 +240,7 @@ def test_a_record_that_is_not_delivered_is_told_so() -> None:
         future.get()
     assert world.clock.time - began <= 5.1
     assert future.failed()
+    assert future.retriable()
     assert isinstance(failed[0], errors.KafkaTimeoutError)
     assert isinstance(future.exception, errors.KafkaTimeoutError)
     producer.close(0)

@@ -4,9 +4,9 @@ docs/howto/drop_in.md has what is here, and what differs.
 """
 
 from types import MappingProxyType
-from typing import Final, NoReturn
+from typing import Final
 
-from prokurist.compat.absent import absent
+from prokurist.compat.absent import absent_in
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
 from prokurist.compat.confluent_kafka.consumer import Consumer
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
@@ -22,6 +22,7 @@ from prokurist.compat.confluent_kafka.values import (
     Message,
     TopicPartition,
 )
+from prokurist.compat.confluent_kafka.versions import libversion, version
 
 __all__ = [
     "OFFSET_BEGINNING",
@@ -38,6 +39,8 @@ __all__ = [
     "Message",
     "Producer",
     "TopicPartition",
+    "libversion",
+    "version",
 ]
 
 _SERDES: Final = "give key_deserializer and value_deserializer to prokurist.KafkaConsumer"
@@ -48,11 +51,8 @@ _LEFT_OUT: Final = MappingProxyType(
         "SerializingProducer": "give key_serializer and value_serializer to "
         "prokurist.KafkaProducer",
         "ShareConsumer": "share groups are not built",
-        "libversion": "there is no C library below; prokurist.__version__ is the version",
-        "version": "prokurist.__version__ is the version",
     }
 )
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise absent(__name__, name, _LEFT_OUT)
+__getattr__ = absent_in(__name__, _LEFT_OUT)

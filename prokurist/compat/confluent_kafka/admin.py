@@ -1,9 +1,9 @@
 """What `list_topics` returns, by the module that confluent-kafka has it in; no AdminClient."""
 
 from types import MappingProxyType
-from typing import Final, NoReturn
+from typing import Final
 
-from prokurist.compat.absent import absent
+from prokurist.compat.absent import absent_in
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
 from prokurist.compat.confluent_kafka.values import (
     BrokerMetadata,
@@ -22,5 +22,4 @@ _LEFT_OUT: Final = MappingProxyType(
 )
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise absent(__name__, name, _LEFT_OUT)
+__getattr__ = absent_in(__name__, _LEFT_OUT)

@@ -4,16 +4,16 @@ Thread: the application's, one call at a time.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType, TracebackType
-from typing import Any, ClassVar, Final, Self
+from types import MappingProxyType
+from typing import ClassVar, Final
 
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
+from prokurist.compat.confluent_kafka.committing import Committing
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
-from prokurist.compat.confluent_kafka.offsets import as_committed, offsets_in
+from prokurist.compat.confluent_kafka.offsets import as_committed
 from prokurist.compat.confluent_kafka.outages import Outages
 from prokurist.compat.confluent_kafka.settings import Settings, consumer_settings
 from prokurist.compat.confluent_kafka.statistics import CONSUMER, Statistics
-from prokurist.compat.confluent_kafka.subscribing import Subscribing
 from prokurist.compat.confluent_kafka.values import (
     OFFSET_END,
     OFFSET_INVALID,
@@ -25,9 +25,9 @@ from prokurist.compat.waiting import seconds
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import IllegalStateException, TimeoutException
 from prokurist.errors import KafkaException as OurException
-from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
+from prokurist.events.clock import CallersClock, Deadline
 from prokurist.records.consumer_records import ConsumerRecord as OurRecord
-from prokurist.types import ConsumerGroupMetadata, OffsetAndMetadata
+from prokurist.types import ConsumerGroupMetadata
 from prokurist.types import TopicPartition as OurPartition
 
 LOOK: Final = 0.1
@@ -37,7 +37,7 @@ _ASIDE: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
 """Errors of the whole client, which `error_cb` is told."""
 
 
-class Consumer(Subscribing):
+class Consumer(Committing):
     """A consumer with the calls of confluent-kafka's.
 
     A call without a timeout, or with −1, ends by `default.api.timeout.ms`.
@@ -58,21 +58,11 @@ class Consumer(Subscribing):
         }
     )
 
-    def __init__(
-        self, config: Mapping[str, Any] | None = None, *, logger: object = None, **keywords: Any
-    ) -> None:
-        settings = consumer_settings(config, keywords, logger)
-        self._wire(KafkaConsumer(settings.rest), settings, MonotonicClock())
+    _settings_of = staticmethod(consumer_settings)
+    _kind = KafkaConsumer
 
-    @classmethod
-    def over(cls, consumer: KafkaConsumer, settings: Settings, clock: CallersClock) -> Self:
-        """The face of a consumer that is there already."""
-        self = cls.__new__(cls)
-        self._wire(consumer, settings, clock)
-        return self
-
-    def _wire(self, consumer: KafkaConsumer, settings: Settings, clock: CallersClock) -> None:
-        self._consumer = consumer
+    def _wire(self, client: KafkaConsumer, settings: Settings, clock: CallersClock) -> None:
+        self._consumer = client
         self._settings = settings
         self._wait = settings.wait
         self._now, self._sleep = clock.now, clock.sleep
@@ -82,7 +72,8 @@ class Consumer(Subscribing):
         )
         self._read = {}
         self._committed = {}
-        self._stored: dict[OurPartition, OffsetAndMetadata] = {}
+        self._stored = {}
+        self._given = {}
         self._ends_told = {}
         self._sought = set()
 
@@ -99,6 +90,8 @@ class Consumer(Subscribing):
             RuntimeError: The consumer is closed.
         """
         wait = seconds(timeout, self._wait)
+        if self._leaves:
+            self._leave()
         if self._statistics.are_due:
             self._statistics.tell(self._consumer.metrics())
         try:
@@ -115,7 +108,8 @@ class Consumer(Subscribing):
         if record is None:
             if self._outages.are_heard:
                 self._outages.look(self._consumer.health())
-            return None
+            missing = self._settings.missing
+            return None if missing is None else missing.next_message()
         if isinstance(record, Message):
             return record
         tp = OurPartition(record.topic, record.partition)
@@ -191,86 +185,6 @@ class Consumer(Subscribing):
         end = KafkaError(KafkaError._PARTITION_EOF)
         return Message(*tp, offset=at, value=end.str().encode(), error=end)
 
-    # --- committing ------------------------------------------------------------------
-
-    def commit(
-        self,
-        message: Message | None = None,
-        offsets: list[TopicPartition] | None = None,
-        asynchronous: bool = True,
-    ) -> list[TopicPartition] | None:
-        """Commit a message, offsets, or all that was returned or stored.
-
-        Args:
-            message: It and all before it in its partition are done.
-            offsets: For each partition the next offset to read.
-            asynchronous: Do not wait; `on_commit` of the configuration is told.
-
-        Returns:
-            What is committed, and `OFFSET_INVALID` for what else is assigned; None where it is
-            not waited for.
-
-        Raises:
-            KafkaException: It has failed; `_NO_OFFSET` if there is nothing to commit.
-            ValueError: A message and offsets are given.
-        """
-        wanted = self._to_commit(message, offsets)
-        if asynchronous:
-            with self._converted():
-                self._consumer.commit_async(wanted)
-            self._note(wanted)
-            return None
-        with self._converted():
-            self._consumer.commit_sync(wanted)
-            told = set(wanted)
-            if message is None and offsets is None:
-                told |= self._consumer.assignment()
-        self._note(wanted)
-        return [as_committed(TopicPartition(*tp), wanted.get(tp)) for tp in sorted(told)]
-
-    def store_offsets(
-        self, message: Message | None = None, offsets: list[TopicPartition] | None = None
-    ) -> None:
-        """Mark what is done, with `enable.auto.offset.store=false`.
-
-        Raises:
-            KafkaException: `enable.auto.offset.store` is true, or a partition is not assigned.
-            ValueError: Neither or both are given.
-        """
-        if (message is None) == (offsets is None):
-            raise ValueError("store_offsets takes either a message or offsets")
-        done = offsets_in(message, offsets)
-        with self._converted():
-            self._consumer.store_offsets(done)
-        self._stored.update(done)
-
-    def _to_commit(
-        self, message: Message | None, offsets: list[TopicPartition] | None
-    ) -> dict[OurPartition, OffsetAndMetadata]:
-        if message is not None and offsets is not None:
-            raise ValueError("commit takes a message or offsets, not both")
-        if message is not None or offsets is not None:
-            return offsets_in(message, offsets)
-        with self._converted():
-            assigned = self._consumer.assignment()
-        if self._settings.stores:
-            found = {tp: OffsetAndMetadata(at, "", by) for tp, (at, by) in self._read.items()}
-        else:
-            found = self._stored
-        found = {
-            tp: place
-            for tp, place in found.items()
-            if tp in assigned and self._committed.get(tp) != place.offset
-        }
-        if not found:
-            raise KafkaException(
-                KafkaError(KafkaError._NO_OFFSET, "there is nothing to commit")
-            )
-        return found
-
-    def _note(self, offsets: Mapping[OurPartition, OffsetAndMetadata]) -> None:
-        self._committed.update((tp, place.offset) for tp, place in offsets.items())
-
     # --- looking up ------------------------------------------------------------------
 
     def committed(
@@ -314,6 +228,7 @@ class Consumer(Subscribing):
                 high = OFFSET_INVALID if lag is None else self._consumer.position(tp) + lag
                 return OFFSET_INVALID, high
             deadline = Deadline.after(self._now(), seconds(timeout, self._wait))
+            self._look_whether_it_exists(tp, KafkaError._UNKNOWN_PARTITION, deadline)
             low = self._consumer.beginning_offsets(tp, deadline.remaining(self._now()))
             high_of = self._consumer.end_offsets(tp, deadline.remaining(self._now()))
             return low[tp], high_of[tp]
@@ -323,8 +238,11 @@ class Consumer(Subscribing):
     ) -> list[TopicPartition]:
         """The first offset at or after each time, given as offset; else `OFFSET_END`."""
         times = {ours(each): max(0, each.offset) for each in partitions}
+        deadline = Deadline.after(self._now(), seconds(timeout, self._wait))
         with self._converted():
-            found = self._consumer.offsets_for_times(times, seconds(timeout, self._wait))
+            for tp in times:
+                self._look_whether_it_exists(tp, KafkaError._UNKNOWN_PARTITION, deadline)
+            found = self._consumer.offsets_for_times(times, deadline.remaining(self._now()))
         return [
             TopicPartition(*tp, OFFSET_END if place is None else place.offset)
             for tp, place in ((ours(each), found[ours(each)]) for each in partitions)
@@ -357,17 +275,6 @@ class Consumer(Subscribing):
         with self._converted():
             self._consumer.close()
         self._closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Consumer({self._consumer!r})"

@@ -16,6 +16,7 @@ from prokurist.errors import (
     SerializationException,
     SslAuthenticationException,
     TimeoutException,
+    UnknownTopicOrPartitionException,
     WakeupException,
 )
 from prokurist.errors import KafkaException as OurException
@@ -36,6 +37,8 @@ CODES: tuple[tuple[type[OurException], int], ...] = (
     (WakeupException, KafkaError._INTR),
 )
 """The client's own side: the first class that fits."""
+
+_ABSENT = UnknownTopicOrPartitionException
 
 
 def error_of(error: OurException, *, delivery: bool = False) -> KafkaError:
@@ -67,6 +70,8 @@ def _code_of(error: OurException, *, delivery: bool) -> int:
     if isinstance(error, DeliveryAbortedException):
         sent = error.may_have_happened
         return KafkaError._PURGE_INFLIGHT if sent else KafkaError._PURGE_QUEUE
+    if delivery and isinstance(getattr(error, "last_error", None), _ABSENT):
+        return KafkaError._UNKNOWN_TOPIC
     for kind, code in CODES:
         if isinstance(error, kind):
             late = delivery and code == KafkaError._TIMED_OUT

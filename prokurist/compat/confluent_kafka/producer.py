@@ -6,14 +6,15 @@ Thread: any thread sends; delivery callbacks run on the one that calls `poll` or
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from types import MappingProxyType, TracebackType
-from typing import Any, ClassVar, Final, Self, TypeAlias
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
 
-from prokurist.compat.absent import Face
+from prokurist.compat.confluent_kafka.client import ConfluentClient
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
-from prokurist.compat.confluent_kafka.error import KafkaError
-from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
+from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
+from prokurist.compat.confluent_kafka.errors_of import exception_of
 from prokurist.compat.confluent_kafka.outages import Outages
+from prokurist.compat.confluent_kafka.sent import OnDelivery, Sent
 from prokurist.compat.confluent_kafka.settings import (
     Settings,
     connections_of,
@@ -21,11 +22,10 @@ from prokurist.compat.confluent_kafka.settings import (
 )
 from prokurist.compat.confluent_kafka.statistics import PRODUCER, Statistics
 from prokurist.compat.confluent_kafka.values import (
-    TIMESTAMP_CREATE_TIME,
     Headers,
-    Message,
 )
 from prokurist.compat.waiting import seconds
+from prokurist.config import ProducerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import (
     BufferExhaustedException,
@@ -34,64 +34,17 @@ from prokurist.errors import (
 )
 from prokurist.errors import KafkaException as OurException
 from prokurist.events.accumulator.record_metadata import RecordMetadata
-from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
+from prokurist.events.clock import CallersClock, Deadline
 from prokurist.producer.producer import KafkaProducer
-
-OnDelivery: TypeAlias = Callable[[KafkaError | None, Message], object]
-"""Called when a message is delivered or has failed."""
 
 _RAISED: Final = (KafkaError._QUEUE_FULL, KafkaError.MSG_SIZE_TOO_LARGE)
 """What `produce` itself raises, and tells no callback."""
+_LAST: Final = 1.0
+"""Seconds for `flush` after the last message's time is over, so that it is told."""
 _TRANSACTIONS: Final = "transactions are not built yet"
 
 
-class Sent:
-    """A message on its way; the client below calls it when that has ended.
-
-    Args:
-        producer: Whose it is.
-        key: Its key.
-        value: Its value.
-        callback: The user's; None for none.
-        began: When it was sent.
-    """
-
-    __slots__ = ("_began", "_key", "_producer", "_value", "callback", "ended")
-
-    def __init__(
-        self,
-        producer: "Producer",
-        key: bytes | None,
-        value: bytes | None,
-        callback: OnDelivery | None,
-        began: float,
-    ) -> None:
-        self._producer = producer
-        self._key = key
-        self._value = value
-        self._began = began
-        self.callback: OnDelivery | None = callback
-        self.ended: tuple[KafkaError | None, Message] | None = None
-
-    def __call__(self, metadata: RecordMetadata, error: OurException | None) -> None:
-        """It is delivered or has failed; on the network thread."""
-        failure = None if error is None else error_of(error, delivery=True)
-        message = Message(
-            metadata.topic,
-            metadata.partition,
-            metadata.offset if metadata.offset >= 0 else None,
-            self._key,
-            self._value,
-            None,
-            failure,
-            (TIMESTAMP_CREATE_TIME, metadata.timestamp),
-            self._producer.now() - self._began,
-        )
-        self.ended = (failure, message)
-        self._producer.ended.put(self)
-
-
-class Producer(Face):
+class Producer(ConfluentClient):
     """A producer with the calls of confluent-kafka's.
 
     A call without a timeout, or with −1, ends by `delivery.timeout.ms`. `produce` waits for
@@ -113,33 +66,23 @@ class Producer(Face):
             "cluster_id": "`prokurist brokers` tells it",
             "commit_transaction": _TRANSACTIONS,
             "init_transactions": _TRANSACTIONS,
-            "produce_batch": "produce each message: batches are made by themselves",
             "send_offsets_to_transaction": _TRANSACTIONS,
             "set_sasl_credentials": "build a producer with the new ones, or give oauth_cb",
         }
     )
 
-    def __init__(
-        self, config: Mapping[str, Any] | None = None, *, logger: object = None, **keywords: Any
-    ) -> None:
-        settings = producer_settings(config, keywords, logger)
-        self._wire(KafkaProducer(settings.rest), settings, MonotonicClock())
+    _settings_of = staticmethod(producer_settings)
+    _kind = KafkaProducer
 
-    @classmethod
-    def over(cls, producer: KafkaProducer, settings: Settings, clock: CallersClock) -> Self:
-        """The face of a producer that is there already."""
-        self = cls.__new__(cls)
-        self._wire(producer, settings, clock)
-        return self
-
-    def _wire(self, producer: KafkaProducer, settings: Settings, clock: CallersClock) -> None:
-        self._producer = producer
+    def _wire(self, client: KafkaProducer, settings: Settings, clock: CallersClock) -> None:
+        self._producer = client
         self._settings = settings
         self._outages = Outages(settings.error_cb)
         self._statistics = Statistics(
             settings.stats_cb, settings.stats_interval, PRODUCER, clock.now
         )
         self._waiting: set[Sent] = set()
+        self._counts: dict[str, int] = {}
         self.now: Callable[[], float] = clock.now
         self.ended: SimpleQueue[Sent] = SimpleQueue()
 
@@ -168,23 +111,36 @@ class Producer(Face):
             callback: The same as `on_delivery`.
 
         Raises:
-            BufferError: There was no room by `max.block.ms`.
-            KafkaException: The producer is closed, or the message is too large.
+            BufferError: There was no room by `max.block.ms`; or
+                `queue.buffering.max.messages` have not ended, or wait to be told in `poll`.
+            KafkaException: The producer is closed, the message is too large, or the topic is
+                known and has no such partition.
         """
         pairs = _headers_in(headers)
-        sent = Sent(
-            self,
-            _as_bytes(key),
-            _as_bytes(value),
-            on_delivery or callback or self._settings.on_delivery,
-            self.now(),
-        )
+        raw_key, raw_value = _as_bytes(key), _as_bytes(value)
+        largest = self._settings.largest
+        if largest is not None and len(raw_key or b"") + len(raw_value or b"") > largest:
+            raise KafkaException(
+                KafkaError(
+                    KafkaError.MSG_SIZE_TOO_LARGE,
+                    f"key and value are larger than message.max.bytes={largest}",
+                )
+            )
+        if len(self) >= self._settings.most:
+            raise BufferError(
+                f"queue.buffering.max.messages={self._settings.most} are on their way, or have "
+                "ended and wait for a poll"
+            )
+        on_delivery = on_delivery or callback or self._settings.on_delivery
+        sent = Sent(self, raw_key, raw_value, on_delivery, self.now())
         self._waiting.add(sent)
         try:
+            if partition >= self._counts.get(topic, 0) and self._lacks(sent, topic, partition):
+                return
             delivery = self._producer.send(
                 topic,
-                _as_bytes(value),
-                _as_bytes(key),
+                raw_value,
+                raw_key,
                 pairs,
                 None if partition < 0 else partition,
                 timestamp or None,
@@ -204,6 +160,71 @@ class Producer(Face):
             if isinstance(failure, RecordTooLargeException):
                 sent.callback = None
                 raise exception_of(failure) from failure
+
+    def _lacks(self, sent: Sent, topic: str, partition: int) -> bool:
+        """Whether a topic lacks a partition; then it is told, or raised if it was known.
+
+        Raises:
+            KafkaException: `_UNKNOWN_PARTITION`.
+        """
+        is_known = topic in self._counts
+        where = RecordMetadata(topic, partition, -1, -1)
+        try:
+            count = self._counts[topic] = len(self._producer.partitions_for(topic))
+        except TimeoutException as late:
+            sent(where, late)
+            return True
+        if partition < count:
+            return False
+        error = KafkaError(
+            KafkaError._UNKNOWN_PARTITION, f"{topic} has no partition {partition}"
+        )
+        if is_known:
+            raise KafkaException(error)
+        sent.end(where, error)
+        return True
+
+    def produce_batch(
+        self,
+        topic: str,
+        messages: Any,
+        partition: int = -1,
+        on_delivery: OnDelivery | None = None,
+    ) -> int:
+        """Send messages, each of them a dict with the arguments of `produce` by their names.
+
+        Args:
+            topic: The topic.
+            messages: One that is refused is given its error as `_error`.
+            partition: Where those go that name no partition; −1 to have one chosen.
+            on_delivery: Called for those that have no `callback`.
+
+        Returns:
+            How many are in batches.
+
+        Raises:
+            TypeError: The messages are no list of dicts.
+        """
+        if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
+            raise TypeError("messages are a list of dicts")
+        sent = 0
+        for each in messages:
+            try:
+                self.produce(
+                    topic,
+                    each.get("value"),
+                    each.get("key"),
+                    each.get("partition", partition),
+                    each.get("callback") or on_delivery,
+                    each.get("timestamp", 0),
+                )
+            except BufferError as error:
+                each["_error"] = KafkaError(KafkaError._QUEUE_FULL, str(error))
+            except KafkaException as error:
+                each["_error"] = error.args[0]
+            else:
+                sent += 1
+        return sent
 
     def poll(self, timeout: float | None = None) -> int:
         """Call the callbacks of messages that have ended; wait for the first.
@@ -238,7 +259,7 @@ class Producer(Face):
         Returns:
             How many are left.
         """
-        deadline = Deadline.after(self.now(), seconds(timeout, self._settings.wait))
+        deadline = Deadline.after(self.now(), seconds(timeout, self._settings.wait + _LAST))
         while True:
             try:
                 self._producer.flush(deadline.remaining(self.now()))
@@ -273,17 +294,18 @@ class Producer(Face):
     ) -> ClusterMetadata:
         """All topics, or one, and the brokers that they are on.
 
-        All of them are asked for by a consumer, on connections of its own.
+        They are asked for by a consumer, on connections of its own.
 
         Raises:
             KafkaException: They cannot be looked up.
         """
         wait = seconds(timeout, self._settings.wait)
         try:
-            if topic is None:
-                with KafkaConsumer(connections_of(self._settings.rest)) as consumer:
+            config = connections_of(ProducerConfig, self._settings.rest)
+            with KafkaConsumer(config) as consumer:
+                if topic is None:
                     return ClusterMetadata(consumer.list_topics(wait))
-            return ClusterMetadata({topic: self._producer.partitions_for(topic, wait)})
+                return ClusterMetadata({topic: consumer.partitions_for(topic, wait)})
         except OurException as error:
             raise exception_of(error) from error
 
@@ -302,17 +324,6 @@ class Producer(Face):
 
     def __bool__(self) -> bool:
         return True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         # Those of confluent-kafka are flushed and left; what is on its way keeps this one.
@@ -353,4 +364,5 @@ def _headers_in(
     if given is None:
         return None
     pairs = given.items() if isinstance(given, Mapping) else given
-    return [(name, _as_bytes(value)) for name, value in pairs]
+    # librdkafka's Python writes what is no name as its text, None as "None".
+    return [(str(name), _as_bytes(value)) for name, value in pairs]

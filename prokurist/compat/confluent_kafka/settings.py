@@ -8,11 +8,13 @@ from typing import Any, Final
 
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
 from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
+from prokurist.compat.confluent_kafka.missing import MissingTopics
 from prokurist.compat.confluent_kafka.offsets import as_partitions
 from prokurist.compat.confluent_kafka.partitioners import DEFAULT, PARTITIONERS
 from prokurist.config import ConsumerConfig, ProducerConfig
 from prokurist.config.connection import ConnectionKeys
-from prokurist.config.kinds import Boolean, Rejected, millis
+from prokurist.config.kinds import Boolean, Integer, Rejected, millis
+from prokurist.config.report import Verdict
 from prokurist.consumer.commit_queue import CommitCallback, Offsets
 from prokurist.errors import ConfigException, ConfigWarning
 from prokurist.errors import KafkaException as OurException
@@ -22,6 +24,14 @@ _OF_THE_CLIENT: Final = {"interceptor.classes", "enable.metrics.push"}
 _LOGGER: Final = (
     "logger is accepted without effect: this client logs to Python's logger `prokurist`"
 )
+
+_LARGEST: Final = 1_000_000
+"""Bytes of key and value that a message has at most: librdkafka's `message.max.bytes`."""
+_SIZES: Final = {"message.max.bytes", "max.request.size"}
+_MOST: Final = "queue.buffering.max.messages"
+_QUEUE: Final = 100_000
+_BLOCKS: Final = 30_000
+"""Milliseconds for which librdkafka waits for a topic that does not exist."""
 
 _ATTEMPT: Final = ("request.timeout.ms", "socket.timeout.ms")
 """How long an attempt takes at most, as librdkafka spells it."""
@@ -41,6 +51,9 @@ class Settings:
         on_delivery: Called for each record that has no callback of its own.
         only_errors: `delivery.report.only.error`.
         tells_ends: `enable.partition.eof`.
+        missing: Hears which topics do not exist.
+        most: Messages of a producer that have not ended, or that no poll has told yet.
+        largest: Bytes of key and value of a message; None where the client below says it.
     """
 
     rest: Mapping[str, Any]
@@ -52,6 +65,9 @@ class Settings:
     on_delivery: Callable[..., object] | None = None
     only_errors: bool = False
     tells_ends: bool = False
+    missing: MissingTopics | None = None
+    most: int = _QUEUE
+    largest: int | None = None
 
 
 def consumer_settings(
@@ -68,7 +84,11 @@ def consumer_settings(
     stats_interval = _taken_interval(rest)
     if callbacks["on_commit"] is not None:
         rest["on_committed"] = _as_ours(callbacks["on_commit"])
+    _drop_others(ConsumerConfig, ProducerConfig, rest)
     found = _checked(ConsumerConfig, rest)
+    missing = None
+    if not found.allow_auto_create_topics:
+        rest["on_event"] = missing = MissingTopics(found.on_event)
     return Settings(
         rest,
         found.default_api_timeout_ms / 1000,
@@ -77,6 +97,7 @@ def consumer_settings(
         stats_cb=callbacks["stats_cb"],
         stats_interval=stats_interval,
         tells_ends=tells_ends,
+        missing=missing,
     )
 
 
@@ -91,9 +112,14 @@ def producer_settings(
     """
     rest, callbacks = _split({**(config or {}), **keywords}, logger)
     _choose_partitioner(rest)
+    _drop_others(ProducerConfig, ConsumerConfig, rest)
     _fit_attempts(rest)
+    given = {each.replace("_", ".") for each in rest}
+    if "max.block.ms" not in given:
+        rest["max.block.ms"] = _BLOCKS
     only_errors = _taken_switch(rest, "delivery.report.only.error")
     stats_interval = _taken_interval(rest)
+    most = _taken_count(rest, _MOST)
     found = _checked(ProducerConfig, rest)
     return Settings(
         rest,
@@ -103,13 +129,15 @@ def producer_settings(
         stats_interval=stats_interval,
         on_delivery=callbacks["on_delivery"] or callbacks["dr_cb"],
         only_errors=only_errors,
+        most=most,
+        largest=None if given & _SIZES else _LARGEST,
     )
 
 
-def connections_of(rest: Mapping[str, Any]) -> dict[str, object]:
-    """What of a producer's configuration says how brokers are reached."""
+def connections_of(kind: Any, rest: Mapping[str, Any]) -> dict[str, object]:
+    """What of a configuration of ours, of this kind, says how brokers are reached."""
     names = {each.name.replace("_", ".") for each in fields(ConnectionKeys)} - _OF_THE_CLIENT
-    translated = ProducerConfig.check(rest).translated
+    translated = kind.check(rest).translated
     return {name: value for name, value in translated.items() if name in names}
 
 
@@ -143,6 +171,20 @@ def _taken_switch(rest: dict[str, Any], name: str) -> bool:
         raise exception_of(ConfigException(f"{name}: {rule}")) from None
 
 
+def _drop_others(kind: Any, other: Any, rest: dict[str, Any]) -> None:
+    """Take out what is a key of the other client alone, with a warning, as librdkafka does."""
+    faulty = {each.key for each in kind.check(rest).findings if each.verdict is Verdict.FAULTY}
+    dropped = []
+    for key in [each for each in rest if each in faulty]:
+        (finding,) = (each for each in other.check({key: rest[key]}).findings if each.key)
+        if finding.verdict is not Verdict.FAULTY:
+            del rest[key]
+            dropped.append(key)
+    if dropped:
+        text = f"keys of the other client have no effect here: {', '.join(dropped)}"
+        warnings.warn(text, ConfigWarning, stacklevel=4)
+
+
 def _choose_partitioner(rest: dict[str, Any]) -> None:
     """Put librdkafka's partitioner in, by its name."""
     name = rest.get("partitioner", DEFAULT)
@@ -169,6 +211,14 @@ def _fit_attempts(rest: dict[str, Any]) -> None:
         for name in [each for each in rest if each.replace("_", ".") in _ATTEMPT]:
             del rest[name]
         rest["request.timeout.ms"] = has - lingers
+
+
+def _taken_count(rest: dict[str, Any], name: str) -> int:
+    """Take a number of messages that the face itself minds; librdkafka's default is 100 000."""
+    try:
+        return int(Integer(1, 2**31 - 1).read(rest.pop(name, _QUEUE)))
+    except Rejected as rule:
+        raise exception_of(ConfigException(f"{name}: {rule}")) from None
 
 
 def _taken_interval(rest: dict[str, Any]) -> float:

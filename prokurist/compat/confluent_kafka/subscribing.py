@@ -11,12 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from prokurist.compat.absent import Face
+from prokurist.compat.confluent_kafka.client import ConfluentClient
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
 from prokurist.compat.confluent_kafka.errors_of import exception_of
 from prokurist.compat.confluent_kafka.values import (
     OFFSET_BEGINNING,
     OFFSET_END,
+    OFFSET_INVALID,
     OFFSET_STORED,
     TopicPartition,
     ours,
@@ -30,7 +31,7 @@ Hears: TypeAlias = Callable[[Any, list[TopicPartition]], object]
 """A rebalance callback: it is given the consumer, and the partitions."""
 
 
-class Subscribing(Face):
+class Subscribing(ConfluentClient):
     """The part that subscribes, assigns and seeks."""
 
     _consumer: KafkaConsumer
@@ -45,6 +46,12 @@ class Subscribing(Face):
     """Partitions whose position is one that was given, and may lie behind the end."""
     _raised: Exception | None = None
     """What a rebalance callback has raised, on its way out through the consumer below."""
+    _given: dict[OurPartition, int]
+    """The offset that each partition was assigned with."""
+    _hears: bool = False
+    """Whether there is a callback for partitions that go."""
+    _leaves: bool = False
+    """Whether the next `poll` leaves the group, and tells the callback."""
     _rebalancing: bool = False
     _closed: bool = False
 
@@ -70,6 +77,9 @@ class Subscribing(Face):
         if isinstance(topics, str):
             raise TypeError(f"topics are a list of names, not {topics!r}")
         lost = on_lost or on_revoke
+        if self._leaves:
+            self._leave()
+        self._hears = lost is not None
         with self._converted():
             self._consumer.subscribe(
                 wanted(topics),
@@ -79,10 +89,20 @@ class Subscribing(Face):
             )
 
     def unsubscribe(self) -> None:
-        """Leave the group, and give up all partitions."""
+        """Leave the group, and give up all partitions: in the next `poll`, if that is heard."""
+        with self._converted():
+            member = self._consumer.subscription() and self._consumer.assignment()
+        if self._hears and member:
+            self._leaves = True
+        else:
+            self._leave()
+
+    def _leave(self) -> None:
+        self._leaves = False
         with self._converted():
             self._consumer.unsubscribe()
         self._forget()
+        self._given.clear()
 
     def assign(self, partitions: list[TopicPartition]) -> None:
         """Read these partitions and no others, each from its offset if it has one.
@@ -90,6 +110,9 @@ class Subscribing(Face):
         In `on_assign` the partitions are those of the group, and their offsets are sought.
         """
         given = {ours(each): each.offset for each in partitions}
+        if self._leaves:
+            self._leave()
+        self._given = dict(given)
         if self._rebalancing:
             self._seek_given(given)
             return
@@ -102,6 +125,7 @@ class Subscribing(Face):
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
         """Read these partitions too."""
         given = {ours(each): each.offset for each in partitions}
+        self._given.update(given)
         if not self._rebalancing:
             with self._converted():
                 self._consumer.assign(self._consumer.assignment() | given.keys())
@@ -122,9 +146,10 @@ class Subscribing(Face):
             self.unsubscribe()
 
     def assignment(self) -> list[TopicPartition]:
-        """What is assigned."""
+        """What is assigned, each with the offset that `assign` gave it."""
         with self._converted():
-            return [TopicPartition(*each) for each in sorted(self._consumer.assignment())]
+            assigned = sorted(self._consumer.assignment())
+        return [TopicPartition(*tp, self._given.get(tp, OFFSET_INVALID)) for tp in assigned]
 
     def seek(self, partition: TopicPartition) -> None:
         """Read on from a partition's offset.
@@ -200,6 +225,8 @@ class Subscribing(Face):
             self._rebalancing = False
             if going:
                 self._forget(partitions)
+                for tp in partitions:
+                    self._given.pop(tp, None)
 
     @contextmanager
     def _converted(self) -> Iterator[None]:

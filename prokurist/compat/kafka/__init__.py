@@ -4,9 +4,9 @@ docs/howto/drop_in.md has what is here, and what differs.
 """
 
 from types import MappingProxyType
-from typing import Final, NoReturn
+from typing import Final
 
-from prokurist.compat.absent import absent
+from prokurist.compat.absent import absent_in
 from prokurist.compat.kafka.consumer import KafkaConsumer
 from prokurist.compat.kafka.producer import KafkaProducer
 from prokurist.compat.kafka.structs import (
@@ -42,5 +42,4 @@ _LEFT_OUT: Final = MappingProxyType(
 )
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise absent(__name__, name, _LEFT_OUT)
+__getattr__ = absent_in(__name__, _LEFT_OUT)

@@ -6,7 +6,7 @@ Thread: the application's, one call at a time.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future as StandardFuture
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from prokurist.compat.kafka.errors import as_theirs
@@ -286,17 +286,6 @@ class KafkaConsumer(LookingUp):
             else:
                 # As a block that an error leaves: without the last commit.
                 self._consumer.__exit__(GeneratorExit, GeneratorExit(), None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"KafkaConsumer({self._consumer!r})"

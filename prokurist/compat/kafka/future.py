@@ -49,6 +49,10 @@ class Future:
         """Whether it has failed."""
         return self._inner.done() and self._failure() is not None
 
+    def retriable(self) -> bool:
+        """Whether it has failed in a way that another try may mend."""
+        return bool(getattr(self.exception, "retriable", False))
+
     def add_callback(self, f: Callable[..., object], *args: Any, **kwargs: Any) -> Self:
         """Have a function called with the result, after the arguments given here."""
 

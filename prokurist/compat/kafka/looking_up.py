@@ -6,7 +6,7 @@ Thread: the application's. A part of the face's `KafkaConsumer`.
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from prokurist.compat.absent import Face
+from prokurist.compat.absent import Client
 from prokurist.compat.kafka.errors import as_theirs
 from prokurist.compat.kafka.structs import OffsetAndMetadata, OffsetAndTimestamp
 from prokurist.compat.waiting import seconds
@@ -18,7 +18,7 @@ from prokurist.types import OffsetAndMetadata as OurOffset
 MILLISECOND = 0.001
 
 
-class LookingUp(Face):
+class LookingUp(Client):
     """The part that looks up, and says what is assigned and paused."""
 
     _consumer: OurConsumer

@@ -4,10 +4,10 @@ Thread: any thread sends; callbacks of futures run on the network thread, as the
 """
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
 
-from prokurist.compat.absent import Face
+from prokurist.compat.absent import Client
 from prokurist.compat.kafka.errors import as_theirs
 from prokurist.compat.kafka.future import FutureRecordMetadata
 from prokurist.compat.kafka.settings import producer_settings
@@ -19,7 +19,7 @@ from prokurist.producer.producer import KafkaProducer as OurProducer
 _TRANSACTIONS: Final = "transactions are not built yet"
 
 
-class KafkaProducer(Face):
+class KafkaProducer(Client):
     """A producer with the calls of kafka-python's.
 
     A call without a timeout ends by `delivery_timeout_ms`.
@@ -120,17 +120,6 @@ class KafkaProducer(Face):
             timeout: Seconds.
         """
         self._producer.close(seconds(timeout, self._wait))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"KafkaProducer({self._producer!r})"

@@ -45,7 +45,7 @@ class OffsetAndTimestamp(NamedTuple):
 
 
 class ConsumerRecord(NamedTuple):
-    """A record; the sizes are −1 where there is nothing, or where it was deserialized."""
+    """A record; the sizes are those of its bytes, and −1 where there are none."""
 
     topic: str
     partition: int
@@ -64,7 +64,7 @@ class ConsumerRecord(NamedTuple):
     @classmethod
     def of(cls, record: OurRecord) -> "ConsumerRecord":
         """A record of ours."""
-        key, value, headers = record.key, record.value, list(record.headers)
+        headers = list(record.headers)
         size = sum(len(name.encode()) + len(each or b"") for name, each in headers)
         return cls(
             record.topic,
@@ -73,12 +73,12 @@ class ConsumerRecord(NamedTuple):
             record.offset,
             record.timestamp,
             record.timestamp_type.value,
-            key,
-            value,
+            record.key,
+            record.value,
             headers,
             None,
-            len(key) if isinstance(key, bytes) else -1,
-            len(value) if isinstance(value, bytes) else -1,
+            record.serialized_key_size,
+            record.serialized_value_size,
             size if headers else -1,
         )
 

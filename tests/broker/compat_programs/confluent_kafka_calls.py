@@ -52,6 +52,11 @@ def delivered(error, message):
     print("delivered:", error, shown(message)[:60], message.latency() > 0)
 
 
+def delivered_nowhere(error, message):
+    """Called for a message whose partition does not exist."""
+    print("not delivered:", error.name(), message.partition(), message.offset())
+
+
 def produced():
     """Write three messages to each partition."""
     producer = Producer(CLUSTER)
@@ -67,11 +72,23 @@ def produced():
         )
     print("left:", producer.flush(30), len(producer), bool(producer))
     refused(producer.produce, "parts", 5)
+    refused(producer.produce, "parts", b"x" * 1_000_001)
+    refused(producer.produce, "parts", "nowhere", partition=99)
+    other = Producer(CLUSTER)
+    other.produce("parts", "nowhere", partition=99, on_delivery=delivered_nowhere)
+    print("left:", other.flush(30))
     refused(Producer, {"bootstrap.servers": "localhost:9092", "no.such.key": "1"})
     cluster = producer.list_topics(timeout=10)
     print("all topics:", sorted(cluster.topics["parts"].partitions), len(cluster.brokers))
     cluster = producer.list_topics("parts", timeout=10)
     print("topic:", sorted(cluster.topics["parts"].partitions), len(cluster.brokers))
+    batch = [{"value": "one", "key": b"k"}, {"value": "two", "callback": delivered}]
+    print("batch:", producer.produce_batch("invoices", batch, on_delivery=delivered))
+    batch = [{"value": b"x" * 1_000_001}, {"value": "three", "partition": 0}]
+    print("batch:", producer.produce_batch("invoices", batch, partition=0))
+    print("refused:", batch[0]["_error"].name(), "_error" in batch[1])
+    producer.produce("invoices", "four", headers=[(None, "text"), ("name", None)])
+    print("left:", producer.flush(30))
 
 
 def assigned():
@@ -87,10 +104,13 @@ def assigned():
     )
     refused(consumer.commit, asynchronous=False)
     refused(consumer.seek, TopicPartition("parts", 0, 1))
+    refused(consumer.get_watermark_offsets, TopicPartition("parts", 99), timeout=10)
+    refused(consumer.get_watermark_offsets, TopicPartition("nowhere", 0), timeout=10)
+    refused(consumer.offsets_for_times, [TopicPartition("nowhere", 0, 1)], timeout=10)
     consumer.assign(
         [TopicPartition("parts", 0, 1), TopicPartition("parts", 1, OFFSET_BEGINNING)]
     )
-    print("assignment:", sorted(map(repr, consumer.assignment())) != [])
+    print("assignment:", [each.offset for each in sorted(consumer.assignment())])
     print(*several(consumer, 7), sep="\n")
     print("positions:", [each.offset for each in consumer.position([FIRST, SECOND])])
     print("watermarks:", consumer.get_watermark_offsets(FIRST, timeout=10))
@@ -154,15 +174,24 @@ def subscribed():
         consumer.unassign()
 
     consumer.subscribe(["parts"], on_assign=on_assign, on_revoke=on_revoke)
+    done = consumer.commit(offsets=[TopicPartition("parts", 0, 2)], asynchronous=False)
+    print("commit before a poll:", [each.offset for each in done])
+    print("committed:", [each.offset for each in consumer.committed([FIRST], timeout=10)])
+    refused(consumer.commit, offsets=[TopicPartition("parts", 99, 0)], asynchronous=False)
+    refused(consumer.commit)
     print(*several(consumer, 4), sep="\n")
     print("member:", consumer.memberid() != "", consumer.consumer_group_metadata() is not None)
     consumer.store_offsets(offsets=[TopicPartition("parts", 0, 3)])
     print("commit:", [each.offset for each in consumer.commit(asynchronous=False)])
     consumer.store_offsets(offsets=[TopicPartition("parts", 1, 2)])
     consumer.unsubscribe()
+    print("unsubscribed")
     consumer.poll(0.5)
+    consumer.subscribe(["invoices"])
+    found = [consumer.poll(1.0) for _ in range(10)]
+    print("headers:", *sorted(str(each.headers()) for each in found if each is not None))
     consumer.close()
-    print("heard:", all(error is None for error, _ in heard))
+    print("heard:", all(error is None for error, found in heard if found))
 
 
 def errors():

@@ -15,6 +15,9 @@ from prokurist.compat import confluent_kafka, kafka
 from prokurist.compat.confluent_kafka.errors_of import error_of
 from prokurist.compat.confluent_kafka.partitioners import any_of, consistent
 from prokurist.compat.confluent_kafka.settings import connections_of, producer_settings
+from prokurist.compat.confluent_kafka.settings import (
+    consumer_settings as confluent_settings,
+)
 from prokurist.compat.kafka import errors
 from prokurist.compat.kafka.settings import consumer_settings
 from prokurist.errors import (
@@ -30,6 +33,7 @@ from prokurist.errors import (
     TimeoutException,
     UnknownTopicOrPartitionException,
 )
+from prokurist.version import VERSION
 
 with warnings.catch_warnings():
     # It reads its own schemas in a way that Python 3.11 deprecates.
@@ -305,7 +309,7 @@ def test_a_producers_look_up_of_all_topics_connects_alike() -> None:
         "on_delivery": print,
     }
     settings = producer_settings(given, {})
-    found = connections_of(settings.rest)
+    found = connections_of(ProducerConfig, settings.rest)
     config = ConsumerConfig(found)
     assert config.given == {
         "bootstrap.servers",
@@ -317,3 +321,25 @@ def test_a_producers_look_up_of_all_topics_connects_alike() -> None:
     }
     assert config.sasl_password is not None
     assert config.sasl_password.reveal() == "hush"
+
+
+def test_keys_of_the_other_client_are_dropped_with_a_warning() -> None:
+    """B371: one configuration for both clients is usual there."""
+    both = {**SERVERS, "group.id": "billing", "auto.offset.reset": "earliest", "acks": "all"}
+    with pytest.warns(ConfigWarning, match=r"no effect here: group\.id, auto\.offset\.reset$"):
+        producer = producer_settings(both, {})
+    assert ProducerConfig(producer.rest).given >= {"bootstrap.servers", "acks"}
+    with pytest.warns(ConfigWarning, match="no effect here: acks$"):
+        consumer = confluent_settings(both, {})
+    assert "acks" not in consumer.rest
+    assert "group.id" in consumer.rest
+    with pytest.raises(confluent_kafka.KafkaException, match="acks"):
+        producer_settings({**SERVERS, "acks": "no such"}, {})
+
+
+def test_the_version_is_told() -> None:
+    """B336: by confluent-kafka's names for it; there is no library below."""
+    assert confluent_kafka.version() == VERSION
+    text, number = confluent_kafka.libversion()
+    assert text == VERSION
+    assert 0 <= number < 2**32

@@ -1,0 +1,142 @@
+"""What a confluent-kafka consumer commits: messages, offsets, or what was returned or stored.
+
+Thread: the application's. A part of the face's `Consumer`.
+"""
+
+from collections.abc import Callable, Mapping
+
+from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
+from prokurist.compat.confluent_kafka.offsets import as_committed, offsets_in
+from prokurist.compat.confluent_kafka.settings import Settings, connections_of
+from prokurist.compat.confluent_kafka.subscribing import Subscribing
+from prokurist.compat.confluent_kafka.values import Message, TopicPartition
+from prokurist.config import ConsumerConfig
+from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.events.clock import Deadline
+from prokurist.types import OffsetAndMetadata
+from prokurist.types import TopicPartition as OurPartition
+
+
+class Committing(Subscribing):
+    """The part that commits and stores."""
+
+    _settings: Settings
+    _now: Callable[[], float]
+    _stored: dict[OurPartition, OffsetAndMetadata]
+    """What was stored, with `enable.auto.offset.store=false`."""
+
+    def commit(
+        self,
+        message: Message | None = None,
+        offsets: list[TopicPartition] | None = None,
+        asynchronous: bool = True,
+    ) -> list[TopicPartition] | None:
+        """Commit a message, offsets, or all that was returned or stored.
+
+        Args:
+            message: It and all before it in its partition are done.
+            offsets: For each partition the next offset to read.
+            asynchronous: Do not wait; `on_commit` of the configuration is told.
+
+        Returns:
+            What is committed, and `OFFSET_INVALID` for what else is assigned; None where it is
+            not waited for.
+
+        Raises:
+            KafkaException: It has failed; `_NO_OFFSET` if there is nothing to commit, and it
+                is waited for.
+            ValueError: A message and offsets are given.
+        """
+        wanted = self._to_commit(message, offsets)
+        if asynchronous and not wanted:
+            return None
+        if not wanted:
+            raise KafkaException(
+                KafkaError(KafkaError._NO_OFFSET, "there is nothing to commit")
+            )
+        if not asynchronous and offsets is not None:
+            deadline = Deadline.after(self._now(), self._wait)
+            for tp in wanted:
+                self._look_whether_it_exists(tp, KafkaError.UNKNOWN_TOPIC_OR_PART, deadline)
+        if self._is_outside:
+            self._commit_from_outside(wanted)
+        elif asynchronous:
+            with self._converted():
+                self._consumer.commit_async(wanted)
+        else:
+            with self._converted():
+                self._consumer.commit_sync(wanted)
+        if asynchronous:
+            self._note(wanted)
+            return None
+        told = set(wanted)
+        if message is None and offsets is None:
+            told |= self._consumer.assignment()
+        self._note(wanted)
+        return [as_committed(TopicPartition(*tp), wanted.get(tp)) for tp in sorted(told)]
+
+    def store_offsets(
+        self, message: Message | None = None, offsets: list[TopicPartition] | None = None
+    ) -> None:
+        """Mark what is done, with `enable.auto.offset.store=false`.
+
+        Raises:
+            KafkaException: `enable.auto.offset.store` is true, or a partition is not assigned.
+            ValueError: Neither or both are given.
+        """
+        if (message is None) == (offsets is None):
+            raise ValueError("store_offsets takes either a message or offsets")
+        done = offsets_in(message, offsets)
+        with self._converted():
+            self._consumer.store_offsets(done)
+        self._stored.update(done)
+
+    def _to_commit(
+        self, message: Message | None, offsets: list[TopicPartition] | None
+    ) -> dict[OurPartition, OffsetAndMetadata]:
+        if message is not None and offsets is not None:
+            raise ValueError("commit takes a message or offsets, not both")
+        if message is not None or offsets is not None:
+            return offsets_in(message, offsets)
+        with self._converted():
+            assigned = self._consumer.assignment()
+        if self._settings.stores:
+            found = {tp: OffsetAndMetadata(at, "", by) for tp, (at, by) in self._read.items()}
+        else:
+            found = self._stored
+        return {
+            tp: place
+            for tp, place in found.items()
+            if tp in assigned and self._committed.get(tp) != place.offset
+        }
+
+    def _look_whether_it_exists(self, tp: OurPartition, code: int, deadline: Deadline) -> None:
+        """Refuse a partition that does not exist, which the consumer below would wait for.
+
+        Raises:
+            KafkaException: It does not; the error has this code.
+        """
+        with self._converted():
+            if tp in self._consumer.assignment():
+                return
+            found = self._consumer.partitions_for(tp.topic, deadline.remaining(self._now()))
+        if tp.partition not in [each.partition for each in found]:
+            raise KafkaException(KafkaError(code, f"{tp} does not exist"))
+
+    @property
+    def _is_outside(self) -> bool:
+        """Whether it is to be a member of its group, and no poll has joined yet."""
+        with self._converted():
+            if not self._consumer.subscription():
+                return False
+            return self._consumer.group_metadata().generation_id < 0
+
+    def _commit_from_outside(self, offsets: Mapping[OurPartition, OffsetAndMetadata]) -> None:
+        """Commit as one that is no member, which a group without members accepts."""
+        config = connections_of(ConsumerConfig, self._settings.rest)
+        config["group.id"] = self._consumer.group_metadata().group_id
+        with self._converted(), KafkaConsumer(config) as consumer:
+            consumer.commit_sync(offsets, self._wait)
+
+    def _note(self, offsets: Mapping[OurPartition, OffsetAndMetadata]) -> None:
+        self._committed.update((tp, place.offset) for tp, place in offsets.items())

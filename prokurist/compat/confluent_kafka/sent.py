@@ -1,0 +1,65 @@
+"""A message on its way, and what is told of it in the end."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from prokurist.compat.confluent_kafka.error import KafkaError
+from prokurist.compat.confluent_kafka.errors_of import error_of
+from prokurist.compat.confluent_kafka.values import TIMESTAMP_CREATE_TIME, Message
+from prokurist.errors import KafkaException as OurException
+from prokurist.events.accumulator.record_metadata import RecordMetadata
+
+if TYPE_CHECKING:
+    from prokurist.compat.confluent_kafka.producer import Producer
+
+OnDelivery: TypeAlias = Callable[[KafkaError | None, Message], object]
+"""Called when a message is delivered or has failed."""
+
+
+class Sent:
+    """A message on its way; the client below calls it when that has ended.
+
+    Args:
+        producer: Whose it is.
+        key: Its key.
+        value: Its value.
+        callback: The user's; None for none.
+        began: When it was sent.
+    """
+
+    __slots__ = ("_began", "_key", "_producer", "_value", "callback", "ended")
+
+    def __init__(
+        self,
+        producer: "Producer",
+        key: bytes | None,
+        value: bytes | None,
+        callback: OnDelivery | None,
+        began: float,
+    ) -> None:
+        self._producer = producer
+        self._key = key
+        self._value = value
+        self._began = began
+        self.callback: OnDelivery | None = callback
+        self.ended: tuple[KafkaError | None, Message] | None = None
+
+    def __call__(self, metadata: RecordMetadata, error: OurException | None) -> None:
+        """It is delivered or has failed; on the network thread."""
+        self.end(metadata, None if error is None else error_of(error, delivery=True))
+
+    def end(self, metadata: RecordMetadata, failure: KafkaError | None) -> None:
+        """Have the callback told; on any thread."""
+        message = Message(
+            metadata.topic,
+            metadata.partition,
+            metadata.offset if metadata.offset >= 0 else None,
+            self._key,
+            self._value,
+            None,
+            failure,
+            (TIMESTAMP_CREATE_TIME, metadata.timestamp),
+            self._producer.now() - self._began,
+        )
+        self.ended = (failure, message)
+        self._producer.ended.put(self)

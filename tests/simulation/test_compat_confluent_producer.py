@@ -1,0 +1,182 @@
+"""confluent-kafka's producer in virtual time: what it converts, and what it tells when."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prokurist.compat.confluent_kafka import KafkaError, KafkaException, Producer
+from prokurist.compat.confluent_kafka.settings import producer_settings
+from prokurist.errors import IllegalStateException
+from tests.simulation.producing import values_of
+from tests.simulation.reading import written
+from tests.simulation.world import World
+
+
+def producer_in(world: World, **keys: Any) -> Producer:
+    """A face of a producer in virtual time."""
+    settings = producer_settings(None, {"bootstrap.servers": "localhost:1", **keys})
+    rest = {key: settings.rest[key] for key in settings.rest if key != "bootstrap.servers"}
+    return Producer.over(world.producer(None, linger_ms=0, **rest), settings, world.clock)
+
+
+def test_what_is_produced_is_told_in_flush() -> None:
+    """B331: text goes as UTF-8, callbacks run in `flush`, on this thread."""
+    told: list[tuple[Any, Any]] = []
+    world = World(topics={"orders": 1})
+    with producer_in(world) as producer:
+        for number in range(3):
+            producer.produce(
+                "orders",
+                f"ä{number}",
+                "key",
+                on_delivery=lambda error, message: told.append((error, message.offset())),
+                headers={"a": "b"},
+            )
+        assert len(producer) == 3
+        assert told == []
+        assert producer.flush() == 0
+        assert told == [(None, 0), (None, 1), (None, 2)]
+        assert producer.poll(0) == 0
+    assert values_of(world) == ["ä0".encode(), "ä1".encode(), "ä2".encode()]
+
+
+def test_a_message_that_is_not_delivered_is_told_so() -> None:
+    """B333, B335: `flush` ends with what is left, and the callback has the error."""
+    told: list[KafkaError | None] = []
+    world = World(topics={"orders": 1})
+    keys = {"delivery_timeout_ms": 4000, "request_timeout_ms": 2000}
+    producer = producer_in(world, on_delivery=lambda error, _: told.append(error), **keys)
+    producer.produce("orders", b"v")
+    assert producer.flush() == 0
+    for node in world.cluster.state.brokers:
+        world.control.freeze(node)
+    producer.produce("orders", b"w")
+    began = world.clock.time
+    assert producer.flush(1.0) == 1
+    assert producer.flush() == 0
+    assert world.clock.time - began <= 5.1
+    producer.close()
+    assert told[0] is None
+    assert told[1] == KafkaError._MSG_TIMED_OUT
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning")
+def test_a_producer_that_was_flushed_may_be_left() -> None:
+    """As there: it ends by itself, without a warning."""
+    producer = producer_in(written(0))
+    producer.produce("orders", b"v")
+    assert producer.flush(5.0) == 0
+    ours = producer._producer
+    del producer
+    with pytest.raises(IllegalStateException):
+        ours.send("orders", b"w")
+
+
+def test_a_message_that_is_too_large_is_refused_at_once() -> None:
+    """As there: `produce` raises, and no callback is called."""
+    told: list[object] = []
+    with producer_in(written(0)) as producer:
+        with pytest.raises(KafkaException) as refused:
+            producer.produce(
+                "orders", b"x" * 2_000_000, on_delivery=lambda error, _: told.append(error)
+            )
+        assert refused.value.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE
+        assert producer.flush(1.0) == len(producer) == 0
+    assert not told
+
+
+def test_a_partition_that_does_not_exist_is_told_at_once() -> None:
+    """B370: by the callback; `produce` raises it where the topic is known."""
+    told: list[tuple[KafkaError | None, Any]] = []
+    world = World(topics={"orders": 2})
+    with producer_in(world, on_delivery=lambda *given: told.append(given)) as producer:
+        began = world.clock.time
+        producer.produce("orders", b"v", partition=2)
+        assert producer.flush(1.0) == 0
+        [(error, message)] = told
+        assert error == KafkaError._UNKNOWN_PARTITION
+        assert (message.topic(), message.partition(), message.offset()) == ("orders", 2, None)
+        producer.produce("orders", b"v", partition=1)
+        with pytest.raises(KafkaException) as raised:
+            producer.produce("orders", b"v", partition=2)
+        assert raised.value.args[0].code() == KafkaError._UNKNOWN_PARTITION
+        assert producer.flush(1.0) == len(producer) == 0
+        assert world.clock.time - began < 1.0
+    assert len(told) == 2
+
+
+def hearing(told: list[KafkaError | None]) -> Any:
+    """A callback that keeps errors."""
+    return lambda error, _: told.append(error)
+
+
+def test_a_topic_that_does_not_exist_fails_its_messages() -> None:
+    """B370: by librdkafka's number for that, after its 30 seconds or `max.block.ms`."""
+    world = World(topics={"orders": 1})
+    for keys, wait in (({}, 30.0), ({"max_block_ms": 3000}, 3.0)):
+        told: list[KafkaError | None] = []
+        with producer_in(world, **keys) as producer:
+            began = world.clock.time
+            for partition in (-1, 7):
+                producer.produce("none", b"v", partition=partition, on_delivery=hearing(told))
+            assert world.clock.time - began == pytest.approx(2 * wait, abs=1.0)
+            producer.poll(0)
+        assert told == [KafkaError._UNKNOWN_TOPIC] * 2
+
+
+def test_librdkafkas_bounds_of_messages_hold() -> None:
+    """B374: `message.max.bytes` of key and value, and how many wait to be told in a poll."""
+    with producer_in(World(topics={"orders": 1})) as producer:
+        producer.produce("orders", b"x" * 1_000_000)
+        with pytest.raises(KafkaException) as refused:
+            producer.produce("orders", b"x" * 1_000_000, key=b"k")
+        assert refused.value.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE
+    keys = {"queue.buffering.max.messages": 2}
+    with producer_in(World(topics={"orders": 1}), **keys) as producer:
+        for _ in range(2):
+            producer.produce("orders", b"v")
+        with pytest.raises(BufferError, match=r"max\.messages=2"):
+            producer.produce("orders", b"v")
+        assert producer.flush() == 0
+        producer.produce("orders", b"v")
+
+
+def test_a_batch_is_a_list_of_messages() -> None:
+    """B331: those that are refused are given their errors."""
+    told: list[tuple[str, bytes]] = []
+
+    def named(name: str) -> Any:
+        return lambda _, message: told.append((name, message.value()))
+
+    world = World(topics={"orders": 2})
+    with producer_in(world, **{"queue.buffering.max.messages": 2}) as producer:
+        batch: list[dict[str, Any]] = [
+            {"value": b"x" * 1_000_001},
+            {"value": "one", "key": "k", "callback": named("own"), "timestamp": 7},
+            {"value": "two", "partition": 0},
+            {"value": "three"},
+        ]
+        sent = producer.produce_batch("orders", batch, partition=0, on_delivery=named("all"))
+        assert sent == 2
+        assert batch[0]["_error"] == KafkaError.MSG_SIZE_TOO_LARGE
+        assert batch[3]["_error"] == KafkaError._QUEUE_FULL
+        assert ["_error" in each for each in batch] == [True, False, False, True]
+        producer.flush()
+        assert told == [("own", b"one"), ("all", b"two")]
+        with pytest.raises(TypeError, match="a list of dicts"):
+            producer.produce_batch("orders", ["text"])
+    assert values_of(world) == [b"one", b"two"]
+
+
+def test_statistics_are_told() -> None:
+    """B331: `stats_cb` in `poll`, in its interval, with librdkafka's names."""
+    told: list[dict[str, Any]] = []
+    keys = {"stats_cb": lambda text: told.append(json.loads(text))}
+    world = World(topics={"orders": 1})
+    with producer_in(world, **keys, **{"statistics.interval.ms": 1000}) as producer:
+        producer.produce("orders", b"v")
+        producer.flush()
+        world.clock.sleep(1.0)
+        producer.poll(0)
+    assert (told[-1]["type"], told[-1]["txmsgs"]) == ("producer", 1)
