@@ -23,8 +23,13 @@ SIGNALS: Final = 300
 
 @contextmanager
 def interrupted(handler: Callable[[], object]) -> Iterator[threading.Event]:
-    """Signals at drawn moments; the event is set once there were enough."""
+    """Signals at drawn moments; the event is set once there were enough.
+
+    What the handler raises comes out at the end: earlier it would end the call that was
+    interrupted, or this very wait for the last signal.
+    """
     enough = threading.Event()
+    raised: list[BaseException] = []
     lot = random.Random(21)  # noqa: S311 - moments, and no secrets
 
     def run() -> None:
@@ -33,7 +38,13 @@ def interrupted(handler: Callable[[], object]) -> Iterator[threading.Event]:
             os.kill(os.getpid(), signal.SIGUSR1)
         enough.set()
 
-    with handling(handler):
+    def guarded() -> None:
+        try:
+            handler()
+        except BaseException as error:  # noqa: BLE001 - whatever a call does wrong
+            raised.append(error)
+
+    with handling(guarded):
         sender = threading.Thread(target=run)
         sender.start()
         try:
@@ -42,6 +53,8 @@ def interrupted(handler: Callable[[], object]) -> Iterator[threading.Event]:
             # While there is a handler, and the process outlives a signal.
             sender.join()
             time.sleep(0.05)
+    for error in raised:
+        raise error
 
 
 def test_a_producer_in_a_handler(prokurist_kafka: RealKafka) -> None:

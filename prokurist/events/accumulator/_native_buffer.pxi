@@ -24,6 +24,12 @@ cdef class BatchBuffer:
     cdef list functions
     cdef Run* runs
     cdef Py_ssize_t runs_room
+    # What handles tell once all records are delivered: asked for by each of them.
+    cdef bint is_delivered
+    cdef object topic_told
+    cdef object partition_told
+    cdef int64_t base_offset
+    cdef int64_t append_time
 
     def __init__(self, Py_ssize_t room):
         self.is_open = True
@@ -178,6 +184,23 @@ cdef class BatchBuffer:
             producer_id=producer_id,
             producer_epoch=epoch,
             base_sequence=first,
+        )
+
+    def delivered_as(self, topic, partition, int64_t base_offset, int64_t append_time):
+        """See the pure twin."""
+        self.topic_told = topic
+        self.partition_told = partition
+        self.base_offset = base_offset
+        self.append_time = append_time
+        self.is_delivered = True
+
+    cdef object metadata_told(self, Py_ssize_t index, int64_t timestamp):
+        """See `prokurist.events.accumulator.record_metadata.Outcome.metadata`."""
+        return new_metadata(
+            self.topic_told,
+            self.partition_told,
+            self.base_offset + index if self.base_offset >= 0 else -1,
+            self.append_time if self.append_time >= 0 else timestamp,
         )
 
     def release(self):

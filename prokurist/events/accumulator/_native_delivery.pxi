@@ -1,29 +1,6 @@
 # Handles; see prokurist/events/accumulator/delivery.py.
 
 
-cdef inline object delivered(batch):
-    """The outcome of a batch that is delivered whole; None for every other.
-
-    What most handles are asked for; the pure functions answer for all others.
-    """
-    outcome = batch.outcome
-    if outcome is None or outcome.error is not None or outcome.record_errors:
-        return None
-    return outcome
-
-
-cdef inline object metadata_of(batch, outcome, Py_ssize_t index, int64_t timestamp):
-    """See `prokurist.events.accumulator.record_metadata.Outcome.metadata`."""
-    cdef int64_t base_offset = outcome.base_offset
-    cdef int64_t append_time = outcome.append_time
-    return new_metadata(
-        batch.topic,
-        batch.partition,
-        base_offset + index if base_offset >= 0 else -1,
-        append_time if append_time >= 0 else timestamp,
-    )
-
-
 @cython.final
 @cython.no_gc
 @cython.freelist(512)
@@ -33,33 +10,35 @@ cdef class Delivery:
     Unknown to the garbage collector, so that a million of them cost a collection nothing. The
     one thing that a handle refers to is its batch, and a batch that has ended refers to
     nothing that could lead back: not to its producer, to no callback, and to no traceback.
+
+    What most handles are asked for is answered here; the pure functions answer for a batch
+    that is not delivered whole.
     """
 
-    cdef readonly object _batch
+    cdef readonly BatchBuffer _batch
     cdef readonly Py_ssize_t _index
     cdef readonly int64_t _timestamp
 
-    def __init__(self, batch, Py_ssize_t index, int64_t timestamp):
+    def __init__(self, BatchBuffer batch not None, Py_ssize_t index, int64_t timestamp):
         self._batch = batch
         self._index = index
         self._timestamp = timestamp
 
     def done(self):
         """Whether the record is delivered or has failed."""
-        if delivered(self._batch) is not None:
+        if self._batch.is_delivered:
             return True
         return shared.is_done(self._batch, self._index)
 
     def result(self, timeout=None):
         """Wait until the record is delivered; see the pure twin."""
-        outcome = delivered(self._batch)
-        if outcome is not None:
-            return metadata_of(self._batch, outcome, self._index, self._timestamp)
+        if self._batch.is_delivered:
+            return self._batch.metadata_told(self._index, self._timestamp)
         return shared.result_of(self._batch, self._index, self._timestamp, timeout)
 
     def exception(self, timeout=None):
         """Wait like `result`, and return why the record has failed; see the pure twin."""
-        if delivered(self._batch) is not None:
+        if self._batch.is_delivered:
             return None
         return shared.exception_of(self._batch, self._index, timeout)
 
@@ -87,9 +66,9 @@ cdef class Delivery:
     @property
     def offset(self):
         """Its offset; None until it is delivered, and where it has failed."""
-        outcome = delivered(self._batch)
-        if outcome is not None:
-            return metadata_of(self._batch, outcome, self._index, self._timestamp).offset
+        cdef int64_t base_offset = self._batch.base_offset
+        if self._batch.is_delivered:
+            return base_offset + self._index if base_offset >= 0 else -1
         return shared.offset_of(self._batch, self._index)
 
     @property

@@ -243,6 +243,10 @@ class Batch(BatchBuffer):
         if self.outcome is not None or self.parts:
             return False
         self.outcome = outcome.apart()
+        if outcome.error is None and not outcome.record_errors:
+            self.delivered_as(
+                self.topic, self.partition, outcome.base_offset, outcome.append_time
+            )
         self.owner = None
         self._open_waiters()
         return True

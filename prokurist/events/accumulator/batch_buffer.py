@@ -153,6 +153,14 @@ class BatchBuffer:
         )
         return head + body
 
+    def delivered_as(
+        self, topic: str, partition: int, base_offset: int, append_time: int
+    ) -> None:
+        """Note what handles tell: all of its records are delivered.
+
+        Here they ask the batch; the native twin answers without a look at it.
+        """
+
     def release(self) -> None:
         """Let go of the records: the batch has ended, and no frame shows them."""
         self._records = []
