@@ -49,6 +49,7 @@ from prokurist.events.clock import (
 from prokurist.events.hand import NOTHING, make_hand
 from prokurist.events.log_events import CLIENT_STARTED
 from prokurist.events.trace import Trace
+from prokurist.records.allocator import keep_free_memory
 from prokurist.types import GroupMembershipOperation
 from prokurist.version import VERSION
 
@@ -92,6 +93,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         self._machinery: Machinery | None = None
         refuse_patched()
         settings = ConsumerConfig(config, **keywords)
+        keep_free_memory()
         clock = MonotonicClock()
         machinery = system_machinery(settings, clock)
         try:
