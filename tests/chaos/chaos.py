@@ -11,12 +11,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from prokurist.testing.kafka import AdminFailed, RealKafka
+from prokurist.testing.kafka import RealKafka
 from tests.chaos import judge_of_reading
 from tests.chaos.judge import Judge
 from tests.chaos.judge_of_reading import Known, ReadingVerdict
@@ -30,7 +30,7 @@ from tests.oracles.bounds import Settings
 from tests.oracles.faults import Fault
 from tests.soak.lateness import Lateness
 from tests.soak.schedule import NODES
-from tests.soak.soak import befall
+from tests.soak.soak import befall, leaders_of
 from tests.soak.writing import Writer
 
 PARTITIONS: Final = 6
@@ -251,13 +251,6 @@ def trouble_the_cluster(
             rest()
     kafka.heal()
     return faults
-
-
-def leaders_of(kafka: RealKafka, topic: str) -> list[int]:
-    """Who leads each partition; nothing while a cluster that settles does not say so."""
-    with suppress(AdminFailed):
-        return kafka.leaders(topic)
-    return []
 
 
 def strike(
