@@ -243,7 +243,8 @@ class Owner:
         halted = self._away or self._stopped
         if not halted and (at := self._written_at(self._due)) is not None and at < now:
             due = f"record {self._due}"
-            self._liveness.look(at, {self._owned.partition: due}, self._describe)
+            since = max(at, self._since)
+            self._liveness.look(since, {self._owned.partition: due}, self._describe)
         self._liveness.look(now, {self._owned.partition: due}, self._describe)
 
     def _written_at(self, offset: int | None) -> float | None:
