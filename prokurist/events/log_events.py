@@ -170,7 +170,9 @@ LEADERS_CHANGED: Final = _metadata(
     "leaders_changed",
     Level.INFO,
     "leaders changed for {partitions}",
-    "Partitions that are read have other leaders.",
+    "Partitions that are read have other leaders. Brokers that name one leader after another "
+    "for the same partitions are told of once a minute.",
+    story="partitions",
 )
 REBOOTSTRAPPED: Final = _metadata(
     "rebootstrapped",

@@ -10,8 +10,8 @@ another id, the former one has ended:
   new id, as if nothing of it had been read, by the reset policy.
 - What is held by its id (KIP-848) is given up: the group assigns the new one when its
   coordinator knows of it, perhaps to another member. Brokers that lag behind the coordinator
-  name the former topic for a while: when metadata name the assigned one again, and the group
-  has not revoked it, it is read on from after what was returned.
+  name the former topic for a while: metadata are asked for again until they name the assigned
+  one, which is then read on from after what was returned, or the group has revoked it.
 
 From then on no commit takes the old place for granted (`Subscription.returned`). What is held
 by its name does not go back to an id that has ended: the broker that tells it lags behind.
@@ -49,12 +49,15 @@ class Recreated(NamedTuple):
             and which offset was to be read next.
         given_up: Those that the group has to give again.
         absent: Others, whose topic is not there just now.
+        disputed: Those that the group gave by their id, and for which the metadata name
+            another topic: they are asked for again until one of both has changed its mind.
     """
 
     begun: tuple[TopicPartition, ...]
     unplaced: tuple[tuple[PositionRequest, int], ...]
     given_up: tuple[TopicPartition, ...]
     absent: tuple[TopicPartition, ...]
+    disputed: tuple[TopicPartition, ...]
 
 
 class TopicIds(Assignment):
@@ -105,7 +108,8 @@ class TopicIds(Assignment):
                     begun.append(tp)
                     unplaced += self._restart(tp, state)
             gone = tuple(tp for tp in self._partitions if tp.topic in self._absent)
-            return Recreated(tuple(begun), tuple(unplaced), tuple(given_up), gone)
+            disputed = tuple(tp for tp, state in self._partitions.items() if state.replaced)
+            return Recreated(tuple(begun), tuple(unplaced), tuple(given_up), gone, disputed)
 
     def fetched_as(self, ids: Mapping[str, UUID]) -> None:
         """Note the topic ids under which a fetch is about to be sent.

@@ -9,9 +9,13 @@ Thread: both; `_lock` guards the stories, and nothing is called while it is held
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from prokurist.events.log_events import EVERY
 from prokurist.events.trace import EventKind
+
+MOST: Final = 500
+"""Stories from which on those that have ceased are forgotten."""
 
 
 @dataclass(slots=True)
@@ -46,6 +50,8 @@ class Storms:
             story = self._stories.get((kind, about))
             if story is None or now - story.last > EVERY:
                 # After a time without it: another story.
+                if len(self._stories) >= MOST:
+                    self._forget(now)
                 story = self._stories[kind, about] = Story(now, now)
             story.last = now
             due = (
@@ -55,6 +61,11 @@ class Storms:
                 return None
             story.said_at = now
             return now - story.since
+
+    def _forget(self, now: float) -> None:
+        self._stories = {
+            each: story for each, story in self._stories.items() if now - story.last <= EVERY
+        }
 
     def __repr__(self) -> str:
         return f"Storms({len(self._stories)} stories)"

@@ -17,18 +17,30 @@ from pathlib import Path
 from typing import Final
 
 from prokurist.testing.kafka import RealKafka
+from tests.chaos import judge_of_reading
 from tests.chaos.judge import Judge
+from tests.chaos.judge_of_reading import Known, ReadingVerdict
 from tests.chaos.member import HEARTBEAT
 from tests.chaos.nursery import Nursery
 from tests.chaos.process_group import TICK, ProcessGroup
+from tests.chaos.reference import Reference
 from tests.chaos.schedule import SESSION, disasters
 from tests.chaos.verdict import Span, Verdict
+from tests.oracles.bounds import Settings
+from tests.oracles.faults import Fault
 from tests.soak.lateness import Lateness
 from tests.soak.schedule import NODES
-from tests.soak.soak import befall
+from tests.soak.soak import befall, leaders_of
 from tests.soak.writing import Writer
 
 PARTITIONS: Final = 6
+RARE: Final = 2
+"""How many of them are rarely written."""
+REST: Final = 8.0
+"""Seconds without writes or trouble, after each `TROUBLES` of the cluster."""
+TROUBLES: Final = 2
+SETTINGS: Final = Settings(heartbeat=HEARTBEAT, commit=1.0, metadata=5.0)
+"""What the members' bounds follow from, beside the defaults."""
 WRITER_ENDS_WITHIN: Final = 90.0
 SETTLES_WITHIN: Final = 90.0
 QUIET: Final = 3.0
@@ -59,6 +71,7 @@ class ChaosResult:
         troubles: How often each trouble of the cluster came.
         struck: For each group how often each trouble of a member came.
         verdicts: For each group what its journals say.
+        readings: For each group what the oracles say of its reading.
         machine: How late a plain sleep of another process ends meanwhile.
         folder: Where the journals are, if something was wrong.
         wrongs: What was wrong, in words; nothing if all is well.
@@ -70,6 +83,7 @@ class ChaosResult:
     troubles: Counter[str] = field(default_factory=Counter)
     struck: dict[str, Counter[str]] = field(default_factory=dict)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
+    readings: dict[str, ReadingVerdict] = field(default_factory=dict)
     machine: Lateness = field(default_factory=Lateness)
     folder: str = ""
     wrongs: list[str] = field(default_factory=list)
@@ -95,6 +109,8 @@ class ChaosResult:
             lines += [
                 f"    {kind:13} {ranked(verdict.late, kind)}" for kind in verdict.late.table()
             ]
+            if group in self.readings:
+                lines += self.readings[group].summary()
             lines.append(f"  endings: {counted(verdict.endings)}")
             lines += [f"  logged {n}: {words}" for words, n in sorted(verdict.logged.items())]
         lines += ["WRONG: " + words for words in self.wrongs] or ["nothing was wrong"]
@@ -147,11 +163,25 @@ def run(
             stack.callback(process_group.close)
         stop_measuring = measure(outcome.machine)
         stack.callback(stop_measuring)
-        writer = Writer(kafka.bootstrap, topic, PARTITIONS, seed)
+        writer = Writer(kafka.bootstrap, topic, PARTITIONS, seed, rare=RARE)
         writer.start()
-        stop_striking = strike(process_groups)
+        reference = Reference(kafka.bootstrap, topic, PARTITIONS)
+        reference.start()
+        stack.callback(reference.stop)
+        rests: list[Span] = []
+        rest = threading.Event()
+        stop_striking = strike(process_groups, rest)
         stack.callback(stop_striking)
-        troubled = trouble_the_cluster(kafka, topic, outcome, began + seconds, say)
+
+        def rested() -> None:
+            rest.set()
+            writer.rest(REST)
+            since = time.monotonic()
+            time.sleep(REST)
+            rest.clear()
+            rests.append((since, time.monotonic()))
+
+        faults = trouble_the_cluster(kafka, topic, outcome, began + seconds, say, rested)
         stop_striking()
         for process_group in process_groups:
             process_group.calm()
@@ -166,15 +196,20 @@ def run(
             time.sleep(0.25)
         settled = time.monotonic()
         stop_measuring()
+        reference.stop()
         for process_group in process_groups:
             process_group.leave()
     outcome.written = sum(ends.values())
     asleep = outcome.machine.table().get("sleep", {}).get("max", 0.0)
+    troubled = [(each.since, each.until) for each in faults]
+    known = Known(SETTINGS, writer.times, reference.came, faults, rests, asleep / 1000)
     for process_group in process_groups:
-        verdict = Judge(process_group.lives, troubled, asleep).judge(ends, settled)
-        outcome.verdicts[process_group.group] = verdict
-        outcome.struck[process_group.group] = process_group.struck
-        outcome.wrongs += process_group.wrongs + verdict.wrongs
+        group, lives = process_group.group, process_group.lives
+        verdict = Judge(lives, troubled, asleep, writer.times).judge(ends, settled)
+        outcome.verdicts[group] = verdict
+        reading = outcome.readings[group] = judge_of_reading.judge(lives, known)
+        outcome.struck[group] = process_group.struck
+        outcome.wrongs += process_group.wrongs + verdict.wrongs + reading.wrongs
     outcome.seconds = time.monotonic() - began
     if outcome.wrongs:
         outcome.folder = str(folder)
@@ -189,9 +224,10 @@ def trouble_the_cluster(
     outcome: ChaosResult,
     until: float,
     say: Callable[[str], object],
-) -> list[Span]:
-    """Make troubles and undo them, until it is time: when there was any."""
-    spans: list[Span] = []
+    rest: Callable[[], None],
+) -> list[Fault]:
+    """Make troubles and undo them, with rests between, until it is time: what there was."""
+    faults: list[Fault] = []
     lot = random.Random(f"{outcome.seed} moves")  # noqa: S311 - a lot to be drawn again
     began = time.monotonic()
 
@@ -205,15 +241,22 @@ def trouble_the_cluster(
             break
         say(f"{time.monotonic() - began:7.1f} s  {trouble}")
         outcome.troubles[trouble.kind] += 1
+        leaders = leaders_of(kafka, topic)
         since = time.monotonic()
         befall(kafka, topic, trouble, wait, lot, outcome.troubles)
-        spans.append((since, time.monotonic()))
+        fault = Fault(trouble.kind, trouble.node, since, time.monotonic(), leaders)
+        faults.append(fault)
+        if len(faults) % TROUBLES == 0:
+            time.sleep(trouble.calm)
+            rest()
     kafka.heal()
-    return spans
+    return faults
 
 
-def strike(process_groups: Sequence[ProcessGroup]) -> Callable[[], None]:
-    """Have members join, and a thread trouble them.
+def strike(
+    process_groups: Sequence[ProcessGroup], rests: threading.Event | None = None
+) -> Callable[[], None]:
+    """Have members join, and a thread trouble them, but while `rests` is set.
 
     Returns:
         What ends that.
@@ -225,7 +268,7 @@ def strike(process_groups: Sequence[ProcessGroup]) -> Callable[[], None]:
             process_group.start()
         while not stopped.wait(TICK):
             for process_group in process_groups:
-                process_group.step()
+                process_group.step(rests=rests is not None and rests.is_set())
 
     thread = threading.Thread(target=go, name="chaos-blows", daemon=True)
 

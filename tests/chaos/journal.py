@@ -38,6 +38,7 @@ KINDS: Final = {
     "looking": "a look-up of what is committed begins",
     "looked": "it has ended well: pairs of partition and offset",
     "call": "a call has ended: kind, timeout, seconds without callbacks, starved ones, how",
+    "window": "a while is over: its seconds, requests by broker, seconds of processor time",
     "logged": "a warning or worse: what it says",
     "wrong": "what must not be: in words",
     "left": "the process has closed its consumer",

@@ -14,7 +14,7 @@ Thread: any; a pure function of what was written down.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import merge
 from itertools import chain
 from operator import itemgetter
@@ -40,15 +40,19 @@ STARVED: Final = 2.0
 """Seconds of starving in one call from which on its member counts as frozen meanwhile."""
 
 STUCK: Final = 60.0
-"""Seconds in which nothing of a partition is processed, though records come all the time and
-there were rests: an eager group stands still in each round, and rounds wait for the dead."""
+"""Seconds in which nothing of a partition is processed, though a record is there and there
+were rests: an eager group stands still in each round, and rounds wait for the dead."""
 
 
 class Judge:
     """Goes through the journals of a group in the order of time."""
 
     def __init__(
-        self, lives: Sequence[Life], troubled: Sequence[Span], asleep: float = 0.0
+        self,
+        lives: Sequence[Life],
+        troubled: Sequence[Span],
+        asleep: float = 0.0,
+        written: Mapping[int, Sequence[float]] | None = None,
     ) -> None:
         """Take the journals, and what has to be known beside them.
 
@@ -56,11 +60,13 @@ class Judge:
             lives: The members' lives.
             troubled: When the cluster was in trouble.
             asleep: How late a plain sleep was meanwhile at the most, in milliseconds.
+            written: When each record was acknowledged, by partition and offset.
         """
         self.verdict = Verdict()
         self._late = min(LATE_EVEN_SO, max(LATE, asleep))
         self._lives = lives
         self._troubled = troubled
+        self._written = written or {}
         self._covered: Counter[int] = Counter()
         self._committed: Counter[int] = Counter()
         self._progress: dict[int, float] = {}
@@ -169,7 +175,7 @@ class Judge:
                 tenure.due = end
             if first > covered:
                 self.verdict.wrong(f"{where} came, but no member has processed {covered}")
-            pause = now - self._progress.get(partition, now)
+            pause = now - max(self._progress.get(partition, now), self._came(partition, first))
             self.verdict.longest_pause = max(self.verdict.longest_pause, pause)
             if pause > STUCK:
                 self.verdict.wrong(f"{where} came after a pause of {pause:.1f} s")
@@ -177,6 +183,11 @@ class Judge:
             self._covered[partition] = max(covered, end)
             self.verdict.counts["processed"] += end - first
             self.verdict.counts["processed again"] += max(0, min(end, covered) - first)
+
+    def _came(self, partition: int, offset: int) -> float:
+        """When a record was written, where that is known: rarely written ones have pauses."""
+        written = self._written.get(partition, ())
+        return written[offset] if offset < len(written) else 0.0
 
     def on_committed(self, life: Life, _now: float, pairs: list[tuple[int, int]]) -> None:
         """A commit has succeeded."""
@@ -216,6 +227,10 @@ class Judge:
         verdict.starved = max(verdict.starved, starved)
         if starved > STARVED:
             life.stalled.append((now - took, now))
+
+    def on_window(self, _life: Life, _now: float, _what: tuple[float, object, float]) -> None:
+        """A while is over: `tests.chaos.judge_of_reading` judges it."""
+        self.verdict.counts["windows"] += 1
 
     def on_logged(self, _life: Life, _now: float, words: str) -> None:
         """A warning."""

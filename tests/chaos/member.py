@@ -12,6 +12,7 @@ import random
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from prokurist import (
 )
 from tests.chaos.journal import Journal
 from tests.chaos.schedule import POLL_INTERVAL, SESSION
+from tests.oracles.watching import requests_of
 from tests.soak.lateness import starved
 from tests.soak.numbering import value_of
 
@@ -35,6 +37,8 @@ POLL: Final = 0.2
 CALL: Final = 2.0
 CLOSE: Final = 5.0
 HEARTBEAT: Final = 0.5
+WINDOW: Final = 2.0
+"""Seconds over which requests are counted."""
 EVERY: Final = 5
 """How many polls with records there are to a commit, where the member commits by itself."""
 
@@ -77,6 +81,7 @@ class Duty:
         flavour: A key of `FLAVOURS`.
         style: One of `STYLES`.
         instance: `group.instance.id`, if it has one.
+        rack: `client.rack`, if it has one.
         journal: The journal's path; what goes to stderr lies beside it.
         seed: What draws its lots.
     """
@@ -87,6 +92,7 @@ class Duty:
     flavour: str
     style: str
     instance: str | None
+    rack: str
     journal: str
     seed: str
 
@@ -102,6 +108,30 @@ class JournalHandler(logging.Handler):
         """Write one down by its event, without its figures: they are counted."""
         what = getattr(record, "event", record.msg)
         self._journal.write("logged", f"{record.levelname} {what}")
+
+
+class Window:
+    """What a consumer sends, and its process takes of the machine, in a while."""
+
+    def __init__(self, consumer: KafkaConsumer) -> None:
+        self._client = consumer._counted
+        self._since = time.monotonic()
+        self._spent = time.process_time()
+        self._sent: Counter[str] = Counter()
+
+    def over(self) -> tuple[float, dict[str, int], float] | None:
+        """Its seconds, requests by broker, and processor time, once it is over."""
+        now = time.monotonic()
+        if now - self._since < WINDOW:
+            return None
+        sent, spent = Counter(requests_of(self._client)), time.process_time()
+        told = (
+            round(now - self._since, 3),
+            dict(sent - self._sent),
+            round(spent - self._spent, 4),
+        )
+        self._since, self._sent, self._spent = now, sent, spent
+        return told
 
 
 class Member:
@@ -128,9 +158,11 @@ class Member:
             auto_commit_interval_ms=1000,
             max_poll_interval_ms=int(POLL_INTERVAL * 1000),
             metadata_max_age_ms=5000,
+            client_rack=duty.rack,
             interceptor_classes=[self],
             **keys,
         )
+        self._window = Window(self.consumer)
         self.consumer.subscribe(duty.topic, self)
 
     # --- what the client calls -----------------------------------------------------------
@@ -165,6 +197,8 @@ class Member:
 
     def step(self) -> None:
         """Poll, process, and now and then commit or ask."""
+        if (over := self._window.over()) is not None:
+            self._journal.write("window", over)
         records = list(self._timed("poll", POLL, lambda: self.consumer.poll(POLL)) or ())
         if records:
             self._reads += 1

@@ -210,6 +210,8 @@ class ProcessGroup:
             flavour=self.group,
             style=STYLES[slot],
             instance="first" if slot == 0 else None,
+            # Two read from followers where there are some.
+            rack=f"rack-{slot}" if slot in (1, 2) else "",
             journal=str(self.folder / f"{name}.journal"),
             seed=f"{self.seed} {name}",
         )
@@ -219,9 +221,11 @@ class ProcessGroup:
         for slot in self._slots:
             slot.enter()
 
-    def step(self) -> None:
-        """Make the trouble that is due, and undo what has lasted long enough."""
+    def step(self, *, rests: bool = False) -> None:
+        """Make the trouble that is due, but in a rest; undo what has lasted long enough."""
         self._look()
+        if rests:
+            return
         now = time.monotonic()
         self._strikes_at = self._strikes_at or now + self._blow.calm
         if now >= self._strikes_at:

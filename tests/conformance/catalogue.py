@@ -79,6 +79,7 @@ ON_A_NODE_OF_ITS_OWN: Final[Catalogue] = [
 
 ON_NODES_OF_THEIR_OWN: Final[Catalogue] = [
     (producing_elsewhere.unclean_elections, ()),
+    (several_nodes.death_of_a_broker, ()),
 ]
 """Scenarios that kill one of three nodes."""
 
@@ -100,6 +101,7 @@ ON_THREE_NODES: Final[Catalogue] = [
     (several_nodes.leaders_elsewhere, ("Fetch",)),
     (several_nodes.epochs_of_moved_leaders, ()),
     (several_nodes.preferred_replicas, ()),
+    (several_nodes.ends_of_a_new_leader, ()),
     (several_nodes.coordinators_elsewhere, ("FindCoordinator",)),
     (producing_elsewhere.produced_elsewhere, ("Produce",)),
     (producing_elsewhere.sequences_of_moved_leaders, ()),

@@ -83,6 +83,10 @@ class ModelSide(Side):
         """Through the controls."""
         return self._broker.stop_following(node)
 
+    def killed(self, node: int, name: str) -> AbstractContextManager[object]:  # noqa: ARG002
+        """Through the controls."""
+        return self._broker.kill(node)
+
     def until_in_sync(self, name: str, partition: int, size: int) -> None:
         """Through the controls."""
         self._broker.shrink_isr(TopicPartition(name, partition), size)

@@ -115,6 +115,39 @@ class RealSide(Side):
         finally:
             self._kafka.thaw(node - 1)
 
+    @contextmanager
+    def killed(self, node: int, name: str) -> Iterator[None]:
+        """By SIGKILL; the others notice when its session with the controller ends."""
+        others = [each for each in self._addresses if each != self._addresses[node - 1]]
+        deadline = time.monotonic() + SECONDS
+        self._kafka.kill(node - 1)
+        try:
+            while any(self._uses(each, name, node) for each in others):
+                assert time.monotonic() < deadline, f"{name} is led by a dead {node}"
+                time.sleep(0.1)
+            yield
+        finally:
+            self._kafka.restart(node - 1)
+        for partition in range(len(self._described(others[0], name).partitions)):
+            for each in self._addresses:
+                while not self._whole(self._placed(each, name, partition)):
+                    time.sleep(0.1)
+            self._until_leading(name, partition)
+
+    def _uses(self, address: str, name: str, node: int) -> bool:
+        """Whether a broker still believes that a node leads or follows."""
+        placed = self._described(address, name).partitions
+        return any(
+            each.leader_id == node - 1
+            or (node - 1 in each.isr_nodes and len(each.replica_nodes) > 1)
+            for each in placed
+        )
+
+    @staticmethod
+    def _whole(row: Any) -> bool:
+        """Whether a partition has a leader, and all copies are in sync."""
+        return row.leader_id >= 0 and len(row.isr_nodes) == len(row.replica_nodes)
+
     def until_in_sync(self, name: str, partition: int, size: int) -> None:
         """By asking the leader for metadata."""
         address = self._addresses[self._leader(name, partition) - 1]

@@ -12,6 +12,8 @@ from tests.conformance.stage import Stage
 
 NODES: Final = (1, 2, 3)
 SETTLES_WITHIN: Final = 30.0
+COPIES_WITHIN: Final = 1.0
+"""Seconds for a follower to have what was written; it tells no client."""
 
 
 def leaders_elsewhere(stage: Stage) -> None:
@@ -89,6 +91,83 @@ def preferred_replicas(stage: Stage) -> None:
     session.fetch(wanted(topic, (0, 0)), rack_id="rack-1")
     session.fetch(wanted(topic, (0, 2)), rack_id="rack-1")
     session.fetch(rack_id="rack-1")
+
+
+def ends_of_a_new_leader(stage: Stage) -> None:
+    """A leader that does not know yet how far the others are: OFFSET_NOT_AVAILABLE.
+
+    One of three in sync is frozen, so what is written is not readable; the next leader's high
+    watermark stays below the beginning of its epoch.
+    """
+    topic = stage.placed([1, 2, 3])
+    stage.produce(topic, b"a", b"b")
+    for node in NODES:
+        caught_up(stage, node, topic, 2)
+    with stage.side.stopped(3):
+        stage.produce(topic, b"c", acks=1)
+        time.sleep(COPIES_WITHIN)
+        stage.side.move_leader(topic.name, 0, 2, settled=False)
+        leads(stage, 2, topic)
+        for stamp in (-1, -2, -3, 0):
+            list_offsets(stage, topic, stamp, who="a@2")
+            list_offsets(stage, topic, stamp, who="a@2", current_leader_epoch=1)
+        for offset in (0, 2, 3, 4):
+            fetch(stage, wanted(topic, (0, offset)), "a@2")
+        epochs(stage, topic, 0, 1, who="a@2")
+    stage.side.until_in_sync(topic.name, 0, 3)
+    caught_up(stage, 2, topic, 3)
+    list_offsets(stage, topic, -1, -2, -3, 0, who="a@2")
+    fetch(stage, wanted(topic, (0, 2)), "a@2")
+
+
+def leads(stage: Stage, node: int, topic: Topic) -> None:
+    """Wait until a node leads: that the log begins somewhere it says as soon as it does."""
+    until = time.monotonic() + SETTLES_WITHIN
+    row = {"partition_index": 0, "timestamp": -2, "current_leader_epoch": -1}
+    topics = [{"name": topic.name, "partitions": [row]}]
+    while time.monotonic() < until:
+        told = stage.quietly(
+            f"me@{node}", "ListOffsets", 5, replica_id=-1, topics=topics, isolation_level=0
+        )
+        if told.topics[0].partitions[0].error_code == 0:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"node {node} does not lead {topic.name}")
+
+
+def death_of_a_broker(stage: Stage) -> None:
+    """What it led is led by others, or by none, until it is back; epochs tell how often."""
+    topic = stage.placed([3, 1], [3], [1, 3])
+    for at, node in enumerate((3, 3, 1)):
+        stage.produce(topic, b"a", b"b", partition=at, node=node)
+    caught_up(stage, 1, topic, 2, 0)
+    stage.close()
+    with stage.side.killed(3, topic.name):
+        leads(stage, 1, topic)
+        caught_up(stage, 1, topic, 2, 2)
+        ask_the_living(stage, topic)
+        stage.produce(topic, b"c", partition=0)
+        stage.produce(topic, b"d", partition=2)
+        stage.close()
+    for at, node in enumerate((1, 3, 1)):
+        caught_up(stage, node, topic, 2 if at == 1 else 3, at)
+    ask_the_living(stage, topic)
+
+
+def ask_the_living(stage: Stage, topic: Topic) -> None:
+    """What two nodes say of three partitions."""
+    for node in (1, 2):
+        who = f"a@{node}"
+        stage.ask(
+            who, "Metadata", topics=[{"name": topic.name}], allow_auto_topic_creation=False
+        )
+        fetch(stage, wanted(topic, *((at, 0) for at in range(3))), who)
+        for at in range(3):
+            for current in (-1, 0, 1, 2):
+                list_offsets(
+                    stage, topic, -1, partition=at, who=who, current_leader_epoch=current
+                )
+                epochs(stage, topic, 0, 1, current=current, at=at, who=who)
 
 
 def coordinators_elsewhere(stage: Stage) -> None:

@@ -94,6 +94,15 @@ class Side(ABC):
         """Have a node follow no leader meanwhile."""
 
     @abstractmethod
+    def killed(self, node: int, name: str) -> AbstractContextManager[object]:
+        """Have a node be dead meanwhile; the others know, and in the end it is back in sync.
+
+        Args:
+            node: Which; not the first.
+            name: A topic with copies there.
+        """
+
+    @abstractmethod
     def until_in_sync(self, name: str, partition: int, size: int) -> None:
         """Wait until so many replicas of a partition are in sync."""
 

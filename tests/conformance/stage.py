@@ -172,6 +172,7 @@ class Stage:
         partition: int = 0,
         node: int = 1,
         stamp: int = BEGAN,
+        acks: int = -1,
     ) -> None:
         """Write a batch of records, a millisecond apart."""
         records = [Record(each, timestamp=stamp + nth) for nth, each in enumerate(values)]
@@ -182,7 +183,7 @@ class Stage:
             f"producer@{node}",
             "Produce",
             9,
-            acks=-1,
+            acks=acks,
             timeout=timedelta(seconds=20),
             topic_data=[{**row, "partition_data": rows}],
         )

@@ -4,7 +4,9 @@ What was read of the old one says nothing about the new one, even under the same
 committed unasked any more, and the new one is read from where its policy says.
 """
 
+from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -204,6 +206,34 @@ def test_the_coordinator_knows_it_first() -> None:
         held.undo()
         world.control.heal()
         assert read(consumer) == NEW
+
+
+def test_a_broker_that_lags_names_the_former_one_after_the_group_has_given_the_new() -> None:
+    """B196: metadata are asked for again, after back-offs, until they name the new one."""
+    world = old(nodes=2)
+    with reader(world, "consumer", **COMMITS) as consumer:
+        assert read(consumer) == OLD
+        recreate(world)
+        assert read(consumer) == NEW
+        world.control.append(A, b"x")
+        assert offsets(consumer.poll(2.0)) == {A: [len(NEW)]}
+        metadata = world.members[0].machinery.metadata
+        take, lags = metadata._take, True
+        former = UUID(int=7)
+
+        def lagging(answer: Any) -> None:
+            topics = tuple(replace(each, topic_id=former) for each in answer.topics)
+            take(replace(answer, topics=topics) if lags else answer)
+
+        metadata._take = lagging  # type: ignore[method-assign]
+        before = len(world.cluster.journal.entries("Metadata"))
+        metadata.request_update()
+        world.control.append(A, b"y")
+        consumer.poll(3.0)
+        assert 3 <= len(world.cluster.journal.entries("Metadata")) - before <= 15
+        lags = False
+        world.control.append(A, b"z")
+        assert offsets(consumer.poll(3.0))
 
 
 @BOTH

@@ -30,6 +30,7 @@ class QuietTopicsResult:
         cpu: The largest share of a core that the threads of all our clients took in such a
             window, and that of all threads of confluent-kafka (its producer's too).
         only: Topics that one reader alone reads, and its name.
+        narrow: Readers that do not read all topics, and those that they read.
         wrongs: What was wrong, in words.
     """
 
@@ -43,6 +44,7 @@ class QuietTopicsResult:
     idle: float = 0.0
     cpu: tuple[float, float] = (0.0, 0.0)
     only: dict[str, str] = field(default_factory=dict)
+    narrow: dict[str, frozenset[str]] = field(default_factory=dict)
     wrongs: list[str] = field(default_factory=list)
 
     def judge(self, bound: float, silent: float | None = None) -> None:
@@ -69,7 +71,8 @@ class QuietTopicsResult:
 
     def reads(self, name: str, place: Place) -> bool:
         """Whether a reader's subscription has the topic of a record."""
-        return self.only.get(place[0], name) == name
+        topic = place[0]
+        return self.only.get(topic, name) == name and topic in self.narrow.get(name, {topic})
 
     def summary(self) -> str:
         """All of it, to be read."""

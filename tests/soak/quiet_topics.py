@@ -1,6 +1,6 @@
 """Idle, rarely written and growing topics on three real nodes, with a reference beside.
 
-Three readers take the same records: ours from a rack, ours in a group, and confluent-kafka.
+Readers take the same records: ours from a rack, from the end, in groups, and confluent-kafka.
 Leaders move without a write between, brokers are restarted one after another, with another
 version where that is asked for, frozen, killed and cut off, a topic grows and another is
 created again. What the
@@ -133,6 +133,7 @@ class Run:
             stack.callback(consumer.close, 5.0)
             self.outcome.read[name] = {}
             stack.callback(reading(self._poll_ours(consumer), self.outcome.read[name]))
+        self._start_at_the_end(stack, common)
         reference = confluent_kafka.Consumer(
             {
                 "bootstrap.servers": self.kafka.bootstrap,
@@ -155,6 +156,21 @@ class Run:
             ]
 
         stack.callback(reading(poll, self.outcome.read["reference"]))
+
+    def _start_at_the_end(self, stack: ExitStack, common: dict[str, Any]) -> None:
+        """Have what is rarely written read from its end on: an epoch without a record."""
+        topics = [self.topics["rare"], self.topics["idle"]]
+        keys = {**common, "auto_offset_reset": "latest", "client_rack": "rack-2"}
+        keys["group_id"] = "latest"
+        consumer = self.ours["latest"] = KafkaConsumer(**keys)
+        stack.callback(consumer.close, 5.0)
+        parts = [TopicPartition(name, each) for name in topics for each in range(PARTITIONS)]
+        consumer.assign(parts)
+        for tp in parts:
+            consumer.position(tp, timeout=30.0)
+        self.outcome.narrow["latest"] = frozenset(topics)
+        self.outcome.read["latest"] = {}
+        stack.callback(reading(self._poll_ours(consumer), self.outcome.read["latest"]))
 
     @staticmethod
     def _poll_ours(consumer: KafkaConsumer) -> Callable[[], list[Place]]:

@@ -30,6 +30,7 @@ from prokurist import (
     WakeupException,
     errors,
 )
+from tests.oracles.watching import requests_of
 from tests.soak.lateness import Lateness, starved
 from tests.soak.numbering import Places
 
@@ -75,6 +76,7 @@ class Reader:
         self.endings: Counter[str] = Counter()
         self.lot = random.Random(f"{seed} reader")  # noqa: S311 - a lot to be drawn again
         self.uncounted: int | None = None
+        self.done = 0
         self.consumer = KafkaConsumer(
             {"bootstrap.servers": bootstrap},
             group_id=f"soak-{topic}",
@@ -116,11 +118,14 @@ class Reader:
         self.poll(self.lot.choices([0.0, 0.05, 0.2, 1.0], [1, 4, 6, 2])[0])
         if self.lot.random() < 0.04:
             (kind,) = self.lot.choices(list(OTHERS), list(OTHERS.values()))
+            self.done += 1
             getattr(self, kind)()
 
     def poll(self, timeout: float) -> None:
         """Take what there is."""
-        for record in self.timed("poll", timeout, lambda: self.consumer.poll(timeout)) or ():
+        records = self.timed("poll", timeout, lambda: self.consumer.poll(timeout)) or ()
+        self.done += bool(records)
+        for record in records:
             self.places.saw(record.partition, record.offset, record.value)
         self.uncounted = None
 
@@ -292,7 +297,16 @@ def main(bootstrap: str, topic: str, partitions: str, seed: str) -> None:
         now = time.monotonic()
         if now - told >= 1.0:
             told = now
-            say({"read": reader.places.highest, "resident": self.memory_info().rss})
+            say(
+                {
+                    "at": now,
+                    "read": reader.places.highest,
+                    "resident": self.memory_info().rss,
+                    "sent": requests_of(reader.consumer._counted),
+                    "spent": time.process_time(),
+                    "done": reader.done,
+                }
+            )
         if ends.gone or now > until:
             break
         if ends.ends is not None:

@@ -21,12 +21,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from prokurist.testing.kafka import AdminFailed, RealKafka
+from tests.oracles.faults import Fault
 from tests.soak.moving import move_leaders
+from tests.soak.oracles import Oracles, Told
 from tests.soak.schedule import NODES, Trouble, troubles
 from tests.soak.writing import Writer
 
 ROOT: Final = Path(__file__).parents[2]
 PARTITIONS: Final = 6
+RARE: Final = 2
+"""How many of them are rarely written."""
+REST: Final = 8.0
+"""Seconds without a write, before each `TROUBLES`-th trouble."""
+TROUBLES: Final = 4
 WRITER_ENDS_WITHIN: Final = 90.0
 READER_ENDS_WITHIN: Final = 150.0
 SILENT: Final = 30.0
@@ -52,6 +59,7 @@ class SoakResult:
         longest: For how long a record was readable and not read at the most, and when.
         resident: The reader's memory, once a second.
         found: What the reader says at the end.
+        judged: What the oracles have judged, to be read.
         wrongs: What was wrong, in words; nothing if all is well.
     """
 
@@ -62,6 +70,7 @@ class SoakResult:
     longest: tuple[float, str] = (0.0, "")
     resident: list[int] = field(default_factory=list)
     found: dict[str, Any] = field(default_factory=dict)
+    judged: list[str] = field(default_factory=list)
     wrongs: list[str] = field(default_factory=list)
 
     def judge(self) -> None:
@@ -95,6 +104,7 @@ class SoakResult:
             "longest that a record was readable and not read: {:.1f} s {}".format(
                 *self.longest
             ),
+            *self.judged,
             f"memory: {max(self.resident, default=0) >> 20} MiB at the most",
             f"{self.growth() / (1 << 20):+.1f} MiB from its second quarter to its last",
             "behind the deadline, in ms, of calls that came to it:",
@@ -120,8 +130,11 @@ class ReaderProcess:
         read: How far it has read each partition.
     """
 
-    def __init__(self, kafka: RealKafka, topic: str, outcome: SoakResult) -> None:
+    def __init__(
+        self, kafka: RealKafka, topic: str, outcome: SoakResult, oracles: Oracles
+    ) -> None:
         self.read: dict[int, int] = {}
+        self._oracles = oracles
         self._outcome = outcome
         self._heard = time.monotonic()
         arguments = (kafka.bootstrap, topic, str(PARTITIONS), str(outcome.seed))
@@ -141,8 +154,9 @@ class ReaderProcess:
             words = json.loads(line)
             self._heard = time.monotonic()
             if "read" in words:
-                self.read = {int(each): offset for each, offset in words["read"].items()}
-                self._outcome.resident.append(words["resident"])
+                self.read = {int(each): offset for each, offset in words.pop("read").items()}
+                self._outcome.resident.append(words.pop("resident"))
+                self._oracles.told(Told(**words))
             else:
                 self._outcome.found = words
 
@@ -188,15 +202,17 @@ def run(
         "soak", PARTITIONS, replication_factor=NODES, configs={"min.insync.replicas": 2}
     )
     with ExitStack() as stack:
-        reader = ReaderProcess(kafka, topic, outcome)
+        writer = Writer(kafka.bootstrap, topic, PARTITIONS, seed, rare=RARE)
+        oracles = Oracles(writer.times)
+        reader = ReaderProcess(kafka, topic, outcome, oracles)
         stack.callback(reader.close)
-        writer = Writer(kafka.bootstrap, topic, PARTITIONS, seed)
         writer.start()
         lot = random.Random(f"{seed} moves")  # noqa: S311 - a lot to be drawn again
 
         def watched(until: float, doing: str) -> bool:
             """Wait, and watch meanwhile; False if it is over."""
             while time.monotonic() < until:
+                oracles.look(time.monotonic(), reader.read)
                 age, partition = writer.waiting(reader.read)
                 if age > outcome.longest[0]:
                     after = time.monotonic() - began
@@ -213,19 +229,36 @@ def run(
                 break
             if not watched(time.monotonic() + trouble.calm, "calm"):
                 break
+            if nth % TROUBLES == 1:
+                writer.rest(REST)
+                if not watched(time.monotonic() + REST, "rest"):
+                    break
             say(f"{time.monotonic() - began:7.1f} s  {nth}: {trouble}")
             outcome.troubles[trouble.kind] += 1
-            if not befall(kafka, topic, trouble, watched, lot, outcome.troubles):
+            leaders = leaders_of(kafka, topic)
+            since = time.monotonic()
+            oracles.begins(Fault(trouble.kind, trouble.node, since, leaders=leaders))
+            goes_on = befall(kafka, topic, trouble, watched, lot, outcome.troubles)
+            oracles.ends(time.monotonic())
+            if not goes_on:
                 break
         kafka.heal()
         writer.stop(WRITER_ENDS_WITHIN)
-        outcome.wrongs += writer.failures
+        outcome.wrongs += writer.failures + oracles.wrongs
+        outcome.judged = oracles.summary()
         if not reader.hangs():
             reader.finish(writer.acknowledged)
         outcome.written = (sum(writer.acknowledged.values()), writer.bytes)
     outcome.seconds = time.monotonic() - began
     outcome.judge()
     return outcome
+
+
+def leaders_of(kafka: RealKafka, topic: str) -> list[int]:
+    """Who leads each partition; nothing while a cluster that settles does not say so."""
+    with suppress(AdminFailed):
+        return kafka.leaders(topic)
+    return []
 
 
 def befall(

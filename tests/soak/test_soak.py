@@ -6,8 +6,10 @@ from itertools import islice
 import pytest
 
 from prokurist.testing.kafka import RealKafka
+from tests.oracles.faults import Fault
 from tests.soak.lateness import Lateness
 from tests.soak.numbering import Places, value_of
+from tests.soak.oracles import Oracles, Told
 from tests.soak.schedule import WEIGHTS, troubles
 from tests.soak.soak import SoakResult, run
 
@@ -117,3 +119,37 @@ def test_the_other_checks_can_fail(outcome: SoakResult, words: str) -> None:
     assert len(outcome.wrongs) == 1
     assert words in outcome.wrongs[0]
     assert "WRONG: " + outcome.wrongs[0] in outcome.summary()
+
+
+def looked(fault: Fault | None, seconds: int = 40) -> list[str]:
+    """A partition that is read no more, and another that is; led by nodes 0 and 1."""
+    oracles = Oracles({0: [0.0], 1: [float(each) for each in range(seconds)]})
+    if fault is not None:
+        oracles.begins(fault)
+    for now in range(seconds):
+        oracles.look(float(now), {1: now})
+    return oracles.wrongs
+
+
+def test_what_is_not_read_is_found_but_where_its_leader_is_away() -> None:
+    """The bound for a leader that is well; none while its node is down; no other's trouble."""
+    assert "liveness: partition 0: record 0 has been due" in looked(None)[0]
+    assert not looked(Fault("kill", 0, 0.0, leaders=[0, 1]))
+    assert not looked(Fault("freeze all", 2, 0.0, leaders=[0, 1]))
+    assert len(looked(Fault("kill", 1, 0.0, leaders=[0, 1]))) == 1
+    assert len(looked(Fault("freeze", 1, 0.0, leaders=[0, 1]), 80)) == 1
+
+
+def test_a_reader_that_asks_or_computes_for_nothing_is_found() -> None:
+    """Requests and processor time between two words, with nothing to do."""
+    oracles = Oracles({})
+    oracles.told(Told(0.0, {"1": 0}, 0.0, 0))
+    oracles.told(Told(1.0, {"1": 9}, 0.02, 0))
+    assert not oracles.wrongs
+    assert "requests/s" in oracles.summary()[1]
+    oracles.told(Told(2.0, {"1": 900}, 0.03, 0))
+    oracles.told(Told(3.0, {"1": 902}, 1.0, 0))
+    assert [words.split(" in ")[0] for words in oracles.wrongs] == [
+        "thrift: 891 requests on 1",
+        "thrift: 0.97 s of processor time",
+    ]

@@ -1,5 +1,8 @@
 """The writer of a soak: a client that is not ours, idempotent, with acks=all.
 
+Some partitions may be rarely written, and it can be given a rest: what has nothing to read
+shall be judged as well.
+
 Thread: its own, from `start` to `stop`.
 Invariants: it never gives a record up, so what it wrote has no holes.
 """
@@ -8,6 +11,7 @@ import logging
 import random
 import threading
 import time
+from array import array
 from collections import deque
 from typing import Any, Final
 
@@ -17,6 +21,8 @@ from tests.soak.numbering import value_of
 
 TICK: Final = 0.02
 BURST: Final = 4000
+SELDOM: Final = (4.0, 15.0)
+"""Seconds between two records of rarely written partitions."""
 
 
 class Writer:
@@ -24,11 +30,23 @@ class Writer:
 
     Attributes:
         acknowledged: How many records of each partition are written for good.
+        times: For each partition when each of these was acknowledged.
         failures: What went wrong, in words.
         bytes: How many bytes of values are written for good.
     """
 
-    def __init__(self, bootstrap: str, topic: str, partitions: int, seed: int) -> None:
+    def __init__(
+        self, bootstrap: str, topic: str, partitions: int, seed: int, *, rare: int = 0
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            bootstrap: Where the cluster is.
+            topic: What is written.
+            partitions: How many it has.
+            seed: What draws the lots.
+            rare: How many of them, the last ones, are rarely written.
+        """
         quiet = logging.getLogger("prokurist.soak.writer")
         quiet.propagate = False
         quiet.addHandler(logging.NullHandler())
@@ -50,6 +68,10 @@ class Writer:
         self._lot = random.Random(f"{seed} writer")  # noqa: S311 - a lot to be drawn again
         self._sent = dict.fromkeys(range(partitions), 0)
         self.acknowledged = dict.fromkeys(range(partitions), 0)
+        self.times: dict[int, array[float]] = {each: array("d") for each in self._sent}
+        self._busy = range(partitions - rare)
+        self._rare = range(partitions - rare, partitions)
+        self._rests_until = 0.0
         self.failures: list[str] = []
         self.bytes = 0
         self._samples: dict[int, deque[tuple[int, float]]] = {
@@ -68,6 +90,10 @@ class Writer:
         self._thread.join(timeout)
         if left := self._producer.flush(timeout):
             self.failures.append(f"{left} records are not acknowledged after {timeout} s")
+
+    def rest(self, seconds: float) -> None:
+        """Write nothing for so long."""
+        self._rests_until = time.monotonic() + seconds
 
     def waiting(self, read: dict[int, int]) -> tuple[float, int]:
         """For how long the oldest record that is written for good has not been read.
@@ -91,19 +117,27 @@ class Writer:
         rate = 10.0
         until = time.monotonic()
         owed = 0.0
+        seldom = time.monotonic()
         while not self._stopped.is_set():
+            if time.monotonic() < self._rests_until:
+                self._producer.poll(TICK)
+                continue
+            if self._rare and time.monotonic() >= seldom:
+                self._write_one(self._lot.choice(self._rare))
+                seldom = time.monotonic() + self._lot.uniform(*SELDOM)
             if time.monotonic() >= until:
                 rate = self._lot.choice([0.2, 5.0, 10.0, 20.0])
                 until = time.monotonic() + self._lot.uniform(1.0, 10.0)
                 owed += BURST if self._lot.random() < 0.1 else 0
             owed += rate
-            while owed >= 1.0 and not self._stopped.is_set() and self._write_one():
+            while owed >= 1.0 and not self._stopped.is_set():
+                if not self._write_one(self._lot.choice(self._busy)):
+                    break
                 owed -= 1.0
             self._producer.poll(TICK)
 
-    def _write_one(self) -> bool:
+    def _write_one(self, partition: int) -> bool:
         """Hand one record over; False while the producer's queue is full."""
-        partition = self._lot.randrange(len(self._sent))
         sequence = self._sent[partition]
         value = value_of(partition, sequence)
 
@@ -130,8 +164,9 @@ class Writer:
             self._fail(f"partition {partition}: {sequence} is at {message.offset()}")
         self.acknowledged[partition] = max(self.acknowledged[partition], sequence + 1)
         self.bytes += size
-        samples = self._samples[partition]
+        samples, times = self._samples[partition], self.times[partition]
         now = time.monotonic()
+        times.extend([now] * (self.acknowledged[partition] - len(times)))
         if not samples or now - samples[-1][1] > 0.25:
             samples.append((sequence, now))
 

@@ -35,7 +35,7 @@ def test_the_same_again_is_no_news() -> None:
     """B196: nor is an unknown id, nor none."""
     subscription = assigned()
     for ids in ({"orders": X}, {}, {"other": Y}):
-        assert subscription.topics_are(ids, []) == ((), (), (), ())
+        assert subscription.topics_are(ids, []) == ((), (), (), (), ())
     assert subscription.committable() == ({A: OffsetAndMetadata(8)}, {"orders": X})
 
 
@@ -103,7 +103,8 @@ def test_what_is_held_by_its_id_is_given_up() -> None:
     """B196: another may have the new one; it is told once, and committed no more."""
     subscription = given(X)
     subscription.topics_are({"orders": X}, [])
-    assert subscription.topics_are({"orders": Y}, []).given_up == (A,)
+    told = subscription.topics_are({"orders": Y}, [])
+    assert (told.given_up, told.disputed) == ((A,), (A,))
     assert not subscription.fetchable()
     assert subscription.committable().offsets == {}
     assert subscription.topics_are({"orders": Y}, []).given_up == ()
@@ -117,7 +118,7 @@ def test_what_the_group_gave_is_read_on_when_metadata_name_it_again() -> None:
     (wish,) = subscription.fetchable()
     assert subscription.fetched(wish, Position(20))
     assert subscription.topics_are({"orders": X}, []).given_up == (A,)
-    assert subscription.topics_are({"orders": Y}, []) == ((), (), (), ())
+    assert subscription.topics_are({"orders": Y}, []) == ((), (), (), (), ())
     (again,) = subscription.fetchable()
     assert again.position == Position(8)
     assert again.ticket != wish.ticket
@@ -130,8 +131,9 @@ def test_what_the_group_revokes_stays_revoked_for_any_metadata() -> None:
     subscription = given(Y)
     subscription.topics_are({"orders": Y}, [])
     subscription.topics_are({"orders": X}, [])
+    assert subscription.topics_are({"orders": X}, []).disputed == (A,)
     subscription.give_up(0, [A])
-    subscription.topics_are({"orders": Y}, [])
+    assert subscription.topics_are({"orders": Y}, []).disputed == ()
     assert not subscription.fetchable()
 
 

@@ -4,8 +4,9 @@ from prokurist.events.log_events import (
     BROKER_THROTTLED,
     COORDINATOR_REACHABLE,
     COORDINATOR_UNREACHABLE,
+    LEADERS_CHANGED,
 )
-from prokurist.logs.storms import Storms
+from prokurist.logs.storms import MOST, Storms
 
 MINE, OTHERS = {"group": "mine"}, {"group": "others"}
 
@@ -53,3 +54,12 @@ def test_each_has_a_story_of_its_own() -> None:
     assert storms.lasted(BROKER_THROTTLED, {"node": "1"}, 60.0) == 0.0
     assert storms.lasted(BROKER_THROTTLED, {"node": "1"}, 61.0) is None
     assert storms.lasted(BROKER_THROTTLED, {"node": "2"}, 61.0) == 0.0
+
+
+def test_stories_that_have_ceased_are_forgotten() -> None:
+    """B359: partitions in ever other combinations are told of at once, and cost no memory."""
+    storms = Storms()
+    for nth in range(10 * MOST):
+        assert storms.lasted(LEADERS_CHANGED, {"partitions": (nth,)}, nth / 5) == 0.0
+        assert storms.lasted(LEADERS_CHANGED, {"partitions": (nth,)}, nth / 5) is None
+    assert len(storms._stories) <= MOST
