@@ -12,12 +12,12 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic, thread_time
+from time import monotonic, sleep
 
 import pytest
 
 from prokurist.errors import DisconnectException, SslAuthenticationException
-from prokurist.network_thread.io.network import Connected, Securing
+from prokurist.network_thread.io.network import Connected, Happening, Securing
 from prokurist.network_thread.io.tls import (
     LONGEST_HANDSHAKE,
     MOST_WITHOUT_DATA,
@@ -25,12 +25,14 @@ from prokurist.network_thread.io.tls import (
 )
 from prokurist.security.context import built
 from prokurist.testing.kafka.pki import Authority
+from tests.soak.lateness import starved
 from tests.unit.network_thread.io.conftest import Driver, Peer
 from tests.unit.network_thread.io.tls_peers import (
     Drive,
     framed,
     keys_of,
     server_context,
+    serving,
 )
 
 LONGEST_TURN = 0.5
@@ -111,20 +113,39 @@ class Far:
 
 
 def longest_turn(driver: Driver, until: Callable[[], bool]) -> float:
-    """Poll until it is so, and say how much processor time the longest turn took."""
+    """Poll until it is so, and say how long the longest turn took.
+
+    Whether it computes or blocks; what the machine gave to others meanwhile is taken off.
+    """
+    me = [threading.current_thread()]
     longest, give_up = 0.0, monotonic() + 20
     while not until():
-        began = thread_time()
+        began = monotonic() - starved(me)
         driver.told += driver.network.poll(0.05)
-        longest = max(longest, thread_time() - began)
+        longest = max(longest, monotonic() - starved(me) - began)
         assert monotonic() < give_up, driver.network
     return longest
+
+
+def test_a_turn_that_blocks_is_seen(
+    driven: Drive, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oracle of these tests counts a wait as it counts computing."""
+    driver = driven(keys_of(authority))
+    ends = iter((False, True))
+
+    def block(_: float) -> list[Happening]:
+        sleep(0.2)
+        return []
+
+    monkeypatch.setattr(driver.network, "poll", block)
+    assert longest_turn(driver, lambda: next(ends)) > 0.15
 
 
 def test_a_storm_of_new_keys(
     driven: Drive, peer: Peer, authority: Authority, certificate: Path
 ) -> None:
-    """Records that bring no data end their connection before they cost others their turn."""
+    """B379: records without data end their connection before they cost others their turn."""
     driver, far = driven(keys_of(authority)), Far(server_context(certificate))
     far.meet(driver, peer)
     storm = far.storm("SSL_key_update", STORM)
@@ -150,6 +171,44 @@ def test_new_keys_that_are_never_read(
     told = str(driver.lost_yet(1)[0].error)
     assert "does not read" in told or "of new keys at once" in told
     thread.join(10)
+
+
+def test_a_storm_of_tickets(
+    driven: Drive, peer: Peer, authority: Authority, certificate: Path
+) -> None:
+    """B379: session tickets for ever end their connection: none of them is of use here."""
+    driver, far = driven(keys_of(authority)), Far(server_context(certificate))
+    far.meet(driver, peer)
+    storm = far.storm("SSL_new_session_ticket", 3_000)
+    assert len(storm) > 4 * MOST_WITHOUT_DATA
+    thread = far.flood(storm)
+    assert longest_turn(driver, lambda: bool(driver.lost_yet(1))) < LONGEST_TURN
+    assert "without data" in str(driver.lost_yet(1)[0].error)
+    thread.join(10)
+    assert driver.network.bytes_received < 2 << 20
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_chain_of_megabytes(
+    driven: Drive,
+    peer: Peer,
+    authority: Authority,
+    certificate: Path,
+    tmp_path: Path,
+    version: ssl.TLSVersion,
+) -> None:
+    """B379: a chain of thousands of certificates is given up at a bound, and soon."""
+    long = tmp_path / "long.pem"
+    long.write_bytes(certificate.read_bytes() + authority.location.read_bytes() * 4_000)
+    context = server_context(long, minimum_version=version, maximum_version=version)
+    driver = driven(keys_of(authority))
+    driver.network.connect(1, peer.address, "localhost")
+    serving(peer, context, lambda _: None)
+    assert longest_turn(driver, lambda: bool(driver.lost_yet(1))) < LONGEST_TURN
+    lost = driver.lost_yet(1)[0].error
+    assert isinstance(lost, DisconnectException | SslAuthenticationException)
+    assert Connected(1) not in driver.told
+    assert driver.network.bytes_received < 2 << 20
 
 
 def test_a_few_new_keys(
