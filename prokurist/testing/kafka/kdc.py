@@ -10,7 +10,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -90,7 +89,7 @@ class Kdc:
             try:
                 socket.create_connection(("127.0.0.1", self._port), 1.0).close()
             except OSError:
-                time.sleep(0.05)
+                clock.sleep(0.05)
             else:
                 return
         self.stop()
