@@ -108,7 +108,7 @@ class Failing(Kerberos):
         super().__init__()
         self.code = code
 
-    def step(self, token: bytes | None = None) -> bytes | None:
+    def step(self, token: bytes | None = None) -> bytes | None:  # noqa: ARG002
         """Fail."""
         raise KerberosError(self.code)
 
