@@ -3,16 +3,45 @@
 Thread: the helper's: the Kerberos library may ask a KDC.
 """
 
+import hashlib
 import importlib
 import importlib.util
+import re
+from collections.abc import Mapping
 from typing import Any, Final
 
-from prokurist.errors import SaslAuthenticationException
+from prokurist.errors import KafkaException, NetworkException, SaslAuthenticationException
 from prokurist.security.mechanism import printable, refused
 
 NO_LAYER: Final = 1
 """The bit of the broker's offer, and the whole of the client's choice: no protection of
 what follows, which is TLS's business."""
+
+CODES: Final = -1765328384
+"""Where the error codes of the Kerberos library begin."""
+
+PASSING: Final = {
+    21: "the client is not yet valid",
+    29: "the KDC is not available",
+    33: "the ticket is not yet valid",
+    34: "the request is a replay",
+    156: "no KDC can be reached",
+}
+"""Codes of what may be over in a moment: the attempt is repeated, as Java's client does for 21,
+33 and 34."""
+
+SERVER_UNKNOWN, TICKET_EXPIRED, SKEW, CACHE_EMPTY, CACHE_MISSING = 7, 32, 37, 141, 195
+
+MINDED: Final = {
+    SERVER_UNKNOWN: "check sasl.kerberos.service.name, and the host that the broker advertises",
+    TICKET_EXPIRED: "renew the ticket (kinit), or give sasl.kerberos.keytab",
+    SKEW: "set the clock of this machine",
+    CACHE_EMPTY: "get a ticket (kinit), or give sasl.kerberos.keytab",
+    CACHE_MISSING: "get a ticket (kinit), or give sasl.kerberos.keytab",
+}
+"""What to do about some codes."""
+
+_MINOR: Final = re.compile(r"Minor \(\d+\): ")
 
 
 def is_installed() -> bool:
@@ -27,7 +56,8 @@ class Gssapi:
         service: `sasl.kerberos.service.name`.
         host: The broker's name.
         principal: Whose ticket to use; None for the cache's own.
-        keytab: A file of keys to get a ticket with; None for the system's cache.
+        keytab: A file of keys to get a ticket with; None for the system's cache. The ticket
+            is kept in memory: the cache of the system's user is not touched.
         module: The package, in tests.
     """
 
@@ -58,10 +88,12 @@ class Gssapi:
             self._context = self._begun()
             return bytes(self._context.step() or b"")
         except ImportError as error:
-            why = f"the package gssapi cannot be imported: {error}"
+            failure: KafkaException = self._failed(
+                f"the package gssapi cannot be imported: {error}"
+            )
         except Exception as error:  # noqa: BLE001 - a Kerberos library's errors share no base
-            why = printable(str(error))
-        raise self._failed(why)
+            failure = self._met(error)
+        raise failure
 
     def _begun(self) -> Any:
         gssapi = self._gssapi
@@ -71,11 +103,16 @@ class Gssapi:
             user = None
             if self._principal is not None:
                 user = gssapi.Name(self._principal, gssapi.NameType.kerberos_principal)
-            store = {} if self._keytab is None else {"client_keytab": self._keytab}
-            credentials = gssapi.Credentials(name=user, usage="initiate", store=store or None)
+            store = None if self._keytab is None else self._store(self._keytab)
+            credentials = gssapi.Credentials(name=user, usage="initiate", store=store)
         return gssapi.SecurityContext(
             name=name, creds=credentials, usage="initiate", mech=gssapi.MechType.kerberos
         )
+
+    def _store(self, keytab: str) -> Mapping[str, str]:
+        """The keys, and a cache for their tickets that all clients of this process share."""
+        whose = hashlib.sha256(f"{self._principal}\0{keytab}".encode()).hexdigest()[:16]
+        return {"client_keytab": keytab, "ccache": f"MEMORY:prokurist-{whose}"}
 
     def answer(self, challenge: bytes) -> bytes | None:
         """Go on with the context; then agree on having no security layer."""
@@ -89,10 +126,23 @@ class Gssapi:
                 self._chosen = True
                 return bytes(self._context.wrap(bytes([NO_LAYER, 0, 0, 0]), False).message)
         except Exception as error:  # noqa: BLE001 - a Kerberos library's errors share no base
-            why = printable(str(error))
+            failure = self._met(error)
         else:
-            why = "the broker insists on a security layer, which is not spoken: use SASL_SSL"
-        raise self._failed(why)
+            failure = self._failed(
+                "the broker insists on a security layer, which is not spoken: use SASL_SSL"
+            )
+        raise failure
+
+    def _met(self, error: Exception) -> KafkaException:
+        """What to raise for an error of the library; it has codes of 32 bits, unsigned."""
+        code = (getattr(error, "min_code", 0) - CODES) % (1 << 32)
+        why = printable(_MINOR.split(str(error))[-1])
+        if code in PASSING:
+            return NetworkException(
+                f"no Kerberos ticket for {self._target}: {PASSING[code]} ({why})"
+            )
+        minded = MINDED.get(code)
+        return self._failed(why if minded is None else f"{why}: {minded}")
 
     def _failed(self, why: str) -> SaslAuthenticationException:
         return refused(self.name, f"{why}; the service asked for is {self._target}")

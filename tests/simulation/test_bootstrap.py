@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from prokurist.errors import NetworkException, TimeoutException
+from prokurist.errors import NetworkException, SslAuthenticationException, TimeoutException
+from prokurist.network_thread.io.network import Lost, SocketAddress
+from prokurist.testing.virtual_time.network import ModelNetwork
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.world import World
 
@@ -200,3 +202,67 @@ def test_canonical_names_are_resolved_again_when_no_broker_is_left() -> None:
             consumer.list_topics(timeout=2.0)
         world.hosts = LISTED
         consumer.list_topics(timeout=5.0)
+
+
+def with_certificates(monkeypatch: pytest.MonkeyPatch, *refused: str) -> None:
+    """Have the certificates of some addresses refused, in every client of the world."""
+    connect = ModelNetwork.connect
+
+    def verified(
+        self: ModelNetwork, connection: int, address: SocketAddress, server_name: str = ""
+    ) -> None:
+        connect(self, connection, address, server_name)
+        if address.host in refused:
+            self._queue = [entry for entry in self._queue if entry[1] != connection]
+            error = SslAuthenticationException(f"the certificate of {address} has expired")
+            at = self.world.clock.time + 0.002
+            self._queue.append((at, connection, Lost(connection, error)))
+
+    monkeypatch.setattr(ModelNetwork, "connect", verified)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("call", ["commit_sync", "list_topics", "end_offsets"])
+def test_one_bad_certificate_of_three_is_passed_by(
+    monkeypatch: pytest.MonkeyPatch, call: str, seed: int
+) -> None:
+    """B377: what any broker can answer is asked of one whose certificate is accepted."""
+    world = World(nodes=3, seed=seed)
+    with_certificates(monkeypatch, "10.0.0.1")
+    with world.consumer() as consumer:
+        world.control.move_coordinator("g", 2)
+        world.control.move_leader(TP, 2)
+        began = world.clock.time
+        if call == "commit_sync":
+            consumer.commit_sync(OFFSETS, timeout=5.0)
+        elif call == "list_topics":
+            consumer.list_topics(timeout=5.0)
+        else:
+            consumer.end_offsets(TP, timeout=5.0)
+        assert world.clock.time - began < 1.0
+
+
+@pytest.mark.parametrize("others", ["refused", "frozen", "swallowing"])
+@pytest.mark.parametrize("seed", range(4))
+def test_bad_certificates_are_told_when_no_other_answers(
+    monkeypatch: pytest.MonkeyPatch, seed: int, others: str
+) -> None:
+    """B250, B377: the refusal is told soon, and no time out, where no broker is left to ask."""
+    world = World(nodes=3, seed=seed)
+    hosts = ("10.0.0.1", "10.0.0.2", "10.0.0.3") if others == "refused" else ("10.0.0.1",)
+    with_certificates(monkeypatch, *hosts)
+    with world.consumer() as consumer:
+        for node in (2, 3):
+            if others == "frozen":
+                world.control.freeze(node)
+            elif others == "swallowing":
+                world.members[-1].network.block(f"10.0.0.{node}", 9092)
+        for call in (
+            lambda: consumer.list_topics(timeout=30.0),
+            lambda: consumer.commit_sync(OFFSETS, timeout=30.0),
+            lambda: consumer.end_offsets(TP, timeout=30.0),
+        ):
+            began = world.clock.time
+            with pytest.raises(SslAuthenticationException, match="has expired"):
+                call()
+            assert world.clock.time - began < 5.0

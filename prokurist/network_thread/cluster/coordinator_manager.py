@@ -203,10 +203,12 @@ class CoordinatorManager:
                 answer = await self._client.send(
                     asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP), any_broker=True
                 )
-            except (Withdrawn, AuthenticationException):
+            except Withdrawn:
                 raise
             except KafkaException as error:
-                self._met(self._metadata.suspect(asked, error))
+                judged = error.retriable or isinstance(error, AuthenticationException)
+                tell = self._metadata.failed if judged else self._metadata.suspect
+                self._met(tell(asked, error))
             else:
                 self._metadata.answered()
                 response = answer.response

@@ -9,6 +9,7 @@ needs any broker awaits `any_broker()`.
 - A broker that did not answer such a request is suspect until another one does: it
   is asked again only when all others have failed too. Otherwise one that is gone
   would be tried for ever, since its backoff is over before our own is.
+- One with a bad certificate, or without our mechanism, is passed by likewise.
 - When all brokers that are known are suspect, the bootstrap addresses are asked
   again (KIP-899), unless `metadata.recovery.strategy` is `none`. They are asked
   alone, and everything is forgotten, when a broker demands it or no broker has
@@ -32,6 +33,7 @@ from prokurist.events.call import Call
 from prokurist.events.cluster import ABSENT, Cluster, TopicView
 from prokurist.events.log_events import LEADERS_CHANGED, METADATA_FAILED, REBOOTSTRAPPED
 from prokurist.network_thread.broker_errors import topic_error
+from prokurist.network_thread.cluster.brokers_to_ask import BrokersToAsk
 from prokurist.network_thread.cluster.topic_interest import TopicInterest
 from prokurist.network_thread.cluster.topic_views import views_of
 from prokurist.network_thread.cluster.wanted_metadata import WantedMetadata
@@ -110,7 +112,9 @@ class MetadataManager:
         self._waiting: list[Call] = []
         self._age: Due | None = None
         self._quiet: Due | None = None
-        self._suspects: set[int] = set()
+        self._brokers = BrokersToAsk(
+            client, bootstrap, lambda: self.cluster, rebootstrap=rebootstrap
+        )
         self._attempt: tuple[Node, Interruptible[Answer[MetadataAnswer]]] | None = None
         self._interrupted: set[int] = set()
         self._outage = Outage(client.trace, bootstrap.servers)
@@ -160,7 +164,7 @@ class MetadataManager:
         """Any broker that can be asked now; waits while all of them are backing off."""
         while True:
             await self._bootstrap.expand()
-            nodes = self._candidates()
+            nodes = self._brokers.candidates()
             node = self._client.least_loaded(nodes)
             if node is not None:
                 return node
@@ -171,13 +175,21 @@ class MetadataManager:
         """Ask other brokers first from now on: this one has failed.
 
         Returns:
-            What to tell those who wait: the error, or one that tells of all bootstrap
-            addresses, when each of them has failed by now.
+            What to tell those who wait; see `BrokersToAsk.suspect`.
         """
-        self._suspects.add(node.id)
-        told = self._bootstrap.failed(node, error)
-        if all(each.id in self._suspects for group in self._groups() for each in group):
+        told = self._brokers.suspect(node, error)
+        if self._brokers.all_are_suspect:
             self._outage.goes_on(self.cluster, told)
+        return told
+
+    def failed(self, node: Node, error: KafkaException) -> KafkaException:
+        """The same, where asking others helps.
+
+        Raises:
+            KafkaException: It does not; see `BrokersToAsk.check`.
+        """
+        told = self.suspect(node, error)
+        self._brokers.check(error)
         return told
 
     def doubt(self, node: Node) -> None:
@@ -186,9 +198,9 @@ class MetadataManager:
         Once for each broker and question: where all of them are slow, one has to be
         waited for.
         """
-        if not self.cluster.nodes.keys() - self._suspects - {node.id}:
+        if not self.cluster.nodes.keys() - self._brokers.suspects - {node.id}:
             return
-        self._suspects.add(node.id)
+        self._brokers.suspects.add(node.id)
         if self._attempt is None or node.id in self._interrupted:
             return
         asked, attempt = self._attempt
@@ -200,34 +212,13 @@ class MetadataManager:
 
     def answered(self) -> None:
         """End the outage, if there is one: a broker has answered."""
+        self._brokers.answered()
         self._outage.ended(self.cluster)
-
-    def _candidates(self) -> list[Node]:
-        """The brokers to ask: known ones, then bootstrap addresses; no suspects."""
-        groups = self._groups()
-        for group in groups:
-            fit = [node for node in group if node.id not in self._suspects]
-            if fit:
-                return fit
-        # Each of them has failed once: each may be tried again.
-        self._suspects.clear()
-        return groups[0]
-
-    def _groups(self) -> list[list[Node]]:
-        """The brokers that are known, and the bootstrap addresses where they are of use."""
-        known = list(self.cluster.nodes.values())
-        groups = [known] if known else [list(self._bootstrap.nodes)]
-        if known and self._rebootstrap:
-            groups.append(list(self._bootstrap.nodes))
-        return groups
 
     @property
     def all_have_refused(self) -> bool:
-        """Whether every broker and every bootstrap address refuses connections.
-
-        A broker that is silent has not refused: it may answer yet.
-        """
-        return all(self._client.has_refused(each) for group in self._groups() for each in group)
+        """See `BrokersToAsk.all_have_refused`."""
+        return self._brokers.all_have_refused
 
     # --- asking ----------------------------------------------------------------------
 
@@ -268,9 +259,7 @@ class MetadataManager:
             try:
                 answer = (await attempt.outcome).response
             except KafkaException as error:
-                if not error.retriable:
-                    raise
-                self._met(self.suspect(node, error))
+                self._met(self.failed(node, error))
             else:
                 fault = self.fault_of(answer)
                 if fault is None:
@@ -313,7 +302,7 @@ class MetadataManager:
         )
         self.complete = False
         self._bootstrap.begin_again()
-        self._suspects.clear()
+        self._brokers.suspects.clear()
         if self._asking is None:
             self.request_update()
 
@@ -337,7 +326,7 @@ class MetadataManager:
         )
         self.complete = self._wanted.asked_for_everything
         self.last_error = None
-        self._suspects.clear()
+        self._brokers.suspects.clear()
         self._bootstrap.answered()
         self.answered()
         self._client.forget({*self.cluster.nodes, *(each.id for each in self._bootstrap.nodes)})

@@ -150,9 +150,7 @@ class TopicManager:
             try:
                 answer = await self._client.send(node, request, call=call, any_broker=True)
             except KafkaException as error:
-                if not error.retriable:
-                    raise
-                call.met(self._metadata.suspect(node, error))
+                call.met(self._metadata.failed(node, error))
             else:
                 fault = self._metadata.fault_of(answer.response)
                 if fault is None:

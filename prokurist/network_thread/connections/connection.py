@@ -94,7 +94,7 @@ class Connection:
             cap=cap,
             counters=counters,
             suspect=self.failed,
-            state=lambda: "throttled" if self.throttled else self.state.value,
+            state=lambda: "throttled" if self.throttled else self._stage(),
         )
         self._idleness = Idleness(self.pipeline, timer, limits.idle, self._close_unused)
         self._owner = owner

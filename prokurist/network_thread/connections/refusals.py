@@ -40,6 +40,10 @@ class Refusals:
         """The moment before which no connection to a node may be tried."""
         return self._until.get((node.host, node.port), self._timer.now)
 
+    def has(self, node: Node) -> bool:
+        """Whether a node's address has refused the client, and not accepted it since."""
+        return (node.host, node.port) in self._until
+
     def trying(self, node: Node) -> None:
         """A connection is tried: no other is, for a while, where the last was refused."""
         address = node.host, node.port

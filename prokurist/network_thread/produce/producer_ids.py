@@ -72,9 +72,7 @@ class ProducerIds:
                 sent = self._client.send(node, InitProducerId(), any_broker=True)
                 answer = (await sent).response
             except KafkaException as error:
-                if not error.retriable:
-                    raise
-                self.last_error = self._metadata.suspect(node, error)
+                self.last_error = self._metadata.failed(node, error)
             else:
                 self._metadata.answered()
                 action = INIT_PRODUCER_ID.of(answer.error)

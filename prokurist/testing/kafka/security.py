@@ -32,6 +32,9 @@ class SecuredListener:
         mechanisms: The SASL mechanisms that it takes; none for no SASL. OAUTHBEARER takes
             unsecured tokens.
         users: Passwords by name, for PLAIN and SCRAM.
+        keytab: The broker's keys, for GSSAPI. Its virtual machine has to be told of the realm
+            as well: `java_options=["-Djava.security.krb5.conf=…"]`.
+        principal: Whose keys these are.
         session: Milliseconds after which a connection must authenticate again; 0 for never.
         is_direct: Whether clients are told the brokers' own addresses instead of those of the
             fault proxies: what a benchmark wants.
@@ -42,6 +45,8 @@ class SecuredListener:
     protocols: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
     mechanisms: tuple[str, ...] = ()
     users: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    keytab: Path | None = None
+    principal: str = "kafka/127.0.0.1"
     session: int = 0
     is_direct: bool = False
 
@@ -90,6 +95,8 @@ class SecuredListener:
             told[f"{of_it}.sasl.jaas.config"] = self._jaas(mechanism)
             if mechanism == "OAUTHBEARER":
                 told[f"{of_it}.sasl.server.callback.handler.class"] = _UNSECURED
+            if mechanism == "GSSAPI":
+                told[f"{_PREFIX}.sasl.kerberos.service.name"] = self.principal.partition("/")[0]
             if self.session:
                 told[f"{of_it}.connections.max.reauth.ms"] = str(self.session)
         return told
@@ -104,5 +111,10 @@ class SecuredListener:
             return (
                 f"{_KAFKA}.oauthbearer.OAuthBearerLoginModule required "
                 'unsecuredLoginStringClaim_sub="broker";'
+            )
+        if mechanism == "GSSAPI":
+            return (
+                "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true "
+                f'storeKey=true keyTab="{self.keytab}" principal="{self.principal}";'
             )
         return f"{_KAFKA}.scram.ScramLoginModule required;"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from prokurist.errors import SaslAuthenticationException
-from prokurist.security.gssapi import Gssapi
+from prokurist.errors import NetworkException, SaslAuthenticationException
+from prokurist.security.gssapi import CODES, MINDED, PASSING, Gssapi
 from prokurist.security.mechanism import printable
 
 
@@ -62,12 +62,14 @@ class Kerberos:
 
 
 def test_gssapi() -> None:
-    """RFC 4752: the context, then no security layer and an empty authorization id."""
+    """B378, RFC 4752: the context, then no security layer and an empty authorization id."""
     package = Kerberos()
     client = Gssapi("kafka", "b1", principal="anna", keytab="/k", module=package)
     assert client.first() == b"ticket"
     assert package.made["name"] == ("kafka@b1", "host")
-    assert package.made["creds"]["store"] == {"client_keytab": "/k"}
+    store = package.made["creds"]["store"]
+    assert store["client_keytab"] == "/k"
+    assert store["ccache"].startswith("MEMORY:")
     assert client.answer(b"ap-rep") == b""
     assert client.answer(b"offer") == b"wrapped"
     assert package.wrapped == [b"\x01\0\0\0"]
@@ -89,3 +91,38 @@ def test_gssapi_that_fails(package: Kerberos, why: str) -> None:
         client.first()
         client.answer(b"ap-rep")
         client.answer(b"offer")
+
+
+class KerberosError(Exception):
+    """What the package raises, with the library's code as it has it: of 32 bits, unsigned."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"Major (851968): Unspecified GSS failure, Minor ({code}): why")
+        self.min_code = (code + CODES) % (1 << 32)
+
+
+class Failing(Kerberos):
+    """A package whose context cannot be begun."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__()
+        self.code = code
+
+    def step(self, token: bytes | None = None) -> bytes | None:  # noqa: ARG002
+        """Fail."""
+        raise KerberosError(self.code)
+
+
+@pytest.mark.parametrize("code", PASSING)
+def test_what_may_be_over_in_a_moment(code: int) -> None:
+    """B378: a KDC that cannot be reached refuses nobody: that is tried again."""
+    with pytest.raises(NetworkException, match=r"no Kerberos ticket for kafka@b1: .*\(why\)"):
+        Gssapi("kafka", "b1", module=Failing(code)).first()
+
+
+@pytest.mark.parametrize("code", MINDED)
+def test_what_is_to_be_done(code: int) -> None:
+    """B378: the error ends the call, and says what to do, without the library's preamble."""
+    with pytest.raises(SaslAuthenticationException) as refused:
+        Gssapi("kafka", "b1", module=Failing(code)).first()
+    assert f"failed: why: {MINDED[code]}; the service" in str(refused.value)

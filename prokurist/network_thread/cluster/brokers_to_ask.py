@@ -1,0 +1,121 @@
+"""The brokers that a question for any of them may go to, and which of them have failed.
+
+Thread: the network thread alone.
+Invariants: a broker that has failed is asked again only when all others have failed too.
+"""
+
+from collections.abc import Callable
+
+from prokurist.errors import (
+    AuthenticationException,
+    KafkaException,
+    SaslAuthenticationException,
+)
+from prokurist.events.cluster import Cluster
+from prokurist.network_thread.connections.bootstrap import Bootstrap
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.types import Node
+
+
+class BrokersToAsk:
+    """See the module.
+
+    Args:
+        client: Its connections.
+        bootstrap: The bootstrap addresses.
+        cluster: Returns the snapshot at hand.
+        rebootstrap: Whether bootstrap addresses are asked where no known broker answers.
+
+    Attributes:
+        suspects: Ids of the brokers that have failed.
+    """
+
+    def __init__(
+        self,
+        client: NetworkClient,
+        bootstrap: Bootstrap,
+        cluster: Callable[[], Cluster],
+        *,
+        rebootstrap: bool,
+    ) -> None:
+        self.suspects: set[int] = set()
+        self._client = client
+        self._bootstrap = bootstrap
+        self._cluster = cluster
+        self._rebootstrap = rebootstrap
+        self._refusal: AuthenticationException | None = None
+
+    def candidates(self) -> list[Node]:
+        """Known brokers, then bootstrap addresses; no suspects."""
+        groups = self._groups()
+        for group in groups:
+            fit = [node for node in group if node.id not in self.suspects]
+            if fit:
+                return fit
+        # Each of them has failed once: each may be tried again.
+        self.suspects.clear()
+        return groups[0]
+
+    def _groups(self) -> list[list[Node]]:
+        """The brokers that are known, and the bootstrap addresses where they are of use."""
+        known = list(self._cluster().nodes.values())
+        groups = [known] if known else [list(self._bootstrap.nodes)]
+        if known and self._rebootstrap:
+            groups.append(list(self._bootstrap.nodes))
+        return groups
+
+    def suspect(self, node: Node, error: KafkaException) -> KafkaException:
+        """Ask others before this one.
+
+        Returns:
+            What to tell those who wait: the error, or one that tells of all bootstrap
+            addresses, when each of them has failed by now.
+        """
+        self.suspects.add(node.id)
+        return self._bootstrap.failed(node, error)
+
+    @property
+    def all_are_suspect(self) -> bool:
+        """Whether each of them has failed."""
+        return all(each.id in self.suspects for group in self._groups() for each in group)
+
+    def check(self, error: KafkaException) -> None:
+        """Raise, where asking others does not help, for the error of a suspect.
+
+        A broker's certificate, its listener and its mechanisms say nothing of the other
+        brokers: such a refusal is raised when no other is left. Refused credentials are told
+        at once: each further broker would count a failed login of the same account.
+
+        Raises:
+            KafkaException: This error, or the refusal of an earlier broker.
+        """
+        if not error.retriable:
+            credentials = isinstance(error, SaslAuthenticationException)
+            if credentials or not isinstance(error, AuthenticationException):
+                raise error
+            self._refusal = self._refusal or error
+        if self._refusal is not None and not self._others_are_left():
+            refusal, self._refusal = self._refusal, None
+            raise refusal
+
+    def _others_are_left(self) -> bool:
+        return any(
+            each.id not in self.suspects and not self._client.refusals.has(each)
+            for group in self._groups()
+            for each in group
+        )
+
+    def answered(self) -> None:
+        """Forget who has refused: a broker has answered."""
+        self._refusal = None
+
+    @property
+    def all_have_refused(self) -> bool:
+        """Whether every broker and every bootstrap address refuses connections.
+
+        A broker that is silent has not refused: it may answer yet.
+        """
+        return all(self._client.has_refused(each) for group in self._groups() for each in group)
+
+    def __repr__(self) -> str:
+        return f"BrokersToAsk({len(self.suspects)} suspects)"
