@@ -162,8 +162,11 @@ class Cluster:
         return None if view is None else view.leader_epoch
 
     def says_the_same_as(self, older: "Cluster") -> bool:
-        """Whether another snapshot has nothing new."""
-        return replace(self, version=older.version) == older
+        """Whether another snapshot has nothing new.
+
+        The controller is left out: without ZooKeeper an answer names any broker.
+        """
+        return replace(self, version=older.version, controller=older.controller) == older
 
     def moved_since(
         self, older: "Cluster", topics: Iterable[str]

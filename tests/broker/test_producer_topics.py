@@ -104,7 +104,9 @@ def test_shares_are_even(
     """P29, B321, B348: over all partitions, over those with a leader, and over all again."""
     kafka = prokurist_cluster
     topic = kafka.unique_topic(partitions=60)
-    (dead,) = {kafka.leaders(topic)[0]}
+    leaders = kafka.leaders(topic)
+    dead = leaders[0]
+    orphaned = {number for number, leader in enumerate(leaders) if leader == dead}
     with KafkaProducer(
         bootstrap_servers=kafka.bootstrap,
         batch_size=BATCH,
@@ -118,8 +120,8 @@ def test_shares_are_even(
             waiting.append(producer.send(topic, b"x" * BATCH))
             return without_leader(producer, topic)
 
-        eventually(lambda: len(lost()) == 20)
-        check_even(spread(producer, topic, 40, 20), set(range(60)) - lost())
+        eventually(lambda: lost() == orphaned)
+        check_even(spread(producer, topic, 60 - len(orphaned), 20), set(range(60)) - orphaned)
         kafka.restart(dead)
         assert all(each.result(60.0).offset >= 0 for each in waiting)
         # None waits for the others: the topic is in use, and that has them asked for.

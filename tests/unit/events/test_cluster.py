@@ -1,5 +1,6 @@
 """The snapshot of the cluster, and how the next one comes of it."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from prokurist.events.cluster import Cluster, PartitionView, TopicView
@@ -74,6 +75,8 @@ def test_a_snapshot_says_the_same_as_another() -> None:
     first, second = after(topic(1)), after(topic(1), topic(1))
     assert second.says_the_same_as(first)
     assert not after(topic(2)).says_the_same_as(first)
+    # Brokers of a cluster without ZooKeeper name any of them as the controller.
+    assert replace(second, controller=2).says_the_same_as(first)
     assert first.leader_epoch(TP) == 1
     assert first.leader_epoch(TopicPartition("nothing", 0)) is None
 
