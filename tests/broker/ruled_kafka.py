@@ -49,7 +49,8 @@ def rule(kafka: RealKafka, permission: str, *rights: Right) -> None:
         )
         for kind, name, operation in rights
     ]  # fmt: skip
-    for done in _ruling(kafka).create_acls(rules).values():
+    client = _ruling(kafka)  # It has to outlive its calls.
+    for done in client.create_acls(rules).values():
         done.result(20)
 
 
