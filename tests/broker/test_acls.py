@@ -7,47 +7,25 @@ idempotent producers needed before Kafka 3.0 is denied.
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
-import confluent_kafka.admin
 import pytest
 
 from prokurist import KafkaConsumer, KafkaProducer, errors
 from prokurist.cli.entry import DONE, main
-from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
+from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Asking
+from tests.broker.ruled_kafka import Right, rule, ruled_kafka
 
 pytestmark = pytest.mark.kafka
-
-admin: Any = confluent_kafka.admin
-"""Whose stubs know nothing of rules."""
-
-Right = tuple[str, str, str]
-"""Resource, name and operation."""
 
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[RealKafka]:
-    """One node that asks its authorizer about everything, of these tests' own."""
-    own = RealKafka(
-        controls=True,
-        properties={
-            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "allow.everyone.if.no.acl.found": True,
-        },
-    )
-    try:
-        own.start()
-    except KafkaUnavailable as error:
-        if is_required():
-            raise
-        pytest.skip(error.reason)
-    try:
+    """Where the node itself is allowed all but what producers needed once."""
+    with ruled_kafka() as own:
         allow(own, ("BROKER", "kafka-cluster", "ALL"))
         rule(own, "DENY", ("BROKER", "kafka-cluster", "IDEMPOTENT_WRITE"))
         yield own
-    finally:
-        own.close()
 
 
 @pytest.fixture
@@ -62,21 +40,6 @@ def name(kafka: RealKafka) -> str:
 def allow(kafka: RealKafka, *rights: Right) -> None:
     """Allow these, and of their resources nothing else."""
     rule(kafka, "ALLOW", *rights)
-
-
-def rule(kafka: RealKafka, permission: str, *rights: Right) -> None:
-    """Make rules for everybody, who are all one principal here."""
-    client = admin.AdminClient({"bootstrap.servers": kafka.direct_bootstrap, "log_level": 0})
-    rules = [
-        admin.AclBinding(
-            admin.ResourceType[kind], name, admin.ResourcePatternType.LITERAL,
-            "User:ANONYMOUS", "*", admin.AclOperation[operation],
-            admin.AclPermissionType[permission],
-        )
-        for kind, name, operation in rights
-    ]  # fmt: skip
-    for done in client.create_acls(rules).values():
-        done.result(20)
 
 
 def consumer_rights(name: str) -> tuple[Right, ...]:

@@ -4,14 +4,13 @@ Any client may do everything that no rule speaks of; each test adds a rule that 
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
-import confluent_kafka.admin
 import pytest
 
 from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition, errors
-from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
+from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Asking
+from tests.broker.ruled_kafka import forget_rules, rule, ruled_kafka
 from tests.broker.watching import Watch, soon
 
 pytestmark = pytest.mark.kafka
@@ -19,51 +18,16 @@ pytestmark = pytest.mark.kafka
 OPEN, SECRET, HIDDEN = (TopicPartition(name, 0) for name in ("open", "secret", "hidden"))
 ALL = {tp: OffsetAndMetadata(1) for tp in (OPEN, SECRET, HIDDEN)}
 
-admin: Any = confluent_kafka.admin
-"""Whose stubs know nothing of rules."""
-
 Rule = Callable[[str, str], None]
 
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[RealKafka]:
-    """One node that asks its authorizer about everything, of these tests' own."""
-    own = RealKafka(
-        controls=True,
-        properties={
-            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "allow.everyone.if.no.acl.found": True,
-        },
-    )
-    try:
-        own.start()
-    except KafkaUnavailable as error:
-        if is_required():
-            raise
-        pytest.skip(error.reason)
-    try:
+    """Where every topic of these tests is."""
+    with ruled_kafka() as own:
         for tp in ALL:
             own.create_topic(tp.topic)
         yield own
-    finally:
-        own.close()
-
-
-def ruling(kafka: RealKafka) -> Any:
-    """A client that makes rules and takes them back."""
-    return admin.AdminClient({"bootstrap.servers": kafka.direct_bootstrap, "log_level": 0})
-
-
-def forget_rules(kafka: RealKafka, eventually: Asking) -> None:
-    """Let any client do everything again; on return the node has heard so."""
-    every = admin.AclBindingFilter(
-        admin.ResourceType.ANY, None, admin.ResourcePatternType.ANY,
-        None, None, admin.AclOperation.ANY, admin.AclPermissionType.ANY,
-    )  # fmt: skip
-    client = ruling(kafka)
-    for done in client.delete_acls([every]).values():
-        done.result(20)
-    eventually(lambda: not client.describe_acls(every).result(20))
 
 
 @pytest.fixture
@@ -71,13 +35,7 @@ def deny(kafka: RealKafka, eventually: Asking) -> Iterator[Rule]:
     """Deny any client everything about a topic or a group; it is undone after the test."""
 
     def add(kind: str, name: str) -> None:
-        rule = admin.AclBinding(
-            admin.ResourceType[kind], name, admin.ResourcePatternType.LITERAL,
-            "User:ANONYMOUS", "*", admin.AclOperation.ALL, admin.AclPermissionType.DENY,
-        )  # fmt: skip
-        client = ruling(kafka)
-        for done in client.create_acls([rule]).values():
-            done.result(20)
+        rule(kafka, "DENY", (kind, name, "ALL"))
 
     yield add
     forget_rules(kafka, eventually)

@@ -14,6 +14,7 @@ from prokurist.compat.confluent_kafka import (
     KafkaError,
     KafkaException,
     TopicPartition,
+    committing,
 )
 from prokurist.compat.confluent_kafka.settings import consumer_settings
 from prokurist.errors import (
@@ -409,6 +410,26 @@ def test_what_is_unsubscribed_is_revoked_in_the_next_poll() -> None:
         assert [each.topic for each in consumer.assignment()] == ["orders"]
         consumer.unsubscribe()
     assert heard == ["orders", "payments", "orders"]
+
+
+def test_offsets_are_committed_before_the_first_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B373: as by one that is no member; a group that has members refuses them."""
+    world = grouped(partitions=1)
+    monkeypatch.setattr(
+        committing,
+        "KafkaConsumer",
+        lambda config: world.consumer(None, group_id=config["group.id"]),
+    )
+    place = [TopicPartition("orders", 0, 1)]
+    with consumer_in(world) as first, consumer_in(world) as second:
+        first.subscribe(["orders"])
+        assert first.commit(offsets=place, asynchronous=False) == place
+        assert committed(world) == 1
+        first.poll(5.0)
+        second.subscribe(["orders"])
+        with pytest.raises(KafkaException) as raised:
+            second.commit(offsets=place)
+        assert raised.value.args[0].code() == KafkaError.UNKNOWN_MEMBER_ID
 
 
 def test_look_ups() -> None:
