@@ -49,12 +49,19 @@ def answers(lot: Random) -> None:
     frame = harmed(good, lot)
     table = message(case.request.api, case.version, "response")
     told = [outcome(each.reader_of(table), frame, case) for each in readers()]
-    if told[0] != told[1]:
+    if told[0] != told[1] and not is_brief(told):
         raise Different(f"{case}, {frame!r}:\n{told[0]}\n{told[1]}")
     try:
         codec.decode(case.request, case.version, frame)
     except MalformedAnswer:
         return
+
+
+def is_brief(told: list[object]) -> bool:
+    """Whether both refuse, and the native reader says no more than where: of many elements."""
+    return all(
+        isinstance(each, tuple) and each[0] is Malformed for each in told
+    ) and "it is not right at byte" in str(told[0])
 
 
 def outcome(read: Any, frame: bytes, case: Case) -> object:
