@@ -117,7 +117,7 @@ fuzz-sanitized: .venv/ready #: the same with the native code under AddressSaniti
 	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
 	git ls-files -z -co --exclude-standard -- prokurist tests pyproject.toml README.md LICENSE NOTICE | tar --null -T - -c | tar -x -C $(SANITIZED)
 	cd $(SANITIZED) && sed -i 's/"-O3", "-g0"/"-O1"/' pyproject.toml && CFLAGS="$(SANITIZERS)" LDFLAGS="-fsanitize=address,undefined" "$(CURDIR)/$(PY)" -c "import setuptools; setuptools.setup()" -q build_ext --inplace
-	cd $(SANITIZED) && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4 UBSAN_OPTIONS=print_stacktrace=1 "$(CURDIR)/$(PY)" -m tests.fuzz --count $(FUZZ_SANITIZED) --seed $(SEED)
+	cd $(SANITIZED) && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 "$(CURDIR)/$(PY)" -m tests.fuzz --count $(FUZZ_SANITIZED) --seed $(SEED)
 
 check: lint contracts types verify-types test ## everything a change has to pass
 

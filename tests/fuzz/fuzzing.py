@@ -8,7 +8,9 @@ from itertools import islice
 from random import Random
 from typing import Any, Final
 
+from tests.fuzz import exchanges
 from tests.fuzz.costs import BLOCK, SMALL, Costly, within
+from tests.fuzz.misuse import misuse
 from tests.fuzz.targets import (
     Pairs,
     fetch_answers,
@@ -19,6 +21,8 @@ from tests.fuzz.targets import (
 
 SHARE: Final = 20
 """Of so many inputs one is a stream, and some are answers."""
+AUTHENTICATIONS: Final = 800
+"""Of so many inputs one is what a broker says of a password: its hash takes milliseconds."""
 SWOLLEN: Final = 2000
 """Of so many inputs one is few bytes that ask for much: it takes a thousand times as long."""
 
@@ -62,13 +66,27 @@ def throw_small(
     """Throw inputs that cost little, without a look at what they cost."""
     for number in numbers:
         told(number)
-        kind = number % SHARE
-        target = pairs.streams if kind == 0 else fetch_answers if kind < 6 else records
         try:
-            target(drawn(seed, number))
+            target_of(number, pairs)(drawn(seed, number))
         except BaseException as error:
             error.add_note(replay(seed, number))
             raise
+
+
+def target_of(number: int, pairs: Pairs) -> Callable[[Random], None]:
+    """What a small input is thrown at."""
+    match number % SHARE:
+        case 0:
+            return pairs.streams
+        case 1 | 2:
+            return fetch_answers
+        case 3 | 4:
+            return exchanges.answers
+        case 5:
+            return misuse
+        case 6 if number % AUTHENTICATIONS == 6:
+            return exchanges.authentications
+    return records
 
 
 def throw_swollen(

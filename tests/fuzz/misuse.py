@@ -1,9 +1,9 @@
 """What Python code can do to the native types: anything but crash them.
 
-Each input makes some objects of native types, whole ones and ones that `__new__` alone has made,
-and then calls, reads, writes, copies and pickles what they have with arguments that nothing
-has: sizes beyond all memory, buffers of no dimension, objects whose hash, comparison, index or
-iteration comes back to the same objects.
+Each input makes some objects of native types, whole ones and ones that `__new__` alone has
+made, and then calls, reads, writes, copies and pickles what they have with arguments that
+nothing has: sizes beyond all memory, buffers of no dimension, objects whose hash, comparison,
+index or iteration comes back to the same objects.
 
 Thread: one at a time; no state between inputs.
 Invariants: everything comes of the `Random` that is handed in.
@@ -42,7 +42,24 @@ DEPTH: Final = 3
 """How often code of the user's that is called from within calls further."""
 WAITS: Final = frozenset({"wait", "result", "exception", "future", "__await__"})
 """Methods that wait, which is not what is tried here."""
-NUMBERS: Final = (0, 1, -1, 3, 61, 255, 1 << 15, 1 << 31, -(1 << 31), 1 << 62, -(1 << 63), 1 << 64)
+LEFT: Final = frozenset(
+    {"__class__", "__reduce__", "__reduce_ex__", "__del__", "__defaults__", "__kwdefaults__"}
+)
+"""What is Python's own, or warns."""
+NUMBERS: Final = (
+    0,
+    1,
+    -1,
+    3,
+    61,
+    255,
+    1 << 15,
+    1 << 31,
+    -(1 << 31),
+    1 << 62,
+    -(1 << 63),
+    1 << 64,
+)
 
 
 @cache
@@ -104,6 +121,7 @@ class Hostile:
             yield self._world.value()
 
     def __call__(self, *_given: object, **_named: object) -> object:
+        """Something, after that."""
         self._world.within()
         return self._world.value()
 
@@ -176,7 +194,7 @@ class World:
             case 10:
                 return tuple(self.plain() for _ in range(lot.choice((2, 4, 8))))
             case 11:
-                return lot.choice((odd_buffers()))
+                return lot.choice(odd_buffers())
             case 12:
                 return self.rows()
             case 13:
@@ -210,7 +228,8 @@ class World:
         lot = self.lot
         kind = lot.choice(kinds())
         if lot.random() < 0.3:
-            made = kind.__new__(kind)
+            anything: Any = kind
+            made = anything.__new__(kind)
         elif lot.random() < 0.5:
             made = lot.choice(WELL)(self)
         else:
@@ -234,10 +253,12 @@ class World:
             return
         it = lot.choice(self.objects)
         name = lot.choice(dir(type(it)))
-        if name in WAITS or name in {"__class__", "__reduce__", "__reduce_ex__", "__del__"}:
+        if name in WAITS or name in LEFT:
             return
         if chance < 0.36:
-            self.keep(lot.choice((copy.copy, pickle.dumps, repr, hash, len, list, memoryview))(it))
+            self.keep(
+                lot.choice((copy.copy, pickle.dumps, repr, hash, len, list, memoryview))(it)
+            )
         elif chance < 0.45:
             setattr(it, name, self.value())
         else:
@@ -267,8 +288,8 @@ class World:
 def odd_buffers() -> tuple[Any, ...]:
     """Buffers as nothing needs them."""
     return (
-        memoryview(ctypes.c_int64(3)),  # type: ignore[arg-type]  # it has a buffer
-        memoryview(ctypes.c_int32(3)),  # type: ignore[arg-type]  # likewise
+        memoryview(ctypes.c_int64(3)),
+        memoryview(ctypes.c_int32(3)),
         memoryview(bytes(16)).cast("i", (2, 2)),
         memoryview(bytes(64))[::2],
         memoryview(bytes(64)).cast("d"),
@@ -364,7 +385,7 @@ def misuse(lot: Random) -> None:
     """Make objects, and do to them what nothing does."""
     world = World(lot)
     try:
-        for step in (world.step,) * STEPS:
-            step()
+        for _ in range(STEPS):
+            world.step()
     finally:
         world.close()

@@ -150,6 +150,8 @@ cdef class Appender:
 
     def place(self, TopicQueues queues not None, key, partition):
         """See the pure twin."""
+        if key is not None and not PyBytes_Check(key):
+            raise TypeError("a key is bytes or None")
         return self.find(queues, key, partition)
 
     cdef QueueBase find(self, TopicQueues queues, key, partition):
