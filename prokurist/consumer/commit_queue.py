@@ -12,10 +12,11 @@ have overtaken it, and only the user knows.
 from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from prokurist.application.call_runner import CallRunner
 from prokurist.consumer.auto_commit import AutoCommitter
+from prokurist.consumer.commits_under_way import MOST_PENDING, CommitsUnderWay
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import (
     DisconnectException,
@@ -34,9 +35,6 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 Offsets: TypeAlias = dict[TopicPartition, OffsetAndMetadata]
 CommitCallback: TypeAlias = Callable[[Offsets, KafkaException | None], object]
-
-MOST_PENDING: Final = 1000
-"""Commits under way at once; with the coordinator gone, each further one fails at once."""
 
 
 class CommitQueue:
@@ -67,6 +65,7 @@ class CommitQueue:
         self._subscription = subscription
         self._on_committed = on_committed
         self._line: deque[tuple[Call, Offsets, CommitCallback | None]] = deque()
+        self._under_way = CommitsUnderWay()
 
     def sync(self, returned: Committable, timeout: float | timedelta | None) -> None:
         """Commit offsets and wait, for earlier commits and their callbacks too.
@@ -107,14 +106,9 @@ class CommitQueue:
             self._line.append(
                 (call, offsets, callback or (self._on_committed if offsets else None))
             )
-            if len(self._line) > MOST_PENDING:
-                call.fail(
-                    RetriableCommitFailedException(
-                        f"{MOST_PENDING} asynchronous commits are under way already, and none "
-                        f"has been answered"
-                    )
-                )
-            elif offsets:
+            if offsets:
+                self._make_room(offsets)
+                self._under_way.add(call, offsets)
                 self._caller.post(CommitOnce(call, offsets, self._identity, topics))
             else:
                 call.finish()
@@ -123,6 +117,16 @@ class CommitQueue:
             self._caller.abandon(call)
             raise
         return call
+
+    def _make_room(self, offsets: Offsets) -> None:
+        """Take back, if too many are under way, one of the same partitions that still waits."""
+        overtaken = self._under_way.overtaken_by(offsets)
+        if overtaken is not None:
+            why = RetriableCommitFailedException(
+                f"{MOST_PENDING} asynchronous commits are under way already, and a newer one "
+                f"of the same partitions took the place of this one"
+            )
+            self._caller.withdraw(overtaken, why)
 
     @property
     def _identity(self) -> Identity:

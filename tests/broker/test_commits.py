@@ -54,6 +54,18 @@ def test_exactly_what_was_given_is_there(ours: Ours) -> None:
     assert consumer.committed([TP, UNKNOWN]) == given
 
 
+def test_the_newest_of_thousands_is_there(ours: Ours) -> None:
+    """One for each record, far faster than a broker answers; each callback has run."""
+    consumer, told = ours(), Told()
+    consumer.committed(TP)
+    for offset in range(5000):
+        consumer.commit_async(at(offset), told)
+    consumer.commit_sync({})
+    assert told.offsets == list(range(5000))
+    assert told.errors[-1] is None
+    assert consumer.committed(TP)[TP] == OffsetAndMetadata(4999)
+
+
 def test_a_commit_of_nothing(ours: Ours) -> None:
     """B15: no request; what was under way before has ended when it returns."""
     consumer, told = ours(), Told()

@@ -3,12 +3,13 @@
 import pytest
 
 from prokurist import errors
-from prokurist.consumer.commit_queue import MOST_PENDING
+from prokurist.consumer.commits_under_way import MOST_PENDING
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.world import World
 
 TP = TopicPartition("orders", 0)
+OTHER = TopicPartition("orders", 1)
 
 
 class Told:
@@ -228,7 +229,7 @@ def test_a_wakeup_ends_the_wait_for_earlier_ones() -> None:
 
 
 def test_there_is_a_bound_on_what_is_held() -> None:
-    """CONTRACT §3: with the coordinator gone, further ones fail at once, in their order."""
+    """CONTRACT §3: with the coordinator gone, older ones fail at once, in their order."""
     world, told = World(), Told()
     consumer = world.consumer()
     world.control.fail("FindCoordinator", 15, times=None)
@@ -236,7 +237,45 @@ def test_there_is_a_bound_on_what_is_held() -> None:
         later(consumer, offset, told)
     consumer.close(0)
     assert [offset for offset, _ in told.of] == list(range(MOST_PENDING + 2))
-    assert "under way already" in str(told.of[-1][1])
+    overtaken = [offset for offset, error in told.of if "under way already" in str(error)]
+    assert overtaken == [MOST_PENDING - 1, MOST_PENDING]
+
+
+def test_the_newest_of_many_is_committed() -> None:
+    """One for each record, faster than the coordinator answers: what is stored is the last."""
+    world, told = World(), Told()
+    with world.consumer() as consumer:
+        consumer.committed(TP)
+        world.control.freeze()
+        for offset in range(3 * MOST_PENDING):
+            later(consumer, offset, told)
+        consumer.commit_async({OTHER: OffsetAndMetadata(7)})
+        world.control.thaw()
+        consumer.commit_sync({})
+        assert [offset for offset, _ in told.of] == list(range(3 * MOST_PENDING))
+        assert told.of[-1][1] is None
+        committed = consumer.committed([TP, OTHER])
+    assert committed == {
+        TP: OffsetAndMetadata(3 * MOST_PENDING - 1),
+        OTHER: OffsetAndMetadata(7),
+    }
+
+
+def test_a_storm_is_over_when_it_is_over() -> None:
+    """What was given up does not stand in the way of what comes later."""
+    world, told = World(), Told()
+    with world.consumer() as consumer:
+        consumer.committed(TP)
+        world.control.freeze()
+        for offset in range(3 * MOST_PENDING):
+            later(consumer, offset, told)
+        world.control.thaw()
+        consumer.commit_sync({})
+        told.of.clear()
+        for offset in range(MOST_PENDING):
+            later(consumer, offset, told)
+        consumer.commit_sync({})
+    assert told.of == [(offset, None) for offset in range(MOST_PENDING)]
 
 
 @pytest.mark.parametrize("callback", ["f", 3])
