@@ -75,7 +75,7 @@ def shown(found: bytes, expected: bytes) -> str:
 def test_the_same_lines_again(
     prokurist_kafka: RealKafka, prokurist_topic: str, codec: str
 ) -> None:
-    """P69, B369: byte for byte, with a last line that has no end, too."""
+    """P69: byte for byte, with a last line that has no end, too."""
     expected = of(LINES)
     command(prokurist_kafka, expected[:-1], "produce", "-t", prokurist_topic, "-z", codec)
     found = command(prokurist_kafka, b"", "consume", "-t", prokurist_topic, "-e")
@@ -83,7 +83,7 @@ def test_the_same_lines_again(
 
 
 def test_keys_and_values_again(prokurist_kafka: RealKafka, prokurist_topic: str) -> None:
-    """B369: `-K` splits at the first one, also where key or value are empty."""
+    """P69: `-K` splits at the first one, also where key or value are empty."""
     lines = [b"k:" + line for line in LINES] + [b":no key", b"no value:", b"\xff:\xfe", b":"]
     expected = of(lines)
     command(prokurist_kafka, expected, "produce", "-t", prokurist_topic, "-K", ":")
@@ -92,7 +92,7 @@ def test_keys_and_values_again(prokurist_kafka: RealKafka, prokurist_topic: str)
 
 
 def test_a_delimiter_of_several_bytes(prokurist_kafka: RealKafka, prokurist_topic: str) -> None:
-    """B369: also where it is cut by the pieces in which the input is read."""
+    """P69: also where it is cut by the pieces in which the input is read."""
     parts = [b"x" * (65_535 - each) + b"\n\r" * each for each in range(6)] + [b"", b"\r\n\r"]
     expected = b"".join(part + b"\r\n--" for part in parts)
     ends = ("-D", r"\r\n--")
@@ -102,7 +102,7 @@ def test_a_delimiter_of_several_bytes(prokurist_kafka: RealKafka, prokurist_topi
 
 
 def test_whole_records_again(prokurist_kafka: RealKafka, prokurist_topic: str) -> None:
-    """B369: keys, headers, nulls and timestamps, by `consume -J` and `produce -J`."""
+    """P69: keys, headers, nulls and timestamps, by `consume -J` and `produce -J`."""
     second = prokurist_kafka.unique_topic()
     odd: list[bytes | None] = [None, b"", BYTES + b"\n", *LINES]
     with KafkaProducer(bootstrap_servers=prokurist_kafka.bootstrap) as producer:
