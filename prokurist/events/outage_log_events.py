@@ -69,8 +69,8 @@ TOPIC_FOUND: Final = _metadata(
 PARTITION_MISSING: Final = _metadata(
     "partition_missing",
     Level.WARNING,
-    "{partition} does not exist, and nothing is read of it until it does: its topic has "
-    "{partitions} partitions",
+    "{partition} does not exist, and nothing is read of it until it does (number of partitions "
+    "of its topic: {partitions})",
     "A partition that is assigned has a number that its topic does not have. The cluster is "
     "asked again and again, and it is read as soon as it exists.",
     story="partition",
