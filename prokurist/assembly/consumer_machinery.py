@@ -279,7 +279,7 @@ def consumer_machinery(
         fetches.stir()
         background.nudge()
 
-    missing_topics = MissingTopics(subscription.topics, trace)
+    missing_topics = MissingTopics(subscription.topics, subscription.assigned, trace)
 
     def on_update(cluster: Cluster) -> None:
         missing_topics.look(cluster)

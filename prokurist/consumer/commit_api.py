@@ -69,6 +69,9 @@ class CommitApi:
     ) -> None:
         """Commit offsets in one attempt, without waiting.
 
+        With a thousand of them under way, a further one takes the place of an older one of the
+        same partitions that still waits; that one fails, and the newest offsets go out.
+
         Args:
             offsets: For each partition the next offset to read; None as for
                 `commit_sync`.

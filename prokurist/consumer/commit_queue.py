@@ -154,7 +154,8 @@ class CommitQueue:
                 with self._caller.callback():
                     callback(offsets, error)
             elif error is not None:
-                self._caller.trace.emit(ASYNC_COMMIT_FAILED, error=error)
+                kind = type(error).__name__
+                self._caller.trace.emit(ASYNC_COMMIT_FAILED, error=error, kind_of_error=kind)
 
     def _wait(self, deadline: Deadline) -> bool:
         """Wait until the queue is empty, running callbacks; False when time is up."""

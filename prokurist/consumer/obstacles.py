@@ -76,6 +76,7 @@ class Obstacles:
             self._unreachable(now)
             or self._missing(survey)
             or self._outside(survey)
+            or self._without_partitions(survey)
             or self._paused(survey)
             or self._outstanding(survey)
             or self._unplaced(survey)
@@ -109,6 +110,14 @@ class Obstacles:
             EmptyCause.TOPIC_MISSING,
             f"{', '.join(missing)} {exist}",
             of_topics(survey.assigned, missing),
+        )
+
+    def _without_partitions(self, survey: Survey) -> WhyEmpty | None:
+        missing = self._cluster().without(survey.assigned)
+        if not missing:
+            return None
+        return about(
+            EmptyCause.PARTITION_MISSING, "these assigned partitions do not exist:", missing
         )
 
     def _outside(self, survey: Survey) -> WhyEmpty | None:

@@ -30,10 +30,13 @@ READY: Final = frozenset(
 )
 """Nothing of that is in the way of a record that is written now, or that ends by waiting."""
 
+NOT_THERE: Final = frozenset({EmptyCause.TOPIC_MISSING, EmptyCause.PARTITION_MISSING})
+
 WAITS_FOR: Final = {
     EmptyCause.UNREACHABLE: "a broker that can be reached",
     EmptyCause.NO_ANSWER: "the answer of a broker",
     EmptyCause.TOPIC_MISSING: "a topic that does not exist",
+    EmptyCause.PARTITION_MISSING: "a partition that does not exist",
     EmptyCause.JOINING: "the group to give partitions",
     EmptyCause.NOTHING_ASSIGNED: "the group to give partitions",
     EmptyCause.REBALANCING: "the end of a rebalance",
@@ -145,7 +148,7 @@ class ReadyWait:
             f"{seconds(each.ended - each.started)} for {each.reason}" for each in self._waits
         )
         error: KafkaException | None = None
-        if found is not None and found.cause is EmptyCause.TOPIC_MISSING:
+        if found is not None and found.cause in NOT_THERE:
             error = UnknownTopicOrPartitionException(found.text)
         elif found is not None and found.cause is EmptyCause.UNREACHABLE:
             error = failure

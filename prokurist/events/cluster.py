@@ -156,6 +156,17 @@ class Cluster:
         topic = self.topics.get(tp.topic)
         return None if topic is None else topic.partitions.get(tp.partition)
 
+    def without(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        """Those partitions whose topics are known well, and known not to have them."""
+        return frozenset(
+            tp
+            for tp in partitions
+            if (topic := self.topics.get(tp.topic)) is not None
+            and not topic.error
+            and topic.partitions
+            and tp.partition not in topic.partitions
+        )
+
     def leader_epoch(self, tp: TopicPartition) -> int | None:
         """A partition's leader epoch; None if it is not known."""
         view = self.partition(tp)

@@ -359,6 +359,8 @@ ASYNC_COMMIT_FAILED: Final = _commit(
     "asynchronous commit failed: {error}",
     "A `commit_async` without a callback failed; with one, or with `on_committed`, that gets "
     "the error.",
+    also=("kind_of_error",),
+    story="kind_of_error",
 )
 COMMIT_CALLBACK_ERROR_SUPPRESSED: Final = _commit(
     "commit_callback_error_suppressed",

@@ -1,4 +1,4 @@
-"""What is told while no broker can be reached, and of topics that do not exist.
+"""What is told while no broker can be reached, and of topics and partitions that do not exist.
 
 Rows of the table in `events/log_events.py`. Thread: any; nothing here changes.
 """
@@ -66,6 +66,25 @@ TOPIC_FOUND: Final = _metadata(
     ends=TOPIC_MISSING,
 )
 
+PARTITION_MISSING: Final = _metadata(
+    "partition_missing",
+    Level.WARNING,
+    "{partition} does not exist, and nothing is read of it until it does (number of partitions "
+    "of its topic: {partitions})",
+    "A partition that is assigned has a number that its topic does not have. The cluster is "
+    "asked again and again, and it is read as soon as it exists.",
+    story="partition",
+    patience=1.0,
+)
+PARTITION_FOUND: Final = _metadata(
+    "partition_found",
+    Level.WARNING,
+    "{partition} exists, after {seconds:.0f} s",
+    "The end of `partition_missing`, as loud as its beginning.",
+    story="partition",
+    ends=PARTITION_MISSING,
+)
+
 CONNECTION_REFUSED: Final = _connection(
     "connection_refused",
     Level.WARNING,
@@ -96,5 +115,7 @@ OUTAGES: Final = (
     CLUSTER_REACHABLE,
     TOPIC_MISSING,
     TOPIC_FOUND,
+    PARTITION_MISSING,
+    PARTITION_FOUND,
 )
 """All of them, in the order of the table."""

@@ -18,6 +18,8 @@ class EmptyCause(Enum):
     """A connection stands, and no broker has answered for longer than a fetch may take."""
     TOPIC_MISSING = "topic_missing"
     """A topic that is subscribed to or assigned does not exist."""
+    PARTITION_MISSING = "partition_missing"
+    """A partition that is assigned has a number that its topic does not have."""
     JOINING = "joining"
     """The group has not given this member any partitions yet."""
     REBALANCING = "rebalancing"

@@ -261,6 +261,21 @@ def test_the_newest_of_many_is_committed() -> None:
     }
 
 
+def test_a_storm_without_a_callback_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    """B38: those that gave way are logged, not each of them."""
+    world = World()
+    with world.consumer() as consumer:
+        consumer.committed(TP)
+        world.control.freeze()
+        for offset in range(3 * MOST_PENDING):
+            later(consumer, offset, None)
+        world.control.thaw()
+        consumer.commit_sync({})
+    lines = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert len(lines) == 1
+    assert "under way already" in lines[0]
+
+
 def test_a_storm_is_over_when_it_is_over() -> None:
     """What was given up does not stand in the way of what comes later."""
     world, told = World(), Told()

@@ -157,6 +157,32 @@ def test_a_missing_topic_is_a_warning_and_so_is_its_end(
         assert seen(caplog)[-1] == "topic_found"
 
 
+@pytest.mark.parametrize("sought", [True, False])
+def test_a_missing_partition_is_a_warning_and_so_is_its_end(
+    caplog: pytest.LogCaptureFixture, *, sought: bool
+) -> None:
+    """A number that its topic does not have is named, once a minute, until the topic grows."""
+    world, missing = World(), TopicPartition(TP.topic, 99)
+    with world.consumer() as consumer:
+        consumer.assign(missing)
+        if sought:
+            consumer.seek(missing, 0)
+        records = consumer.poll(5.0)
+        assert seen(caplog) == ["partition_missing"]
+        assert "orders-99 does not exist" in caplog.records[0].getMessage()
+        assert cause(records) is EmptyCause.PARTITION_MISSING
+        assert str(records.why_empty) == "these assigned partitions do not exist: orders-99"
+        with pytest.raises(errors.TimeoutException, match="orders-99") as caught:
+            consumer.wait_until_ready(2.0)
+        assert isinstance(caught.value.last_error, errors.UnknownTopicOrPartitionException)
+        for _ in range(13):
+            consumer.poll(5.0)
+        assert seen(caplog).count("partition_missing") == 2
+        world.control.add_partitions(TP.topic, 100)
+        assert consumer.wait_until_ready(30.0) == {missing}
+        assert seen(caplog)[-1] == "partition_found"
+
+
 def test_a_topic_that_has_just_been_created_is_no_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Warns of topics that are read and do not exist.
+"""Warns of topics and partitions that are read and do not exist.
 
 Thread: the network thread alone. Each answer about the cluster is looked at; the log makes one
 line a minute of what is told here (`logs.storms`).
@@ -7,8 +7,14 @@ line a minute of what is told here (`logs.storms`).
 from collections.abc import Callable
 
 from prokurist.events.cluster import ABSENT, Cluster
-from prokurist.events.outage_log_events import TOPIC_FOUND, TOPIC_MISSING
+from prokurist.events.outage_log_events import (
+    PARTITION_FOUND,
+    PARTITION_MISSING,
+    TOPIC_FOUND,
+    TOPIC_MISSING,
+)
 from prokurist.events.trace import Trace
+from prokurist.types import TopicPartition
 
 
 class MissingTopics:
@@ -16,16 +22,35 @@ class MissingTopics:
 
     Args:
         read: Returns the topics that are subscribed to or assigned now.
+        assigned: Returns the partitions that are assigned now.
         trace: The client's.
     """
 
-    def __init__(self, read: Callable[[], frozenset[str]], trace: Trace) -> None:
+    def __init__(
+        self,
+        read: Callable[[], frozenset[str]],
+        assigned: Callable[[], frozenset[TopicPartition]],
+        trace: Trace,
+    ) -> None:
         self._read = read
+        self._assigned = assigned
         self._trace = trace
         self._missing: frozenset[str] = frozenset()
+        self._partitions: frozenset[TopicPartition] = frozenset()
 
     def look(self, cluster: Cluster) -> None:
-        """Emit each topic that is missing in a snapshot, and each that has been found."""
+        """Emit what is missing in a snapshot, and what has been found."""
+        self._look_for_topics(cluster)
+        missing = cluster.without(self._assigned())
+        for tp in sorted(missing):
+            count = len(cluster.topics[tp.topic].partitions)
+            self._trace.emit(PARTITION_MISSING, partition=tp, partitions=count)
+        for tp in sorted(self._partitions - missing):
+            if cluster.partition(tp) is not None:
+                self._trace.emit(PARTITION_FOUND, partition=tp)
+        self._partitions = missing
+
+    def _look_for_topics(self, cluster: Cluster) -> None:
         read = self._read()
         views = {name: view for name in read if (view := cluster.topics.get(name)) is not None}
         missing = frozenset(name for name, view in views.items() if view.error in ABSENT)
@@ -39,4 +64,6 @@ class MissingTopics:
         )
 
     def __repr__(self) -> str:
-        return f"MissingTopics({len(self._missing)} missing)"
+        return (
+            f"MissingTopics({len(self._missing)} missing, {len(self._partitions)} partitions)"
+        )
