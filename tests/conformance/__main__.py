@@ -22,7 +22,7 @@ def main() -> int:
     wrong = 0
     for version in [given.version] if given.version else VERSIONS:
         with ExitStack() as stack:
-            pair = paired(stack, version, 1)
+            pair = paired(stack, version, 1, {})
             for seed in range(given.seed, given.seed + given.count):
                 found = left_of(pair, version, seed)
                 if found:

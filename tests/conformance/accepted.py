@@ -89,8 +89,16 @@ ACCEPTED: Final[list[Accepted]] = [
         r"coordinator_not_available \(15\)",
     ),
     Accepted(
+        "who is in sync while no copy is up",
+        {"death_of_a_broker": ()},
+        "Metadata",
+        r"isr_nodes",
+        OLD,
+        "1",
+    ),
+    Accepted(
         "the controller in Metadata",
-        {"leaders_elsewhere": (), "epochs_of_moved_leaders": ()},
+        {"leaders_elsewhere": (), "epochs_of_moved_leaders": (), "death_of_a_broker": ()},
         "Metadata",
         "^controller_id$",
     ),

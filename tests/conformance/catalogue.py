@@ -83,6 +83,11 @@ ON_NODES_OF_THEIR_OWN: Final[Catalogue] = [
 ]
 """Scenarios that kill one of three nodes."""
 
+ON_PATIENT_NODES: Final[Catalogue] = [
+    (several_nodes.ends_of_a_new_leader, ()),
+]
+"""Scenarios in which a frozen one of three nodes has to stay in sync."""
+
 OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_refusals, ()),
     (consumer.consumer_hand_over, ()),
@@ -101,7 +106,6 @@ ON_THREE_NODES: Final[Catalogue] = [
     (several_nodes.leaders_elsewhere, ("Fetch",)),
     (several_nodes.epochs_of_moved_leaders, ()),
     (several_nodes.preferred_replicas, ()),
-    (several_nodes.ends_of_a_new_leader, ()),
     (several_nodes.coordinators_elsewhere, ("FindCoordinator",)),
     (producing_elsewhere.produced_elsewhere, ("Produce",)),
     (producing_elsewhere.sequences_of_moved_leaders, ()),

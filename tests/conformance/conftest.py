@@ -1,6 +1,6 @@
 """A real Kafka of each version and the model beside it, shared by all scenarios."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -42,17 +42,17 @@ def settings(version: str) -> GroupSettings:
     )
 
 
-def started(version: str, nodes: int) -> RealKafka:
+def started(version: str, nodes: int, more: Mapping[str, object]) -> RealKafka:
     """A real Kafka that is ready."""
-    properties: dict[str, Any] = {**PROPERTIES, **OF_VERSION[version]}
+    properties: dict[str, Any] = {**PROPERTIES, **OF_VERSION[version], **more}
     kafka = RealKafka(nodes, version, properties=properties, controls=True)
     kafka.start()
     return kafka
 
 
-def paired(stack: ExitStack, version: str, nodes: int) -> Pair:
+def paired(stack: ExitStack, version: str, nodes: int, more: Mapping[str, object]) -> Pair:
     """A real Kafka and a model of as many nodes, until the stack is closed."""
-    kafka = started(version, nodes)
+    kafka = started(version, nodes, more)
     stack.callback(kafka.close)
     model = stack.enter_context(EmbeddedBroker(nodes, groups=settings(version)))
     model.let_followers_serve()
@@ -65,11 +65,11 @@ def version(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def pair_of(version: str, nodes: int) -> Iterator[Pair]:
+def pair_of(version: str, nodes: int, **more: object) -> Iterator[Pair]:
     """A real Kafka of a version and a model; skips, or fails, where there is no Kafka."""
     with ExitStack() as stack:
         try:
-            made = paired(stack, version, nodes)
+            made = paired(stack, version, nodes, more)
         except KafkaUnavailable as error:
             if is_required():
                 raise
@@ -93,6 +93,13 @@ def own_pair(version: str) -> Iterator[Pair]:
 def own_pair_of_three(version: str) -> Iterator[Pair]:
     """The same with three nodes each."""
     yield from pair_of(version, 3)
+
+
+@pytest.fixture
+def patient_pair_of_three(version: str) -> Iterator[Pair]:
+    """The same, and a node that is frozen stays in the cluster, and in sync."""
+    patience = {"broker.session.timeout.ms": 120_000, "replica.lag.time.max.ms": 120_000}
+    yield from pair_of(version, 3, **patience)
 
 
 @pytest.fixture(scope="session")

@@ -83,7 +83,7 @@ class ModelSide(Side):
         """Through the controls."""
         return self._broker.stop_following(node)
 
-    def killed(self, node: int, name: str) -> AbstractContextManager[object]:  # noqa: ARG002
+    def killed(self, node: int, *names: str) -> AbstractContextManager[object]:  # noqa: ARG002
         """Through the controls."""
         return self._broker.kill(node)
 

@@ -116,23 +116,24 @@ class RealSide(Side):
             self._kafka.thaw(node - 1)
 
     @contextmanager
-    def killed(self, node: int, name: str) -> Iterator[None]:
+    def killed(self, node: int, *names: str) -> Iterator[None]:
         """By SIGKILL; the others notice when its session with the controller ends."""
         others = [each for each in self._addresses if each != self._addresses[node - 1]]
         deadline = time.monotonic() + SECONDS
         self._kafka.kill(node - 1)
         try:
-            while any(self._uses(each, name, node) for each in others):
-                assert time.monotonic() < deadline, f"{name} is led by a dead {node}"
+            while any(self._uses(each, name, node) for each in others for name in names):
+                assert time.monotonic() < deadline, f"{names} are led by a dead {node}"
                 time.sleep(0.1)
             yield
         finally:
             self._kafka.restart(node - 1)
-        for partition in range(len(self._described(others[0], name).partitions)):
-            for each in self._addresses:
-                while not self._whole(self._placed(each, name, partition)):
-                    time.sleep(0.1)
-            self._until_leading(name, partition)
+        for name in names:
+            for partition in range(len(self._described(others[0], name).partitions)):
+                for each in self._addresses:
+                    while not self._whole(self._placed(each, name, partition)):
+                        time.sleep(0.1)
+                self._until_leading(name, partition)
 
     def _uses(self, address: str, name: str, node: int) -> bool:
         """Whether a broker still believes that a node leads or follows."""

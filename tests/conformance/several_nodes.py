@@ -12,6 +12,7 @@ from tests.conformance.stage import Stage
 
 NODES: Final = (1, 2, 3)
 SETTLES_WITHIN: Final = 30.0
+OFFSET_NOT_AVAILABLE: Final = 78
 COPIES_WITHIN: Final = 1.0
 """Seconds for a follower to have what was written; it tells no client."""
 
@@ -108,6 +109,7 @@ def ends_of_a_new_leader(stage: Stage) -> None:
         time.sleep(COPIES_WITHIN)
         stage.side.move_leader(topic.name, 0, 2, settled=False)
         leads(stage, 2, topic)
+        assert code_of(stage, 2, topic, -1) == OFFSET_NOT_AVAILABLE
         for stamp in (-1, -2, -3, 0):
             list_offsets(stage, topic, stamp, who="a@2")
             list_offsets(stage, topic, stamp, who="a@2", current_leader_epoch=1)
@@ -123,46 +125,55 @@ def ends_of_a_new_leader(stage: Stage) -> None:
 def leads(stage: Stage, node: int, topic: Topic) -> None:
     """Wait until a node leads: that the log begins somewhere it says as soon as it does."""
     until = time.monotonic() + SETTLES_WITHIN
-    row = {"partition_index": 0, "timestamp": -2, "current_leader_epoch": -1}
-    topics = [{"name": topic.name, "partitions": [row]}]
     while time.monotonic() < until:
-        told = stage.quietly(
-            f"me@{node}", "ListOffsets", 5, replica_id=-1, topics=topics, isolation_level=0
-        )
-        if told.topics[0].partitions[0].error_code == 0:
+        if code_of(stage, node, topic, -2) == 0:
             return
         time.sleep(0.02)
     raise AssertionError(f"node {node} does not lead {topic.name}")
 
 
+def code_of(stage: Stage, node: int, topic: Topic, stamp: int) -> int:
+    """The code with which a node looks a timestamp up in the first partition."""
+    row = {"partition_index": 0, "timestamp": stamp, "current_leader_epoch": -1}
+    topics = [{"name": topic.name, "partitions": [row]}]
+    told = stage.quietly(
+        f"me@{node}", "ListOffsets", 5, replica_id=-1, topics=topics, isolation_level=0
+    )
+    return int(told.topics[0].partitions[0].error_code)
+
+
 def death_of_a_broker(stage: Stage) -> None:
     """What it led is led by others, or by none, until it is back; epochs tell how often."""
-    topic = stage.placed([3, 1], [3], [1, 3])
-    for at, node in enumerate((3, 3, 1)):
-        stage.produce(topic, b"a", b"b", partition=at, node=node)
+    topic, alone = stage.placed([3, 1], [1, 3]), stage.placed([3])
+    stage.produce(topic, b"a", b"b", partition=0, node=3)
+    stage.produce(topic, b"a", b"b", partition=1, node=1)
+    stage.produce(alone, b"a", b"b", node=3)
     caught_up(stage, 1, topic, 2, 0)
     stage.close()
-    with stage.side.killed(3, topic.name):
+    with stage.side.killed(3, topic.name, alone.name):
         leads(stage, 1, topic)
-        caught_up(stage, 1, topic, 2, 2)
-        ask_the_living(stage, topic)
-        stage.produce(topic, b"c", partition=0)
-        stage.produce(topic, b"d", partition=2)
+        caught_up(stage, 1, topic, 2, 1)
+        ask_the_living(stage, topic, 2)
+        ask_the_living(stage, alone, 1)
+        for at in (0, 1):
+            stage.produce(topic, b"c", partition=at)
         stage.close()
-    for at, node in enumerate((1, 3, 1)):
-        caught_up(stage, node, topic, 2 if at == 1 else 3, at)
-    ask_the_living(stage, topic)
+    for at in (0, 1):
+        caught_up(stage, 1, topic, 3, at)
+    caught_up(stage, 3, alone, 2)
+    ask_the_living(stage, topic, 2)
+    ask_the_living(stage, alone, 1)
 
 
-def ask_the_living(stage: Stage, topic: Topic) -> None:
-    """What two nodes say of three partitions."""
+def ask_the_living(stage: Stage, topic: Topic, partitions: int) -> None:
+    """What two nodes say of the partitions of a topic."""
     for node in (1, 2):
         who = f"a@{node}"
         stage.ask(
             who, "Metadata", topics=[{"name": topic.name}], allow_auto_topic_creation=False
         )
-        fetch(stage, wanted(topic, *((at, 0) for at in range(3))), who)
-        for at in range(3):
+        fetch(stage, wanted(topic, *((at, 0) for at in range(partitions))), who)
+        for at in range(partitions):
             for current in (-1, 0, 1, 2):
                 list_offsets(
                     stage, topic, -1, partition=at, who=who, current_leader_epoch=current

@@ -94,12 +94,12 @@ class Side(ABC):
         """Have a node follow no leader meanwhile."""
 
     @abstractmethod
-    def killed(self, node: int, name: str) -> AbstractContextManager[object]:
+    def killed(self, node: int, *names: str) -> AbstractContextManager[object]:
         """Have a node be dead meanwhile; the others know, and in the end it is back in sync.
 
         Args:
             node: Which; not the first.
-            name: A topic with copies there.
+            names: Topics with copies there.
         """
 
     @abstractmethod

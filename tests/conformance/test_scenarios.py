@@ -11,6 +11,7 @@ from tests.conformance.catalogue import (
     ON_A_NODE_OF_ITS_OWN,
     ON_NODES_OF_THEIR_OWN,
     ON_ONE_NODE,
+    ON_PATIENT_NODES,
     ON_THREE_NODES,
 )
 from tests.conformance.comparing import Difference
@@ -77,6 +78,16 @@ def test_nodes_of_their_own(
     hold(own_pair_of_three, version, scenario, apis)
 
 
+@pytest.mark.parametrize(
+    ("scenario", "apis"), ON_PATIENT_NODES, ids=[each.__name__ for each, _ in ON_PATIENT_NODES]
+)
+def test_patient_nodes(
+    patient_pair_of_three: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
+) -> None:
+    """The requests of a scenario that freezes one of three nodes in sync."""
+    hold(patient_pair_of_three, version, scenario, apis)
+
+
 def test_every_accepted_difference_is_documented() -> None:
     """docs/testing.md names it, with its reason."""
     page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
@@ -85,7 +96,8 @@ def test_every_accepted_difference_is_documented() -> None:
 
 def test_every_accepted_difference_names_scenarios_that_there_are() -> None:
     """So that each is looked for somewhere."""
-    names = {each.__name__ for each, _ in [*EVERYTHING, *ON_A_NODE_OF_ITS_OWN, *ON_THREE_NODES]}
+    several = [*ON_THREE_NODES, *ON_NODES_OF_THEIR_OWN, *ON_PATIENT_NODES]
+    names = {each.__name__ for each, _ in [*EVERYTHING, *ON_A_NODE_OF_ITS_OWN, *several]}
     names |= {each.__name__ for each in GRAMMARS}
     assert {name for each in ACCEPTED for name in each.scenarios} <= names
 
