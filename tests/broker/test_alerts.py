@@ -1,6 +1,7 @@
-"""A real Prometheus scrapes a real consumer of a real Kafka that freezes, and says so."""
+"""A Prometheus scrapes clients of a real Kafka: what alerts and dashboards tell of them."""
 
 import json
+import re
 import shutil
 import subprocess
 import urllib.request
@@ -12,7 +13,13 @@ import pytest
 from prometheus_client import CollectorRegistry, start_http_server
 
 import prokurist.metrics
-from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicPartition
+from prokurist import (
+    KafkaConsumer,
+    KafkaProducer,
+    OffsetAndMetadata,
+    TimeoutException,
+    TopicPartition,
+)
 from prokurist.testing.kafka import RealKafka
 from prokurist.testing.kafka.ports import free_ports
 from tests.processes_watch import ProcessesWatch
@@ -55,6 +62,12 @@ class Prometheus:
         if not data or not data["result"]:
             return None
         return float(data["result"][0]["value"][1])
+
+    def draws(self, query: str) -> bool:
+        """Whether a panel's query has anything to draw; an error where it is none."""
+        data = self.ask(f"query?query={urllib.request.quote(query)}")  # type: ignore[attr-defined]
+        assert data is not None, query
+        return bool(data["result"])
 
     def firing(self) -> dict[str, dict[str, str]]:
         """The alerts that fire, with their labels."""
@@ -170,3 +183,48 @@ def test_a_frozen_broker_makes_the_alerts_fire(
         eventually(lambda: (consumer.poll(0.2), prometheus.value(late))[1] is not None, 60)
     # Its series are gone with it.
     eventually(lambda: prometheus.value(member) is None)
+
+
+NOT_MET = ("prokurist_consumer_callback_seconds", "prokurist_producer_record_errors_total")
+"""What clients without callbacks, whose records all arrive, have nothing of."""
+
+
+def queries(name: str) -> dict[str, str]:
+    """What each panel of a dashboard asks, with every job, client and topic chosen."""
+    dashboard = json.loads((OPS / name).read_text("utf-8"))
+    found = [each["expr"] for panel in dashboard["panels"] for each in panel.get("targets", ())]
+    filled = {}
+    for expression in found:
+        text = expression.replace("$__rate_interval", "10s")
+        filled[expression] = re.sub(r"\$(job|instance|client_id|topic)", ".*", text)
+    return filled
+
+
+@pytest.mark.parametrize("name", ["dashboard.json", "dashboard_producers.json"])
+def test_the_dashboards_draw_what_clients_do(
+    prometheus: Prometheus, orders: RealKafka, eventually: Callable[..., Any], name: str
+) -> None:
+    """Every query of a panel has something to draw, but for those of what does not happen."""
+    topic = orders.unique_topic("dashboard")
+    with (
+        KafkaProducer(bootstrap_servers=orders.bootstrap, client_id="writer") as producer,
+        KafkaConsumer(
+            bootstrap_servers=orders.bootstrap,
+            group_id="dashboards",
+            client_id="reader",
+            auto_offset_reset="earliest",
+        ) as consumer,
+    ):
+        consumer.subscribe(topic)
+
+        def draws() -> bool:
+            producer.send(topic, b"v", b"k").result(20)
+            consumer.poll(1.0)
+            consumer.commit_sync(timeout=20)
+            return all(
+                prometheus.draws(query)
+                for expression, query in queries(name).items()
+                if not any(each in expression for each in NOT_MET)
+            )
+
+        eventually(draws, 60)

@@ -21,7 +21,6 @@ from prokurist.errors import (
     TimeoutException,
     TopicAuthorizationException,
 )
-from prokurist.types import TopicPartition as OurPartition
 from tests.simulation.joining import grouped
 from tests.simulation.reading import A, B, written
 from tests.simulation.returning import committed
@@ -325,51 +324,6 @@ def test_statistics_are_told() -> None:
     assert len(told) == 3
     assert (told[-1]["type"], told[-1]["rxmsgs"]) == ("consumer", 3)
     assert told[-1]["rx_bytes"] > told[-1]["rxmsg_bytes"] > 0
-
-
-def test_a_topic_that_does_not_exist_is_told_once() -> None:
-    """B370: by a message with an error, and its records come when it exists."""
-    world = grouped(partitions=1)
-    heard: list[str] = []
-    with consumer_in(world, on_event=lambda event: heard.append(event.name)) as consumer:
-        consumer.subscribe(["orders", "later"])
-        found = [consumer.poll(2.0) for _ in range(3)]
-        [told] = [each for each in found if each is not None]
-        assert told.error() == KafkaError.UNKNOWN_TOPIC_OR_PART
-        assert (told.topic(), told.partition(), told.offset()) == ("later", 0, None)
-        assert "topic_missing" in heard
-        world.cluster.state.create_topic("later", 1)
-        world.control.append(OurPartition("later", 0), b"v")
-        later = (consumer.poll(1.0) for _ in range(400))
-        record = next(each for each in later if each is not None)
-        assert (record.topic(), record.value(), record.error()) == ("later", b"v", None)
-
-
-def test_topics_that_are_to_be_created_are_waited_for() -> None:
-    """B370: with `allow.auto.create.topics` there is no error."""
-    with consumer_in(grouped(), allow_auto_create_topics=True) as consumer:
-        consumer.subscribe(["later"])
-        assert [consumer.poll(2.0) for _ in range(3)] == [None] * 3
-
-
-def test_partitions_that_do_not_exist_are_refused_at_once() -> None:
-    """B370: by look-ups, and by a commit of offsets."""
-    world = written(1)
-    nowhere = TopicPartition("orders", 99, 0)
-    with assigned(world) as consumer:
-        began = world.clock.time
-        for call, code in (
-            (lambda: consumer.get_watermark_offsets(nowhere), KafkaError._UNKNOWN_PARTITION),
-            (lambda: consumer.offsets_for_times([nowhere]), KafkaError._UNKNOWN_PARTITION),
-            (
-                lambda: consumer.commit(offsets=[nowhere], asynchronous=False),
-                KafkaError.UNKNOWN_TOPIC_OR_PART,
-            ),
-        ):
-            with pytest.raises(KafkaException) as raised:
-                call()
-            assert raised.value.args[0].code() == code
-        assert world.clock.time - began < 1.0
 
 
 def test_partitions_have_the_offsets_that_they_were_assigned_with() -> None:

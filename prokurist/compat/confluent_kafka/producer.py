@@ -83,8 +83,8 @@ class Producer(ConfluentClient):
         )
         self._waiting: set[Sent] = set()
         self._counts: dict[str, int] = {}
-        self.now: Callable[[], float] = clock.now
-        self.ended: SimpleQueue[Sent] = SimpleQueue()
+        self._now: Callable[[], float] = clock.now
+        self._ended: SimpleQueue[Sent] = SimpleQueue()
 
     def produce(
         self,
@@ -132,7 +132,7 @@ class Producer(ConfluentClient):
                 "ended and wait for a poll"
             )
         on_delivery = on_delivery or callback or self._settings.on_delivery
-        sent = Sent(self, raw_key, raw_value, on_delivery, self.now())
+        sent = Sent(self._ended, self._now, raw_key, raw_value, on_delivery)
         self._waiting.add(sent)
         try:
             if partition >= self._counts.get(topic, 0) and self._lacks(sent, topic, partition):
@@ -244,7 +244,7 @@ class Producer(ConfluentClient):
         if served or wait <= 0:
             return served
         try:
-            first = self.ended.get(timeout=wait)
+            first = self._ended.get(timeout=wait)
         except Empty:
             return 0
         self._tell(first)
@@ -259,10 +259,10 @@ class Producer(ConfluentClient):
         Returns:
             How many are left.
         """
-        deadline = Deadline.after(self.now(), seconds(timeout, self._settings.wait + _LAST))
+        deadline = Deadline.after(self._now(), seconds(timeout, self._settings.wait + _LAST))
         while True:
             try:
-                self._producer.flush(deadline.remaining(self.now()))
+                self._producer.flush(deadline.remaining(self._now()))
             except TimeoutException:
                 self._serve()
                 return len(self)
@@ -339,7 +339,7 @@ class Producer(ConfluentClient):
         served = 0
         while True:
             try:
-                sent = self.ended.get_nowait()
+                sent = self._ended.get_nowait()
             except Empty:
                 return served
             self._tell(sent)

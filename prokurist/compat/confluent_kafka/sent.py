@@ -1,16 +1,14 @@
 """A message on its way, and what is told of it in the end."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from queue import SimpleQueue
+from typing import TypeAlias
 
 from prokurist.compat.confluent_kafka.error import KafkaError
 from prokurist.compat.confluent_kafka.errors_of import error_of
 from prokurist.compat.confluent_kafka.values import TIMESTAMP_CREATE_TIME, Message
 from prokurist.errors import KafkaException as OurException
 from prokurist.events.accumulator.record_metadata import RecordMetadata
-
-if TYPE_CHECKING:
-    from prokurist.compat.confluent_kafka.producer import Producer
 
 OnDelivery: TypeAlias = Callable[[KafkaError | None, Message], object]
 """Called when a message is delivered or has failed."""
@@ -20,27 +18,28 @@ class Sent:
     """A message on its way; the client below calls it when that has ended.
 
     Args:
-        producer: Whose it is.
+        queue: Where it is put when it has ended.
+        now: The clock.
         key: Its key.
         value: Its value.
         callback: The user's; None for none.
-        began: When it was sent.
     """
 
-    __slots__ = ("_began", "_key", "_producer", "_value", "callback", "ended")
+    __slots__ = ("_began", "_key", "_now", "_queue", "_value", "callback", "ended")
 
     def __init__(
         self,
-        producer: "Producer",
+        queue: "SimpleQueue[Sent]",
+        now: Callable[[], float],
         key: bytes | None,
         value: bytes | None,
         callback: OnDelivery | None,
-        began: float,
     ) -> None:
-        self._producer = producer
+        self._queue = queue
+        self._now = now
         self._key = key
         self._value = value
-        self._began = began
+        self._began = now()
         self.callback: OnDelivery | None = callback
         self.ended: tuple[KafkaError | None, Message] | None = None
 
@@ -59,7 +58,7 @@ class Sent:
             None,
             failure,
             (TIMESTAMP_CREATE_TIME, metadata.timestamp),
-            self._producer.now() - self._began,
+            self._now() - self._began,
         )
         self.ended = (failure, message)
-        self._producer.ended.put(self)
+        self._queue.put(self)

@@ -61,6 +61,7 @@ def produced():
         place = (found.topic, found.partition, found.offset, found.timestamp)
         print("sent:", place, found.topic_partition == (found.topic, found.partition))
         print(future.is_done, future.succeeded(), future.failed(), future.exception)
+        print(future.retriable())
     print("heard:", len(heard), producer.partitions_for("parts"))
     producer.close(timeout=10)
     try:
@@ -72,7 +73,11 @@ def produced():
 def assigned():
     """Read by hand: places, ends, times, pauses, and commits."""
     consumer = KafkaConsumer(
-        **SERVERS, group_id="billing", enable_auto_commit=False, auto_offset_reset="earliest"
+        **SERVERS,
+        group_id="billing",
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        value_deserializer=lambda data: data.decode() * 2,
     )
     consumer.assign([FIRST, SECOND])
     print("assignment:", sorted(consumer.assignment()), consumer.subscription())
