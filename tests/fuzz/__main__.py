@@ -22,7 +22,10 @@ import psutil
 from tests.fuzz.fuzzing import throw, throw_share
 
 STUCK: Final = 20.0
-"""Seconds for one input: a thousand times what any needs."""
+"""Seconds for one input: a thousand times what any needs. They are counted by looks, so that
+processes which are stopped together for a while are not taken for stuck."""
+LOOK: Final = 0.2
+"""Seconds between two looks."""
 GROWTH: Final = 32 << 20
 LOOKS: Final = 25
 """What grows is there at each of so many looks: an input that asks for much is over sooner."""
@@ -40,7 +43,8 @@ class Share:
             target=throw_share, args=(first, given.count, given.processes, given.seed, self.at)
         )
         self.process.start()
-        self._seen = (first, time.monotonic())
+        self._seen = first
+        self._unmoved = 0
         self._settled_at = given.count * SETTLED
         self._base = 0
         self._looks: deque[int] = deque(maxlen=LOOKS)
@@ -52,10 +56,9 @@ class Share:
         if not self.process.is_alive():
             code = self.process.exitcode
             return f"ended with {code} at input {number}" if code else ""
-        now = time.monotonic()
-        if number != self._seen[0]:
-            self._seen = (number, now)
-        elif now - self._seen[1] > STUCK:
+        self._unmoved = self._unmoved + 1 if number == self._seen else 0
+        self._seen = number
+        if self._unmoved * LOOK > STUCK:
             return f"is stuck at input {number}"
         try:
             resident = psutil.Process(self.process.pid).memory_info().rss
@@ -79,7 +82,7 @@ def watched(shares: Sequence[Share], count: int) -> list[str]:
         if time.monotonic() - told > 60:
             told = time.monotonic()
             say(f"input {max(share.at.value for share in shares)} of {count}")
-        time.sleep(0.2)
+        time.sleep(LOOK)
     return [words for share in shares if (words := share.wrong())]
 
 

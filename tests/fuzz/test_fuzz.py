@@ -166,7 +166,7 @@ def test_a_codec_without_a_budget_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     """Very many pieces of nothing, when they are not counted."""
     monkeypatch.setattr(compression.Budget, "piece", lambda _self: None)
     monkeypatch.setattr(compression, "GZIP_NEXT_WINDOW", compression.GZIP_WINDOW)
-    data = batch_around(1, zlib.compress(b"", wbits=31) * 100_000, 1)
+    data = batch_around(1, zlib.compress(b"", wbits=31) * 50_000, 1)
     monkeypatch.setattr(swelling, "batch", lambda _lot: swelling.Swollen(data, 0))
     with pytest.raises(costs.Costly):
         targets.swollen_batches(Random(1))  # noqa: S311
