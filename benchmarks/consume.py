@@ -30,6 +30,7 @@ from reading import (
     java_reading,
 )
 from turns import (
+    MINUTES,
     Rounds,
     Spread,
     Turn,
@@ -37,6 +38,7 @@ from turns import (
     by_turns,
     cell,
     kept,
+    many,
     median,
     thousands,
     times,
@@ -98,6 +100,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mib", type=int, help="values in each topic")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="for all rounds")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])
     parser.add_argument("--codecs", nargs="+", default=["none"])
     parser.add_argument("--only", nargs="+", default=list(SETTINGS), choices=SETTINGS)
@@ -132,11 +135,11 @@ def of_topic(
         for ways in WAYS.get(client, [["poll"]])
         if codec == "none" or client != "kafka-python"
     ]
-    rounds = by_turns(processes, asked.rounds, run)
+    rounds = by_turns(processes, asked.rounds, asked.minutes, run)
     kafka.delete_topic(topic)
     name = f"{size} B" if codec == "none" else f"{size} B, {codec}"
     how = (
-        f"{asked.rounds} rounds; {f'{count:,}'.replace(',', ' ')} records, {mib} MiB of "
+        f"{many(rounds)} rounds; {f'{count:,}'.replace(',', ' ')} records, {mib} MiB of "
         "values, in six partitions. Medians, and in brackets the lowest and the highest"
     )
     return {

@@ -24,11 +24,13 @@ from data_files import show as show_table
 from peers import HERE, JAVA, Measured, Missing, Silent, java_program
 from produce_tables import OUR_WAYS, OURS, late_calls, written, written_cells
 from turns import (
+    MINUTES,
     Figures,
     Rounds,
     Turn,
     by_turns,
     figures_of,
+    many,
 )
 
 from prokurist.testing.kafka import KafkaUnavailable, RealKafka
@@ -134,7 +136,7 @@ def main() -> None:
         for size in asked.sizes:
             conditions = Conditions()
             rounds = of_size(kafka, size, asked, wanted, java)
-            tables = written(size, rounds, how(asked, records(asked.mib, size, OURS)))
+            tables = written(size, rounds, how(rounds, records(asked.mib, size, OURS)))
             if not asked.no_append:
                 tables |= appended(kafka, size, asked, wanted, java)
             told(tables, conditions)
@@ -153,6 +155,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mib", type=int, help="values that a turn writes")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="for all rounds")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])
     parser.add_argument("--only", nargs="+", default=list(WAYS), choices=WAYS)
     parser.add_argument("--no-append", action="store_true")
@@ -211,7 +214,7 @@ def of_size(
         kafka.delete_topic(topic)
         return found
 
-    return by_turns([[turn] for turn in turns], asked.rounds, run)
+    return by_turns([[turn] for turn in turns], asked.rounds, asked.minutes, run)
 
 
 def records(mib: int | None, size: int, client: str) -> int:
@@ -272,11 +275,11 @@ def clients() -> list[Client]:
     return found
 
 
-def how(asked: argparse.Namespace, count: int) -> str:
+def how(rounds: Rounds, count: int) -> str:
     """How rates were measured."""
-    many = f"{count:,}".replace(",", " ")
+    told = f"{count:,}".replace(",", " ")
     return (
-        f"{asked.rounds} rounds; {many} records a turn, in six partitions, the flush included. "
+        f"{many(rounds)} rounds; {told} records a turn, in six partitions, the flush included. "
         "Medians, and in brackets the lowest and the highest"
     )
 

@@ -16,7 +16,20 @@ from pathlib import Path
 from data_files import Conditions, Table, keep
 from data_files import show as show_table
 from reading import OURS, PARTITIONS, SETTINGS, Reader, clients, fill, how_many
-from turns import Rounds, Spread, Turn, best, by_turns, cell, kept, median, times, values
+from turns import (
+    MINUTES,
+    Rounds,
+    Spread,
+    Turn,
+    best,
+    by_turns,
+    cell,
+    kept,
+    many,
+    median,
+    times,
+    values,
+)
 
 from prokurist.testing.kafka import RealKafka, SecuredListener
 from prokurist.testing.kafka.pki import Authority
@@ -30,6 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mib", type=int, default=512, help="values in each topic")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="for all rounds")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])
     parser.add_argument("--busy", action="store_true", help="beside a thread that computes")
     parser.add_argument("--keep", action="store_true", help="as data of the pages")
@@ -70,10 +84,10 @@ def of_size(kafka: RealKafka, size: int, asked: argparse.Namespace, authority: P
     ]
     for way in at:
         run([Turn(OURS, "", way)])  # So that the broker is warm, for the first client too.
-    rounds = by_turns(processes, asked.rounds, run)
+    rounds = by_turns(processes, asked.rounds, asked.minutes, run)
     kafka.delete_topic(topic)
     how = (
-        f"{asked.rounds} rounds; {f'{count:,}'.replace(',', ' ')} records in six partitions. "
+        f"{many(rounds)} rounds; {f'{count:,}'.replace(',', ' ')} records in six partitions. "
         "Medians, and in brackets the lowest and the highest"
     )
     return compared(rounds, how)

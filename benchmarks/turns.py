@@ -12,8 +12,12 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
+
+MINUTES = 7.0
+"""For all rounds of a table."""
 
 Figures = Mapping[str, float]
 """What a turn came to: `rate`, and what else it has measured."""
@@ -56,12 +60,20 @@ class Spread(NamedTuple):
         return f"{self.median:.{digits}f} ({self.low:.{digits}f}–{self.high:.{digits}f})"
 
 
-def by_turns(processes: Sequence[Sequence[Turn]], rounds: int, run: Run) -> Rounds:
-    """Let all of them have their turns, and tell each one's figures as they come."""
+def by_turns(
+    processes: Sequence[Sequence[Turn]], rounds: int, minutes: float, run: Run
+) -> Rounds:
+    """Let all of them have their turns, and tell each one's figures as they come.
+
+    On a machine so slow that a further round would not end within the minutes, there is none.
+    """
+    began = time.monotonic()
     found: dict[Turn, list[Figures | None]] = {
         turn: [] for process in processes for turn in process
     }
     for nth in range(rounds):
+        if nth and (time.monotonic() - began) * (nth + 1) / nth > 60 * minutes:
+            break
         for process in list(processes)[:: -1 if nth % 2 else 1]:
             for turn, figures in zip(process, run(process), strict=True):
                 print(*turn, figures, sep=" | ", file=sys.stderr, flush=True)
@@ -91,6 +103,11 @@ def figures_of(
         print(failed.stderr[-500:], file=sys.stderr, flush=True)
         return [None] * lines
     return [json.loads(line) for line in done.stdout.splitlines()[-lines:]]
+
+
+def many(rounds: Rounds) -> int:
+    """How many rounds there were."""
+    return len(next(iter(rounds.values())))
 
 
 def values(of: Sequence[Figures | None], key: str) -> list[float]:
