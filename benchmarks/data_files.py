@@ -123,12 +123,18 @@ def keep(
     """Keep what was found, in place of what was kept of the same tables."""
     kept = load(benchmark)
     kept["clients"] = [asdict(each) for each in clients]
-    measured = {**conditions, "clients": releases(clients)}
     for name, table in tables.items():
+        measured = {**conditions, "clients": releases(told_of(table, clients))}
         kept["tables"][name] = {"measured": measured, **asdict(table)}
     RESULTS.mkdir(exist_ok=True)
     told = json.dumps(kept, indent=1, ensure_ascii=False)
     (RESULTS / f"{benchmark}.json").write_text(told + "\n", "utf-8")
+
+
+def told_of(table: Table, clients: Sequence[Client]) -> Sequence[Client]:
+    """Those clients that a table names, which may be fewer than have a setting; else all."""
+    names = " ".join([*table.columns, *(row[0] for row in table.rows)])
+    return [each for each in clients if each.name.split(", ")[0] in names] or clients
 
 
 def releases(clients: Sequence[Client]) -> str:

@@ -110,9 +110,12 @@ def test_a_run_replaces_its_own_tables_alone(
     data_files = import_module("data_files")
     monkeypatch.setattr(data_files, "RESULTS", tmp_path)
     (tmp_path / "some.json").write_text(json.dumps(KEPT), "utf-8")
-    table = data_files.Table("2 rounds", ["client"], [["ours"]])
-    client = data_files.Client("another, tuned", "1.3", "-", "-")
-    data_files.keep("some", {"1 KiB": table}, [client], {"commit": "def5678"})
+    table = data_files.Table("2 rounds", ["client"], [["ours"], ["another, tuned"]])
+    clients = [
+        data_files.Client("another, tuned", "1.3", "-", "-"),
+        data_files.Client("left out", "7", "-", "-"),
+    ]
+    data_files.keep("some", {"1 KiB": table}, clients, {"commit": "def5678"})
     kept = data_files.load("some")
     assert kept["tables"]["100 B"] == KEPT["tables"]["100 B"]  # type: ignore[index]
     assert kept["tables"]["1 KiB"]["measured"] == {
