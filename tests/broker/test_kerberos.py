@@ -137,7 +137,7 @@ def refusal(keys: Keys) -> str:
 
 
 def test_a_group_with_keys(realm: Realm, kafka: RealKafka, keys: Keys, cache: Path) -> None:
-    """B378: a group reads and commits by a keytab, and leaves the ticket cache alone."""
+    """B359: a group reads and commits by a keytab, and leaves the ticket cache alone."""
     topic = kafka.unique_topic()
     mine = keys | with_keys(realm.user())
     assert sent(mine, topic) == 0
@@ -195,7 +195,7 @@ def test_another_service(realm: Realm, keys: Keys) -> None:
 
 
 def test_an_expired_ticket(realm: Realm, kafka: RealKafka, keys: Keys, cache: Path) -> None:
-    """B378: it is told at once; with a new ticket the same client goes on."""
+    """B359: it is told at once; with a new ticket the same client goes on."""
     name, location = realm.user()
     realm.kdc.ticket(name, location, cache, "1s")
     time.sleep(2.0)
@@ -217,7 +217,7 @@ def test_an_expired_ticket(realm: Realm, kafka: RealKafka, keys: Keys, cache: Pa
 def test_tickets_that_expire_in_the_middle(
     realm: Realm, kafka: RealKafka, keys: Keys, cache: Path
 ) -> None:
-    """B378: sessions are renewed by keys whose tickets live for seconds: nothing is lost."""
+    """B359: sessions are renewed by keys whose tickets live for seconds: nothing is lost."""
     topic = kafka.unique_topic()
     mine = keys | with_keys(realm.user("5 seconds")) | {"linger.ms": 0}
     with KafkaProducer(mine) as producer:
@@ -316,7 +316,7 @@ def test_a_kdc_that_is_away(
 
 
 def test_a_kdc_that_is_frozen(realm: Realm, keys: Keys) -> None:
-    """B378: it costs a call no more than its time, and close is at once."""
+    """B359: it costs a call no more than its time, and close is at once."""
     mine = keys | with_keys(realm.user())
     realm.kdc.freeze()
     try:

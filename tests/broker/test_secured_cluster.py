@@ -73,7 +73,7 @@ def read(consumer: KafkaConsumer, count: int) -> list[bytes | None]:
 
 
 def test_one_expired_certificate_of_three(cluster: Cluster) -> None:
-    """B377: clients that are there, and new ones, go on by the other two; alone it is told."""
+    """B358: clients that are there, and new ones, go on by the other two; alone it is told."""
     kafka = cluster.kafka
     topic = kafka.unique_topic(partitions=3, replication_factor=3)
     group = {"group_id": f"g-{topic}", "auto_offset_reset": "earliest"}

@@ -37,7 +37,7 @@ def forget(holder: list[Any]) -> None:
 def test_a_producer_that_is_forgotten_ends_its_thread(
     broker: EmbeddedBroker, keys: dict[str, object]
 ) -> None:
-    """CONTRACT, rule 11, B365: a ResourceWarning; what was sent is delivered, all is closed."""
+    """CONTRACT, rule 11, B351: a ResourceWarning; what was sent is delivered, all is closed."""
     holder = [
         KafkaProducer({"bootstrap.servers": broker.bootstrap, "linger.ms": 60_000, **keys})
     ]

@@ -54,7 +54,7 @@ PEERS: dict[str, tuple[Reply, str]] = {
 def test_what_was_seen_is_what_the_caller_is_told(
     peer: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """B3, B212, B351: at the deadline, with the way out where there is one; the log as well."""
+    """B3, B212, B355: at the deadline, with the way out where there is one; the log as well."""
     reply, told = PEERS[peer]
     with Hostile(reply) as hostile:
         with KafkaConsumer(bootstrap_servers=hostile.bootstrap) as consumer:

@@ -226,7 +226,7 @@ def with_certificates(monkeypatch: pytest.MonkeyPatch, *refused: str) -> None:
 def test_one_bad_certificate_of_three_is_passed_by(
     monkeypatch: pytest.MonkeyPatch, call: str, seed: int
 ) -> None:
-    """B377: what any broker can answer is asked of one whose certificate is accepted."""
+    """B358: what any broker can answer is asked of one whose certificate is accepted."""
     world = World(nodes=3, seed=seed)
     with_certificates(monkeypatch, "10.0.0.1")
     with world.consumer() as consumer:
@@ -247,7 +247,7 @@ def test_one_bad_certificate_of_three_is_passed_by(
 def test_bad_certificates_are_told_when_no_other_answers(
     monkeypatch: pytest.MonkeyPatch, seed: int, others: str
 ) -> None:
-    """B250, B377: the refusal is told soon, and no time out, where no broker is left to ask."""
+    """B250, B358: the refusal is told soon, and no time out, where no broker is left to ask."""
     world = World(nodes=3, seed=seed)
     hosts = ("10.0.0.1", "10.0.0.2", "10.0.0.3") if others == "refused" else ("10.0.0.1",)
     with_certificates(monkeypatch, *hosts)

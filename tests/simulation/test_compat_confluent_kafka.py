@@ -341,7 +341,7 @@ def test_partitions_have_the_offsets_that_they_were_assigned_with() -> None:
 
 
 def test_what_is_unsubscribed_is_revoked_in_the_next_poll() -> None:
-    """B372: the callback is called there; also where another subscription comes between."""
+    """B363: the callback is called there; also where another subscription comes between."""
     heard: list[str] = []
     with consumer_in(grouped(partitions=1, payments=1)) as consumer:
 
@@ -367,7 +367,7 @@ def test_what_is_unsubscribed_is_revoked_in_the_next_poll() -> None:
 
 
 def test_offsets_are_committed_before_the_first_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B373: as by one that is no member; a group that has members refuses them."""
+    """B364: as by one that is no member; a group that has members refuses them."""
     world = grouped(partitions=1)
     monkeypatch.setattr(
         committing,

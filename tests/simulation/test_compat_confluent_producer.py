@@ -87,7 +87,7 @@ def test_a_message_that_is_too_large_is_refused_at_once() -> None:
 
 
 def test_a_partition_that_does_not_exist_is_told_at_once() -> None:
-    """B370: by the callback; `produce` raises it where the topic is known."""
+    """B361: by the callback; `produce` raises it where the topic is known."""
     told: list[tuple[KafkaError | None, Any]] = []
     world = World(topics={"orders": 2})
     with producer_in(world, on_delivery=lambda *given: told.append(given)) as producer:
@@ -112,7 +112,7 @@ def hearing(told: list[KafkaError | None]) -> Any:
 
 
 def test_a_topic_that_does_not_exist_fails_its_messages() -> None:
-    """B370: by librdkafka's number for that, after its 30 seconds or `max.block.ms`."""
+    """B361: by librdkafka's number for that, after its 30 seconds or `max.block.ms`."""
     world = World(topics={"orders": 1})
     for keys, wait in (({}, 30.0), ({"max_block_ms": 3000}, 3.0)):
         told: list[KafkaError | None] = []
@@ -126,7 +126,7 @@ def test_a_topic_that_does_not_exist_fails_its_messages() -> None:
 
 
 def test_librdkafkas_bounds_of_messages_hold() -> None:
-    """B374: `message.max.bytes` of key and value, and how many wait to be told in a poll."""
+    """B365: `message.max.bytes` of key and value, and how many wait to be told in a poll."""
     with producer_in(World(topics={"orders": 1})) as producer:
         producer.produce("orders", b"x" * 1_000_000)
         with pytest.raises(KafkaException) as refused:

@@ -10,7 +10,7 @@ from tests.simulation.test_compat_confluent_kafka import assigned, consumer_in
 
 
 def test_a_topic_that_does_not_exist_is_told_once() -> None:
-    """B370: by a message with an error, and its records come when it exists."""
+    """B361: by a message with an error, and its records come when it exists."""
     world = grouped(partitions=1)
     heard: list[str] = []
     with consumer_in(world, on_event=lambda event: heard.append(event.name)) as consumer:
@@ -28,14 +28,14 @@ def test_a_topic_that_does_not_exist_is_told_once() -> None:
 
 
 def test_topics_that_are_to_be_created_are_waited_for() -> None:
-    """B370: with `allow.auto.create.topics` there is no error."""
+    """B361: with `allow.auto.create.topics` there is no error."""
     with consumer_in(grouped(), allow_auto_create_topics=True) as consumer:
         consumer.subscribe(["later"])
         assert [consumer.poll(2.0) for _ in range(3)] == [None] * 3
 
 
 def test_partitions_that_do_not_exist_are_refused_at_once() -> None:
-    """B370: by look-ups, and by a commit of offsets."""
+    """B361: by look-ups, and by a commit of offsets."""
     world = written(1)
     nowhere = TopicPartition("orders", 99, 0)
     with assigned(world) as consumer:

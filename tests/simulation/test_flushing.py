@@ -210,7 +210,7 @@ def test_close_without_time_gives_a_late_thread_its_turn() -> None:
 
 @pytest.mark.parametrize(("budget", "upto"), [(0, TURN), (1.0, 1.0)])
 def test_close_counts_what_a_stuck_thread_has_not_ended(budget: float, upto: float) -> None:
-    """B366: it leaves in its time, and counts those whose handles have not ended."""
+    """B352: it leaves in its time, and counts those whose handles have not ended."""
     world = World()
     producer, sender = made(world, linger_ms=1000)
     deliveries = [producer.send("orders", b"v", partition=each) for each in range(3)]

@@ -13,7 +13,7 @@ from tests.simulation.world import World
 
 
 def test_a_forgotten_producer_warns_delivers_and_ends() -> None:
-    """B365: nothing lingers; the producer is gone at once, its thread after the last one."""
+    """B351: nothing lingers; the producer is gone at once, its thread after the last one."""
     world = World()
     producer, sender = made(world, linger_ms=60_000)
     producer.send("orders", b"v", partition=0)
@@ -38,7 +38,7 @@ def test_a_forgotten_producer_warns_delivers_and_ends() -> None:
 
 
 def test_a_forgotten_producer_without_records_ends_at_once() -> None:
-    """B365: there is nothing to wait for."""
+    """B351: there is nothing to wait for."""
     world = World()
     producer, sender = made(world, linger_ms=0)
     del producer
@@ -49,7 +49,7 @@ def test_a_forgotten_producer_without_records_ends_at_once() -> None:
 
 
 def test_a_forgotten_producer_beside_a_frozen_broker_ends_by_its_deliveries() -> None:
-    """B365: at `delivery.timeout.ms`, with a record that tells what it may have come to."""
+    """B351: at `delivery.timeout.ms`, with a record that tells what it may have come to."""
     world = World()
     producer, sender = made(
         world, linger_ms=0, delivery_timeout_ms=4000, request_timeout_ms=3000
@@ -71,7 +71,7 @@ def test_a_forgotten_producer_beside_a_frozen_broker_ends_by_its_deliveries() ->
 
 
 def test_the_interpreter_ends_before_a_forgotten_producer_has_delivered() -> None:
-    """P51, B365: what is left fails after a moment, and the thread ends."""
+    """P51, B351: what is left fails after a moment, and the thread ends."""
     world = World()
     producer, sender = made(world, linger_ms=0)
     world.control.freeze()

@@ -29,7 +29,7 @@ STRANGE = {
 def test_a_caller_is_told_what_was_seen_instead_of_a_greeting(
     what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """B3, B212, B351: as the last error, in the text, at the deadline; the log says it once."""
+    """B3, B212, B355: as the last error, in the text, at the deadline; the log says it once."""
     data, seen = STRANGE[what]
     world = World()
     with world.consumer() as consumer:

@@ -103,7 +103,7 @@ def test_a_topic_in_use_has_all_its_partitions() -> None:
 
 
 def test_a_topic_that_is_seldom_used_has_all_its_partitions() -> None:
-    """B367: the first record after a long pause has the leader looked for."""
+    """B353: the first record after a long pause has the leader looked for."""
     world, producer, dead = leaderless()
     world.control.restart(dead)
     world.clock.sleep(45.0)

@@ -323,7 +323,7 @@ def test_a_topic_that_is_not_there_is_waited_for_once() -> None:
     ],
 )
 def test_misuse_raises_and_sends_nothing(call: Any, error: type[Exception], words: str) -> None:
-    """B368: each refusal names what was given, and the way out."""
+    """B354: each refusal names what was given, and the way out."""
     world = World()
     with producer_of(world) as producer:
         with pytest.raises(error, match=words):

@@ -84,7 +84,7 @@ WRONG = {
 def test_a_wrong_answer_for_minutes(
     what: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B359: a back-off for each round trip, a line a minute at most, and then it is read on."""
+    """B357: a back-off for each round trip, a line a minute at most, and then it is read on."""
     caplog.set_level(logging.INFO)
     world = in_racks()
     with reader(world, client_rack="east") as consumer:
@@ -108,7 +108,7 @@ def test_a_wrong_answer_for_minutes(
 def test_a_committed_epoch_that_no_log_knows_is_asked_about_in_pauses(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """B359: leaders that know no such epoch for minutes: no line a round trip."""
+    """B357: leaders that know no such epoch for minutes: no line a round trip."""
     caplog.set_level(logging.INFO)
     world = in_racks()
     with reader(world, group_id="g") as consumer:

@@ -35,7 +35,7 @@ ROOM = memoryview(bytearray(8))
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda each: each.__name__)
 def test_nothing_sets_the_insides_of_a_native_object(module: Any) -> None:
-    """B352: Cython's own pickling takes pointers and sizes from anything that is handed in."""
+    """B356: Cython's own pickling takes pointers and sizes from anything that is handed in."""
     own = [each for each in vars(module).values() if isinstance(each, type)]
     assert not [each for each in own if "__setstate_cython__" in vars(each)]
     names = [name for name in vars(module) if name.startswith("__pyx_unpickle_")]
@@ -47,7 +47,7 @@ def test_nothing_sets_the_insides_of_a_native_object(module: Any) -> None:
 )
 @pytest.mark.parametrize("how", [copy.copy, pickle.dumps])
 def test_what_holds_memory_is_not_copied(made: Any, how: Callable[[Any], Any]) -> None:
-    """B352: a copy would be given back twice."""
+    """B356: a copy would be given back twice."""
     whole = made.__new__(made)
     with pytest.raises(TypeError, match="cannot pickle"):
         how(whole)
@@ -55,7 +55,7 @@ def test_what_holds_memory_is_not_copied(made: Any, how: Callable[[Any], Any]) -
 
 @pytest.mark.parametrize("kind", [hands.Hand, accumulator.Sender])
 def test_what_needs_another_object_is_not_made_without_it(kind: Any) -> None:
-    """B352: by `__new__` alone, and of None."""
+    """B356: by `__new__` alone, and of None."""
     with pytest.raises(TypeError):
         kind.__new__(kind)
     with pytest.raises(TypeError):
@@ -63,13 +63,13 @@ def test_what_needs_another_object_is_not_made_without_it(kind: Any) -> None:
 
 
 def test_a_pump_that_was_not_made() -> None:
-    """B352: it reads for nothing."""
+    """B356: it reads for nothing."""
     with pytest.raises(RuntimeError, match="one thread at a time"):
         pumps.Pump().read(0, ROOM, ROOM, 0, 0, True)
 
 
 def test_a_pump_of_what_only_looks_like_a_connection() -> None:
-    """B352: by name and size, which is not enough."""
+    """B356: by name and size, which is not enough."""
     inner = type("_SSLSocket", (), {"__slots__": tuple("abcdefghij")})()
     inner.a = inner.b = "where its session would be"
     outer = type("Outer", (), {"_sslobj": inner})()
@@ -79,7 +79,7 @@ def test_a_pump_of_what_only_looks_like_a_connection() -> None:
 
 @pytest.mark.parametrize("total", [1 << 62, 1 << 32])
 def test_more_places_than_there_can_be(total: int) -> None:
-    """B352: a size that comes round to nothing."""
+    """B356: a size that comes round to nothing."""
     with pytest.raises(MemoryError):
         accumulator.Places(total)
 
@@ -101,7 +101,7 @@ class Adding:
 
 
 def test_places_that_are_added_to_within_a_look_up() -> None:
-    """B352: no more than were told."""
+    """B356: no more than were told."""
     places = accumulator.Places(2)
     with pytest.raises(IndexError, match="more records than were told"):
         places.add(Adding(places), 0)
@@ -112,7 +112,7 @@ def test_places_that_are_added_to_within_a_look_up() -> None:
 
 @pytest.mark.parametrize("odd", ["starts", "timestamps"])
 def test_columns_without_a_dimension(odd: str) -> None:
-    """B352: they have no rows."""
+    """B356: they have no rows."""
     number = memoryview(ctypes.c_int64(0))
     lengths = memoryview(bytes(4)).cast("i")
     spans = Spans(memoryview(b"abc"), number, lengths)
@@ -123,7 +123,7 @@ def test_columns_without_a_dimension(odd: str) -> None:
 
 
 def test_a_place_by_a_key_that_is_none() -> None:
-    """B352: its bytes would be read where there are none."""
+    """B356: its bytes would be read where there are none."""
     appender = accumulator.Appender(100, lambda: 0, ignore_keys=False)
     topic = accumulator.TopicQueues("t")
     topic.queues = [accumulator.QueueBase(0)]
@@ -132,7 +132,7 @@ def test_a_place_by_a_key_that_is_none() -> None:
 
 
 def test_a_batch_that_was_released_takes_nothing() -> None:
-    """B352: nor can its size be set, by which it would be copied."""
+    """B356: nor can its size be set, by which it would be copied."""
     batch = accumulator.BatchBuffer(1 << 20)
     assert batch.append(0, b"k", b"v", b"\0") == 0
     with pytest.raises(AttributeError):
@@ -144,7 +144,7 @@ def test_a_batch_that_was_released_takes_nothing() -> None:
 
 
 def test_a_batch_that_is_released_while_it_is_sealed() -> None:
-    """B352: what is sealed is what there was."""
+    """B356: what is sealed is what there was."""
     batch = accumulator.BatchBuffer(1 << 20)
     batch.append(0, b"k", b"v", b"\0")
 
@@ -159,7 +159,7 @@ def test_a_batch_that_is_released_while_it_is_sealed() -> None:
 
 
 def test_a_page_is_not_written_to() -> None:
-    """B352: what was sealed is on its way."""
+    """B356: what was sealed is on its way."""
     batch = accumulator.BatchBuffer(1 << 20)
     batch.append(0, b"k", b"v", b"\0")
     page = batch.seal(-1, -1, -1).obj
@@ -169,7 +169,7 @@ def test_a_page_is_not_written_to() -> None:
 
 
 def test_a_watch_has_one_thread() -> None:
-    """B352: what another thread wants of it while it waits is refused."""
+    """B356: what another thread wants of it while it waits is refused."""
     asleep, waker = os.pipe()
     ours, theirs = socket.socketpair()
     watch = watches.NativeWatch(asleep, 100)
@@ -203,7 +203,7 @@ def test_a_watch_has_one_thread() -> None:
 def test_columns_in_a_cycle_give_their_buffer_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """B352: the collector once let go of it, and the frame complained."""
+    """B356: the collector once let go of it, and the frame complained."""
     told: list[Any] = []
     monkeypatch.setattr(sys, "excepthook", lambda *error: told.append(error))
     data = bytearray(encode_batch([(0, b"k", b"v", [])]))

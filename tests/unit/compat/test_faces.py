@@ -324,7 +324,7 @@ def test_a_producers_look_up_of_all_topics_connects_alike() -> None:
 
 
 def test_keys_of_the_other_client_are_dropped_with_a_warning() -> None:
-    """B371: one configuration for both clients is usual there."""
+    """B362: one configuration for both clients is usual there."""
     both = {**SERVERS, "group.id": "billing", "auto.offset.reset": "earliest", "acks": "all"}
     with pytest.warns(ConfigWarning, match=r"no effect here: group\.id, auto\.offset\.reset$"):
         producer = producer_settings(both, {})

@@ -57,7 +57,7 @@ def test_each_has_a_story_of_its_own() -> None:
 
 
 def test_stories_that_have_ceased_are_forgotten() -> None:
-    """B359: partitions in ever other combinations are told of at once, and cost no memory."""
+    """B357: partitions in ever other combinations are told of at once, and cost no memory."""
     storms = Storms()
     for nth in range(10 * MOST):
         assert storms.lasted(LEADERS_CHANGED, {"partitions": (nth,)}, nth / 5) == 0.0

@@ -62,7 +62,7 @@ class Kerberos:
 
 
 def test_gssapi() -> None:
-    """B378, RFC 4752: the context, then no security layer and an empty authorization id."""
+    """B359, RFC 4752: the context, then no security layer and an empty authorization id."""
     package = Kerberos()
     client = Gssapi("kafka", "b1", principal="anna", keytab="/k", module=package)
     assert client.first() == b"ticket"
@@ -115,14 +115,14 @@ class Failing(Kerberos):
 
 @pytest.mark.parametrize("code", PASSING)
 def test_what_may_be_over_in_a_moment(code: int) -> None:
-    """B378: a KDC that cannot be reached refuses nobody: that is tried again."""
+    """B359: a KDC that cannot be reached refuses nobody: that is tried again."""
     with pytest.raises(NetworkException, match=r"no Kerberos ticket for kafka@b1: .*\(why\)"):
         Gssapi("kafka", "b1", module=Failing(code)).first()
 
 
 @pytest.mark.parametrize("code", MINDED)
 def test_what_is_to_be_done(code: int) -> None:
-    """B378: the error ends the call, and says what to do, without the library's preamble."""
+    """B359: the error ends the call, and says what to do, without the library's preamble."""
     with pytest.raises(SaslAuthenticationException) as refused:
         Gssapi("kafka", "b1", module=Failing(code)).first()
     assert f"failed: why: {MINDED[code]}; the service" in str(refused.value)

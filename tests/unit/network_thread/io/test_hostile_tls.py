@@ -147,7 +147,7 @@ def test_a_turn_that_blocks_is_seen(
 def test_a_storm_of_new_keys(
     driven: Drive, peer: Peer, authority: Authority, certificate: Path
 ) -> None:
-    """B379: records without data end their connection before they cost others their turn."""
+    """B360: records without data end their connection before they cost others their turn."""
     driver, far = driven(keys_of(authority)), Far(server_context(certificate))
     far.meet(driver, peer)
     storm = far.storm("SSL_key_update", STORM)
@@ -178,7 +178,7 @@ def test_new_keys_that_are_never_read(
 def test_a_storm_of_tickets(
     driven: Drive, peer: Peer, authority: Authority, certificate: Path
 ) -> None:
-    """B379: session tickets for ever end their connection: none of them is of use here."""
+    """B360: session tickets for ever end their connection: none of them is of use here."""
     driver, far = driven(keys_of(authority)), Far(server_context(certificate))
     far.meet(driver, peer)
     storm = far.storm("SSL_new_session_ticket", 3_000)
@@ -199,7 +199,7 @@ def test_a_chain_of_megabytes(
     tmp_path: Path,
     version: ssl.TLSVersion,
 ) -> None:
-    """B379: a chain of thousands of certificates is given up at a bound, and soon."""
+    """B360: a chain of thousands of certificates is given up at a bound, and soon."""
     long = tmp_path / "long.pem"
     long.write_bytes(certificate.read_bytes() + authority.location.read_bytes() * 4_000)
     context = server_context(long, minimum_version=version, maximum_version=version)

@@ -269,7 +269,7 @@ def test_a_peer_is_trusted_with_long_frames_by_and_by(driver: "Driver", peer: "P
 def test_a_peer_that_does_not_speak_kafka_is_lost(
     driver: "Driver", peer: "Peer", sent: bytes, says: str
 ) -> None:
-    """B351: and the error says what it spoke instead."""
+    """B355: and the error says what it spoke instead."""
     other = driver.connected(1, peer)
     driver.network.write(1, framed(b"hello"))
     other.sendall(sent)
