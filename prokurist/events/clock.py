@@ -12,7 +12,7 @@ import math
 import time
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from prokurist.events.waiter import Waiter
 
@@ -46,7 +46,7 @@ class MonotonicClock:
 
     __slots__ = ()
 
-    now = staticmethod(time.monotonic)
+    now: ClassVar["staticmethod[[], float]"] = staticmethod(time.monotonic)
     """Seconds on the system's monotonic clock: no function around it, since an iteration with
     automatic commits looks at it for each record."""
 

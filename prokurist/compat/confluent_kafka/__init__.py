@@ -3,8 +3,9 @@
 docs/howto/drop_in.md has what is here, and what differs.
 """
 
+from collections.abc import Callable
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NoReturn
 
 from prokurist.compat.absent import absent_in
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
@@ -55,4 +56,4 @@ _LEFT_OUT: Final = MappingProxyType(
 )
 
 
-__getattr__ = absent_in(__name__, _LEFT_OUT)
+__getattr__: Callable[[str], NoReturn] = absent_in(__name__, _LEFT_OUT)

@@ -1,7 +1,8 @@
 """What `list_topics` returns, by the module that confluent-kafka has it in; no AdminClient."""
 
+from collections.abc import Callable
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NoReturn
 
 from prokurist.compat.absent import absent_in
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
@@ -22,4 +23,4 @@ _LEFT_OUT: Final = MappingProxyType(
 )
 
 
-__getattr__ = absent_in(__name__, _LEFT_OUT)
+__getattr__: Callable[[str], NoReturn] = absent_in(__name__, _LEFT_OUT)
