@@ -34,7 +34,8 @@ interpreter is free; this is the bound for when it is not.
 """
 
 LAST_TURN: Final = 0.02
-"""The same in `close`, which is never late: for the last commit, and for the thread's end.
+"""The same in a `close` with time, which is never late: for the last commit, and for the
+thread's end.
 
 Where the interpreter is not free the caller leaves when this is over, and what it asked
 for happens a little later.

@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from prokurist.application.call_runner import TURN
 from tests.chaos.verdict import Life, Verdict, shared
 from tests.chaos.writing import STYLES
 
@@ -163,6 +164,9 @@ class JudgeOfLogs:
         kind, timeout, took, starved, ending = what
         self.verdict.endings[f"{kind}: {ending}"] += 1
         gave_up = ending in ("TimeoutException", "BufferExhaustedException")
+        if kind == "close" and not timeout:
+            # Without time it waits for a turn of the network thread, which may be starved.
+            timeout = TURN
         self._took(life, now, kind, timeout, took, starved, gave_up=gave_up)
         self.verdict.starved = max(self.verdict.starved, starved)
 

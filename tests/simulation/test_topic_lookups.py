@@ -341,3 +341,17 @@ def test_without_a_group_everything_can_be_looked_up() -> None:
     assert len(partitions_for(world, member)) == 3
     assert look_up(world, member, {ORDERS[2]: END}) == {ORDERS[2]: 0}
     assert list(list_topics(world, member)) == ["orders"]
+
+
+def test_a_call_that_ends_by_its_time_says_nothing_against_a_broker() -> None:
+    """Its answers are late, and no other address is asked for that."""
+    world = World(nodes=1)
+    member = world.client()
+    assert partitions_for(world, member)
+    before = set(member.machinery.client._connections)
+    with world.control.answer_late("Metadata", 0.5):
+        for _ in range(3):
+            with pytest.raises(errors.TimeoutException):
+                list_topics(world, member, timeout=0.1)
+    assert set(list_topics(world, member)) == {"orders"}
+    assert set(member.machinery.client._connections) == before

@@ -79,21 +79,29 @@ class BrokersToAsk:
         """Whether each of them has failed."""
         return all(each.id in self.suspects for group in self._groups() for each in group)
 
-    def check(self, error: KafkaException) -> None:
-        """Raise, where asking others does not help, for the error of a suspect.
+    def judge(self, error: KafkaException) -> None:
+        """Raise an error after which asking other brokers does not help.
 
         A broker's certificate, its listener and its mechanisms say nothing of the other
-        brokers: such a refusal is raised when no other is left. Refused credentials are told
-        at once: each further broker would count a failed login of the same account.
+        brokers: such a refusal is kept for `check`. Refused credentials are told at once: each
+        further broker would count a failed login of the same account.
 
         Raises:
-            KafkaException: This error, or the refusal of an earlier broker.
+            KafkaException: This error.
         """
-        if not error.retriable:
-            credentials = isinstance(error, SaslAuthenticationException)
-            if credentials or not isinstance(error, AuthenticationException):
-                raise error
-            self._refusal = self._refusal or error
+        if error.retriable:
+            return
+        credentials = isinstance(error, SaslAuthenticationException)
+        if credentials or not isinstance(error, AuthenticationException):
+            raise error
+        self._refusal = self._refusal or error
+
+    def check(self) -> None:
+        """Raise the first refusal that was kept, where no other broker is left to ask.
+
+        Raises:
+            KafkaException: That refusal.
+        """
         if self._refusal is not None and not self._others_are_left():
             refusal, self._refusal = self._refusal, None
             raise refusal

@@ -186,10 +186,11 @@ class MetadataManager:
         """The same, where asking others helps.
 
         Raises:
-            KafkaException: It does not; see `BrokersToAsk.check`.
+            KafkaException: It does not; see `BrokersToAsk.judge` and `check`.
         """
+        self._brokers.judge(error)
         told = self.suspect(node, error)
-        self._brokers.check(error)
+        self._brokers.check()
         return told
 
     def doubt(self, node: Node) -> None:
