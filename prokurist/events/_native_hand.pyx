@@ -8,6 +8,8 @@ record's handing out no Python code runs, so no other thread does.
 cimport cython
 from libc.math cimport INFINITY
 
+from itertools import islice
+
 
 @cython.final
 cdef class Steady:
@@ -30,6 +32,7 @@ cdef class Hand:
 
     cdef Steady _steady
     cdef object _records
+    cdef object _iterator
     cdef object _now
     cdef object _pending
     cdef public object last
@@ -40,7 +43,8 @@ cdef class Hand:
 
     def __cinit__(self, Steady steady not None, records, now):
         self._steady = steady
-        self._records = iter(records)
+        self._records = records
+        self._iterator = iter(records)
         self._now = now
         self.due = INFINITY
 
@@ -54,22 +58,30 @@ cdef class Hand:
         if record is None:
             return None
         if not self._steady.is_on:
-            self._pending = record
             return None
         self.give(record)
         return record
 
     cpdef take(self):
-        """The next record, which `give` hands out; None where there is none."""
+        """The next record, which stays so until `give`; None where there is none."""
         record = self._pending
         if record is not None:
-            self._pending = None
             return record
-        return next(self._records, None)
+        # An interrupt in it ends an iterator, as if there were no more: it is not kept then.
+        iterator = self._iterator
+        self._iterator = None
+        if iterator is None:
+            iterator = islice(self._records, self.given, None)
+        record = next(iterator, None)
+        self._iterator = iterator
+        self._pending = record
+        return record
 
     cpdef give(self, record):
         """The user is given one more record."""
         # Let go of last: what that frees may run code.
+        taken = self._pending
+        self._pending = None
         gone = self.before
         self.before = self.last
         self.last = record

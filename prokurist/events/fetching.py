@@ -227,9 +227,9 @@ class Fetching(Assignment):
                 return False
             if self.tracking is not None:
                 state.track((((record.offset,), record.leader_epoch),))
-            else:
-                self.steady.on()
             state.hand_out(record, hand)
+            if self.tracking is None:
+                self.steady.on()  # Last: an interrupt before it leaves no quick step to make.
             return True
 
     def done_with(self, tp: TopicPartition) -> None:

@@ -78,7 +78,7 @@ class Hand(Protocol):
         ...
 
     def take(self) -> Any:
-        """The next record, which `give` hands out; None where there is none."""
+        """The next record, which stays so until `give`; None where there is none."""
         ...
 
     def give(self, record: Handed) -> None:
@@ -96,7 +96,7 @@ class HandType(Protocol):
     def __call__(
         self, steady: Steady, records: Iterable[Handed], now: Callable[[], float]
     ) -> Hand:
-        """Of some records; `now` reads the clock."""
+        """Of some records, iterated again after an interrupt; `now` reads the clock."""
         ...
 
 

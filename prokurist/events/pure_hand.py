@@ -4,7 +4,8 @@ Thread: the application's.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from prokurist.events.hand import Handed
 
@@ -30,12 +31,22 @@ class Hand:
         _now: Not asked: a slow step reads the clock itself.
     """
 
-    __slots__ = ("_pending", "_records", "before", "due", "given", "in_hand", "last")
+    __slots__ = (
+        "_iterator",
+        "_pending",
+        "_records",
+        "before",
+        "due",
+        "given",
+        "in_hand",
+        "last",
+    )
 
     def __init__(
         self, _steady: object, records: Iterable[Handed], _now: Callable[[], float]
     ) -> None:
-        self._records = iter(records)
+        self._records = records
+        self._iterator: Iterator[Handed] | None = iter(records)
         self._pending: Handed | None = None
         self.last: Handed | None = None
         self.before: Handed | None = None
@@ -48,12 +59,20 @@ class Hand:
         return
 
     def take(self) -> Handed | None:
-        """The next record, which `give` hands out; None where there is none."""
-        pending, self._pending = self._pending, None
-        return next(self._records, None) if pending is None else pending
+        """The next record, which stays so until `give`; None where there is none."""
+        if self._pending is not None:
+            return self._pending
+        # An interrupt in it ends an iterator, as if there were no more: it is not kept then.
+        iterator, self._iterator = self._iterator, None
+        if iterator is None:
+            iterator = islice(self._records, self.given, None)
+        record = next(iterator, None)
+        self._iterator, self._pending = iterator, record
+        return record
 
     def give(self, record: Handed) -> None:
         """The user is given one more record."""
+        self._pending = None
         self.before, self.last = self.last, record
         self.in_hand = True
         self.given += 1

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from itertools import count, islice
+from typing import Any
 
 import pytest
 
@@ -135,21 +136,21 @@ def read(records: Iterator[ConsumerRecord], seen: list[int]) -> None:
 
 
 @each_share
-def test_an_interrupt_anywhere_in_an_iteration_leaves_another_to_go_on(share: int) -> None:
+@pytest.mark.parametrize("keys", [{}, {"value_deserializer": bytes}], ids=["raw", "made"])
+def test_an_interrupt_anywhere_in_an_iteration_leaves_another_to_go_on(
+    share: int, keys: dict[str, Any]
+) -> None:
     """B34, B174: only a record that was on its way out is missing, and it does not count."""
     for nth in count(share, SHARES):
         world = written(3)
-        consumer = reader(world)
-
-        seen: list[int] = []
-
-        records = iter(consumer)
-        went_on = interrupted_at(nth, read, records, seen)
-        counted = consumer._subscription.committable().offsets
-        assert not counted or counted[A].offset <= len(seen), nth
-        seen += [each.offset for each in consumer.records(idle_timeout=0.1)]
-        assert seen in ([0, 1, 2], [0, 1], [0, 2], [1, 2]), nth
-        consumer.close(1.0)
+        with reader(world, **keys) as consumer:
+            seen: list[int] = []
+            records = iter(consumer)
+            went_on = interrupted_at(nth, read, records, seen)
+            counted = consumer._subscription.committable().offsets
+            assert not counted or counted[A].offset <= len(seen), nth
+            seen += [each.offset for each in consumer.records(idle_timeout=0.1)]
+            assert seen in ([0, 1, 2], [0, 1], [0, 2], [1, 2]), nth
         BUILT.clear()
         if not went_on:
             break
@@ -166,14 +167,13 @@ def test_an_interrupt_anywhere_in_a_poll_loses_no_record(share: int) -> None:
     """B34, B174: what its user was not given does not count, and comes with the next poll."""
     for nth in count(share, SHARES):
         world = written(3, 2)
-        consumer = reader(world, A, B, max_poll_records=4, value_deserializer=bytes)
-        got: list[ConsumerRecords] = []
-        went_on = interrupted_at(nth, keep, consumer, got)
-        done = sum(len(each) for each in got)
-        assert consumer.position(A, 1.0) + consumer.position(B, 1.0) == done, nth
-        more = drained(consumer, 0.1)
-        assert done + sum(map(len, more.values())) == 5, nth
-        consumer.close(1.0)
+        with reader(world, A, B, max_poll_records=4, value_deserializer=bytes) as consumer:
+            got: list[ConsumerRecords] = []
+            went_on = interrupted_at(nth, keep, consumer, got)
+            done = sum(len(each) for each in got)
+            assert consumer.position(A, 1.0) + consumer.position(B, 1.0) == done, nth
+            more = drained(consumer, 0.1)
+            assert done + sum(map(len, more.values())) == 5, nth
         BUILT.clear()
         if not went_on:
             break

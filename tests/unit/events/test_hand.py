@@ -1,6 +1,6 @@
 """What an iteration has in hand, both twins alike; and what ends its quick steps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -53,6 +53,55 @@ def test_what_is_taken_back_comes_again(twin: Any) -> None:
     hand.take_back()
     assert (hand.last, hand.in_hand, hand.given) == (RECORDS[0], False, 1)
     assert hand.take() is RECORDS[1]
+
+
+@pytest.mark.parametrize("twin", [pure_hand, CHOICE.module], ids=["pure", "chosen"])
+def test_what_is_taken_stays_the_next_until_it_is_given(twin: Any) -> None:
+    """What comes in between, an interrupt or a refusal, loses nothing."""
+    hand = twin.Hand(twin.Steady(), RECORDS, lambda: 0.0)
+    assert hand.take() is hand.take() is RECORDS[0]
+    hand.give(RECORDS[0])
+    assert hand.take() is RECORDS[1]
+
+
+class Interrupted:
+    """Records whose iterator is ended once by an interrupt, as any generator is by one."""
+
+    def __init__(self, at: int) -> None:
+        self.at: int | None = at
+
+    def __iter__(self) -> Iterator[Record]:
+        for nth, record in enumerate(RECORDS):
+            if nth == self.at:
+                self.at = None
+                raise KeyboardInterrupt
+            yield record
+
+
+@pytest.mark.parametrize("quick", [False, True], ids=["slow", "quick"])
+@pytest.mark.parametrize("at", range(len(RECORDS)))
+@pytest.mark.parametrize("twin", [pure_hand, CHOICE.module], ids=["pure", "chosen"])
+def test_an_interrupt_that_ends_the_iterator_loses_no_record(
+    twin: Any, at: int, *, quick: bool
+) -> None:
+    """B34, B174: an iterator at its end would say that all was handed out."""
+    steady = twin.Steady()
+    hand = twin.Hand(steady, Interrupted(at), lambda: 0.0)
+    if quick:
+        steady.on()
+
+    def following() -> Any:
+        record = hand.step()
+        if record is None and (record := hand.take()) is not None:
+            hand.give(record)
+        return record
+
+    seen = [following() for _ in range(at)]
+    with pytest.raises(KeyboardInterrupt):
+        following()
+    assert hand.given == at
+    assert seen + [following() for _ in RECORDS[at:]] == RECORDS
+    assert following() is None
 
 
 def test_a_quick_step_is_made_while_nothing_happens() -> None:
