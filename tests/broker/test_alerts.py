@@ -4,8 +4,10 @@ import json
 import re
 import shutil
 import subprocess
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +49,16 @@ class Prometheus:
         self.port = port
 
     def ask(self, path: str) -> Any:
-        """An answer of its API; None while there is none."""
+        """An answer of its API; None while it begins or is busy; an error where no query is one."""
         try:
             with urllib.request.urlopen(
                 f"http://127.0.0.1:{self.port}/api/v1/{path}", timeout=5
             ) as answer:
                 return json.load(answer)["data"]
+        except urllib.error.HTTPError as refused:
+            if refused.code == HTTPStatus.BAD_REQUEST:
+                raise
+            return None
         except OSError:
             return None
 
@@ -66,8 +72,7 @@ class Prometheus:
     def draws(self, query: str) -> bool:
         """Whether a panel's query has anything to draw; an error where it is none."""
         data = self.ask(f"query?query={urllib.request.quote(query)}")  # type: ignore[attr-defined]
-        assert data is not None, query
-        return bool(data["result"])
+        return bool(data and data["result"])
 
     def firing(self) -> dict[str, dict[str, str]]:
         """The alerts that fire, with their labels."""
