@@ -49,7 +49,7 @@ class Prometheus:
         self.port = port
 
     def ask(self, path: str) -> Any:
-        """An answer of its API; None while it begins or is busy; an error where no query is one."""
+        """Its API's answer; None while it begins or is busy; raises for what is no query."""
         try:
             with urllib.request.urlopen(
                 f"http://127.0.0.1:{self.port}/api/v1/{path}", timeout=5
