@@ -47,6 +47,16 @@ cdef extern from *:
     #endif
     }
 
+    /* A process that has given SIGPIPE its default back must not die of a broker that hung up;
+       see transport. */
+    static ssize_t prokurist_send(int descriptor, const void *at, size_t length) {
+    #ifdef MSG_NOSIGNAL
+        return send(descriptor, at, length, MSG_NOSIGNAL);
+    #else
+        return send(descriptor, at, length, 0);
+    #endif
+    }
+
     /* How much has to be there before a socket is readable. Linux asks for no more of it
        than its buffer can hold; where we do not know that, nothing is asked for. */
     static void prokurist_portion(int descriptor, int portion) {
@@ -56,5 +66,6 @@ cdef extern from *:
     }
     """
     int64_t prokurist_now() nogil
+    ssize_t prokurist_send(int descriptor, const void* at, size_t length) nogil
     void prokurist_portion(int descriptor, int portion) nogil
     int prokurist_wait(pollfd* all, int count, int64_t nanoseconds) nogil

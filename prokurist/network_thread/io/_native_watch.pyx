@@ -12,9 +12,9 @@ they are filled, so that a length that lies costs addresses and no memory.
 """
 
 cimport cython
-from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.buffer cimport PyBuffer_FillInfo, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.errno cimport EAGAIN, EINTR, ENOMEM, errno
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
@@ -74,9 +74,13 @@ cdef struct Stream:
     int end
     unsigned char[QUOTED] start  # of what was refused
     int started
+    Py_buffer rest  # what is to be written; its `buf` is NULL where nothing is
+    Py_ssize_t written
+    int failure  # of writing, an errno
 
 
 include "_native_frames.pxi"
+include "_native_writing.pxi"
 
 
 cdef class NativeWatch:
@@ -160,6 +164,9 @@ cdef class NativeWatch:
         stream.portion = 1
         stream.end = GOES_ON
         stream.started = 0
+        stream.rest.buf = NULL
+        stream.written = 0
+        stream.failure = 0
         self._streams[self._count] = stream
         self._all[self._count].fd = descriptor
         self._all[self._count].events = events
@@ -199,6 +206,23 @@ cdef class NativeWatch:
     def accept(self, number, int64_t largest):
         """Accept other frames of it; see `Watch.accept`."""
         self._streams[<int>self._places[number]].largest = largest
+
+    def write(self, number, rest):
+        """Write within `wait`; see `Watch.write`."""
+        self._alone()
+        cdef Stream* stream = self._streams[<int>self._places[number]]
+        give_up_rest(stream)
+        PyObject_GetBuffer(rest, &stream.rest, PyBUF_SIMPLE)
+        stream.written = 0
+        stream.failure = 0
+
+    def take_back(self, number):
+        """Stop writing; see `Watch.take_back`."""
+        self._alone()
+        cdef Stream* stream = self._streams[<int>self._places[number]]
+        give_up_rest(stream)
+        failure = OSError(stream.failure, os.strerror(stream.failure)) if stream.failure else None
+        return stream.written, failure
 
     def remove(self, number):
         """Watch it no more; see `Watch.remove`."""
@@ -266,7 +290,10 @@ cdef class NativeWatch:
                     self._portion(self._streams[place], self._all[place].fd)
                     if self._streams[place].first != NULL or self._streams[place].end:
                         happened = 1
-                if events & ~POLLIN and self._all[place].events & POLLOUT:
+                if (
+                    events & ~POLLIN and self._all[place].events & POLLOUT
+                    and write_rest(self._streams[place], self._all[place].fd)
+                ):
                     self._streams[place].writable = True
                     happened = 1
             if happened or left == 0:
@@ -476,4 +503,5 @@ cdef void free_stream(Stream* stream, Frames frames) noexcept:
         frames.give_back(piece.memory, piece.size)
         PyMem_RawFree(piece)
     frames.give_back(stream.memory, stream.size)
+    give_up_rest(stream)
     PyMem_RawFree(stream)

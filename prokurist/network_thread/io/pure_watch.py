@@ -1,4 +1,6 @@
-"""The pure watch: `selectors`, and a read into each socket's frame. The specification.
+"""The pure watch: `selectors`, a read into each socket's frame, a write of its rest.
+
+It is the specification.
 
 Thread: the network thread; see `watch`.
 """
@@ -8,6 +10,7 @@ from socket import socket
 from typing import Final
 
 from prokurist.network_thread.io.framing import SCRATCH_BYTES, FrameReader, Progress
+from prokurist.network_thread.io.transport import SEND_FLAGS
 from prokurist.network_thread.io.watch import (
     CLOSED,
     READING,
@@ -22,14 +25,30 @@ LONGEST_WAIT: Final = 86_400.0
 
 
 class Stream:
-    """One watched socket and its frame reader."""
+    """One watched socket, its frame reader, and what is to be written."""
 
-    __slots__ = ("made", "number", "reader")
+    __slots__ = ("failure", "made", "number", "reader", "rest", "written")
 
     def __init__(self, number: int, made: socket, reader: FrameReader) -> None:
         self.number: int = number
         self.made: socket = made
         self.reader: FrameReader = reader
+        self.rest: memoryview | None = None
+        self.written: int = 0
+        self.failure: OSError | None = None
+
+    def write(self) -> bool:
+        """Write once; whether that was the last of it, or has failed."""
+        if self.rest is None:
+            return True
+        try:
+            self.written += self.made.send(self.rest[self.written :], SEND_FLAGS)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            self.failure = error
+            return True
+        return self.written == len(self.rest)
 
 
 class PureWatch:
@@ -65,6 +84,17 @@ class PureWatch:
         """Accept other frames of it; see `Watch.accept`."""
         self._streams[number].reader.largest = largest
 
+    def write(self, number: int, rest: memoryview) -> None:
+        """Write within `wait`; see `Watch.write`."""
+        stream = self._streams[number]
+        stream.rest, stream.written, stream.failure = rest, 0, None
+
+    def take_back(self, number: int) -> tuple[int, OSError | None]:
+        """Stop writing; see `Watch.take_back`."""
+        stream = self._streams[number]
+        stream.rest = None
+        return stream.written, stream.failure
+
     def remove(self, number: int) -> None:
         """Watch it no more; see `Watch.remove`."""
         self._selector.unregister(self._streams.pop(number).made)
@@ -81,7 +111,7 @@ class PureWatch:
                 continue
             frames: list[memoryview] = []
             end = self._read(stream, frames) if events & READING else None
-            writable = bool(events & WRITING)
+            writable = bool(events & WRITING) and stream.write()
             if frames or writable or end is not None:
                 seen.append(Seen(stream.number, writable, frames, end))
         return seen

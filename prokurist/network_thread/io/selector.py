@@ -1,6 +1,7 @@
 """The network of TCP sockets: connecting, writing, and what is told of them.
 
-Waiting and reading are the watch's, of which there are two twins (`watch`).
+Waiting, reading, and writing what was not taken at once are the watch's, of which there are
+two twins (`watch`).
 
 Thread: the network thread, except `wake`.
 Invariants: a connection is in `_connections` exactly as long as its socket is
@@ -209,8 +210,7 @@ class SelectorNetwork:
             raise IllegalStateException(
                 f"connection {connection} is not writable: {found or 'there is none'!r}"
             )
-        found.rest = memoryview(frame if found.tls is None else found.tls.encrypted(frame))
-        self._send(found)
+        self._send(found, frame if found.tls is None else found.tls.encrypted(frame))
 
     def tls_of(self, connection: int) -> "TlsFilter | None":
         """The TLS version and cipher suite of a connection."""
@@ -276,8 +276,9 @@ class SelectorNetwork:
             ended = self._ended(found, seen.end)
             self._lose(found, ended, happenings, strange=seen.is_strange)
         elif seen.writable and found.rest is not None:
-            self._send(found)
+            self._settle(found)
             if found.writable():
+                self._look_for(found)
                 happenings.append(Written(found.number))
 
     def _finish_connecting(self, found: SocketConnection, happenings: list[Happening]) -> None:
@@ -314,7 +315,10 @@ class SelectorNetwork:
             happenings.append(Connected(found.number))
 
     def _say(self, found: SocketConnection, tls: "TlsFilter") -> None:
-        if not tls.speaks or found.failure is not None:
+        if not tls.speaks:
+            return
+        self._settle(found)
+        if found.failure is not None:
             return
         told = tls.outgoing()
         found.unread = len(told) if found.rest is None else found.unread + len(told)
@@ -322,29 +326,41 @@ class SelectorNetwork:
             error = OSError(errno.ENOBUFS, "it does not read what TLS answers")
             self._break(found, error)
             return
-        found.rest = memoryview(bytes(found.rest or b"") + told)
-        self._send(found)
+        self._send(found, bytes(found.rest or b"") + told)
 
     def _break(self, found: SocketConnection, error: OSError) -> None:
         """Nothing can be written any more; the next turn reads what the peer said before."""
         found.failure, found.rest = error, None
         self._broken[found.number] = found
 
-    def _send(self, found: SocketConnection) -> None:
-        """Write as much of the rest as the kernel takes, in one call."""
-        if found.rest is None:
-            return
+    def _send(self, found: SocketConnection, frame: bytes | bytearray) -> None:
+        """Write as much as the kernel takes, in one call; the watch writes the rest."""
         try:
-            count = found.socket.send(found.rest, transport.SEND_FLAGS)
+            count = found.socket.send(frame, transport.SEND_FLAGS)
         except BlockingIOError:
             count = 0
         except OSError as error:
             self._break(found, error)
             return
+        self._took(found, memoryview(frame), count)
+        if found.rest is not None:
+            self._watch.write(found.number, found.rest)
+        self._look_for(found)
+
+    def _took(self, found: SocketConnection, rest: memoryview, count: int) -> None:
+        """The kernel has taken so much."""
         found.sent += count
         self.bytes_sent += count
-        found.rest = found.rest[count:] if count < len(found.rest) else None
-        self._look_for(found)
+        found.rest = rest[count:] if count < len(rest) else None
+
+    def _settle(self, found: SocketConnection) -> None:
+        """Take back from the watch what is not written yet, if anything."""
+        if found.rest is None:
+            return
+        count, failure = self._watch.take_back(found.number)
+        self._took(found, found.rest, count)
+        if failure is not None:
+            self._break(found, failure)
 
     def _bury(self, found: SocketConnection, happenings: list[Happening]) -> None:
         """Report a failed write, after what the peer had still sent.
@@ -378,6 +394,7 @@ class SelectorNetwork:
         self, found: SocketConnection, what: str, error: OSError | None = None
     ) -> DisconnectException | SslAuthenticationException:
         """The error of a connection's end; call it while the socket is still watched."""
+        self._settle(found)
         progress = self._watch.progress(found.number)
         if found.tls is not None and not progress.frames:
             # With TLS 1.3 a missing client certificate is told only after our side of the

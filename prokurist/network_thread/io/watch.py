@@ -1,13 +1,14 @@
-"""Waiting for all sockets at once, and reading what came: what both twins offer.
+"""Waiting for all sockets at once, reading what came and writing what is left over.
 
 Thread: the network thread.
 Invariants: a socket that is watched for reading is read within `wait`, by a
 bounded amount before the others get their turn; what it brought is told by the
-same `wait` that read the last of it; only the watch reads from it.
+same `wait` that read the last of it; only the watch reads from it. Of a frame that the
+system did not take at once the watch writes the rest.
 
 The pure twin is the specification. The native one does all of a wait without the
-GIL and comes back for whole frames only, since beside a busy application thread
-every return costs up to 5 ms.
+GIL and comes back for whole frames only, read or written, since beside a busy application
+thread every return costs up to 5 ms. A broker takes a large request in five or six steps.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,8 +37,8 @@ class Seen(NamedTuple):
 
     Attributes:
         number: Which.
-        writable: It can be written to, or its connect is over; told only where it
-            was watched for that.
+        writable: Its connect is over, or what was to be written is, or that has failed;
+            told only where it was watched for that.
         frames: Whole frames that have come.
         end: Why nothing can come any more, as an error or in words; None while it can.
     """
@@ -91,8 +92,25 @@ class Watch(Protocol):
         """
         ...
 
+    def write(self, number: int, rest: memoryview) -> None:
+        """Write within `wait`, as the system takes it; what was given before is dropped.
+
+        Args:
+            number: A socket that is watched for writing, from now on.
+            rest: It is not changed until it is written or taken back.
+        """
+        ...
+
+    def take_back(self, number: int) -> tuple[int, OSError | None]:
+        """Stop writing.
+
+        Returns:
+            How many bytes of the rest were written, and why no more of them can be, if so.
+        """
+        ...
+
     def remove(self, number: int) -> None:
-        """Stop watching a socket; a part of a frame is dropped."""
+        """Stop watching a socket; a part of a frame is dropped, read or written."""
         ...
 
     def wait(self, seconds: float | None) -> list[Seen]:

@@ -3,6 +3,7 @@
 import gc
 import os
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from importlib.util import find_spec
@@ -221,6 +222,85 @@ def test_streams_come_and_go(watched: Watched) -> None:
     }
     with pytest.raises(KeyError):
         watched.watch.remove(0)
+
+
+def taken_by(theirs: socket.socket, count: int) -> tuple[threading.Thread, bytearray]:
+    """A thread that reads so many bytes, and what it has read."""
+    read = bytearray()
+
+    def go_on() -> None:
+        while len(read) < count:
+            read.extend(theirs.recv(1 << 16) or b"closed")
+
+    reader = threading.Thread(target=go_on)
+    reader.start()
+    return reader, read
+
+
+def test_what_is_left_over_is_written_within_waits(
+    watched: Watched, make_watch: MakeWatch
+) -> None:
+    """It is told once, when all is written; the native twin does not return before."""
+    theirs = watched.pair(1, READING | WRITING)
+    rest = os.urandom(4 << 20)
+    watched.watch.write(1, memoryview(rest))
+    reader, read = taken_by(theirs, len(rest))
+    told, waits = list[Seen](), 0
+    while not told:
+        told, waits = watched.watch.wait(10), waits + 1
+    reader.join(10)
+    assert [*map(plain, told)] == [(1, True, [], None)]
+    assert watched.watch.take_back(1) == (len(rest), None)
+    assert read == rest
+    assert (waits > 1) is (make_watch is PureWatch)
+
+
+def test_the_others_are_heard_while_a_rest_is_written(watched: Watched) -> None:
+    """A peer that does not read holds up nothing, and nothing spins meanwhile."""
+    watched.pair(1, READING | WRITING)
+    other = watched.pair(2)
+    watched.watch.write(1, memoryview(bytes(4 << 20)))
+    for _ in range(20):
+        other.sendall(framed(b"hello"))
+        heard: list[Seen] = []
+        while not heard:
+            heard = watched.watch.wait(10)
+        assert [*map(plain, heard)] == [(2, False, [b"hello"], None)]
+    assert watched.watch.wait(0) == []
+    count, failure = watched.watch.take_back(1)
+    assert 0 < count < 4 << 20
+    assert failure is None
+
+
+def test_a_write_that_fails_says_how_far_it_came(watched: Watched) -> None:
+    """What was written counts, and the error is told where it is taken back."""
+    theirs = watched.pair(1, WRITING)
+    watched.watch.write(1, memoryview(bytes(4 << 20)))
+    assert watched.watch.wait(0) == []
+    theirs.close()
+    told: list[Seen] = []
+    while not told:
+        told = watched.watch.wait(10)
+    assert [*map(plain, told)] == [(1, True, [], None)]
+    count, failure = watched.watch.take_back(1)
+    assert 0 < count < 4 << 20
+    assert isinstance(failure, BrokenPipeError | ConnectionResetError)
+
+
+def test_a_rest_is_held_until_it_is_given_up(watched: Watched) -> None:
+    """By its end, by another one, or with its socket; then its memory is the caller's again."""
+    watched.pair(1, WRITING)
+    first, second, third = (bytearray(1 << 20) for _ in range(3))
+    watched.watch.write(1, memoryview(first))
+    with pytest.raises(BufferError):
+        first.clear()
+    watched.watch.write(1, memoryview(second))
+    first.clear()
+    watched.watch.take_back(1)
+    second.clear()
+    watched.watch.write(1, memoryview(third))
+    watched.watch.remove(1)
+    third.clear()
 
 
 def test_last_words_are_read_without_waiting(watched: Watched) -> None:
