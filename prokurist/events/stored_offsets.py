@@ -48,7 +48,7 @@ class Outstanding(NamedTuple):
 
 
 class StoredOffsets(TopicIds):
-    """See the module.
+    """The part of a subscription that knows what is to be committed.
 
     Args:
         policy: `auto.offset.reset`.

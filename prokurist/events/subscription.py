@@ -62,7 +62,7 @@ class Survey(NamedTuple):
 
 
 class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets):
-    """See the module.
+    """The subscription of a consumer: what is assigned, the positions, and their states.
 
     Args:
         policy: `auto.offset.reset`.

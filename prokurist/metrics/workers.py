@@ -34,7 +34,7 @@ Samples: TypeAlias = dict[str, list[Line]]
 
 
 class WorkerFiles:
-    """See the module.
+    """The files through which the workers of a directory share their samples.
 
     Args:
         directory: Where the files are; it is made if it is not there.

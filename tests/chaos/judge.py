@@ -76,7 +76,7 @@ class Judge:
         self._seen: dict[str, float] = {}
 
     def judge(self, ends: dict[int, int], settled: float) -> Verdict:
-        """See the module.
+        """Hold the journals against each other, in the order of time.
 
         Args:
             ends: How far each partition was written.

@@ -103,7 +103,7 @@ class JudgeOfLogs:
         self._left: set[str] = set()
 
     def judge(self) -> Verdict:
-        """See the module."""
+        """Hold the logs against the journals of the writers."""
         for life in self._lives:
             for event in life.events:
                 getattr(self, "on_" + event.kind)(life, event.at, event.what)

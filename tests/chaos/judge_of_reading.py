@@ -89,7 +89,7 @@ class ReadingVerdict:
 
 
 def judge(lives: Sequence[Life], known: Known) -> ReadingVerdict:
-    """See the module.
+    """Hold the readers of one group against both oracles.
 
     Args:
         lives: The members of one group, judged by `tests.chaos.judge` before: it finds out

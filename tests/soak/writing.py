@@ -26,7 +26,7 @@ SELDOM: Final = (4.0, 15.0)
 
 
 class Writer:
-    """See the module.
+    """Writes numbered records into a topic, and notes what was acknowledged when.
 
     Attributes:
         acknowledged: How many records of each partition are written for good.

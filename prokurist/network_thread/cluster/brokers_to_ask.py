@@ -18,7 +18,7 @@ from prokurist.types import Node
 
 
 class BrokersToAsk:
-    """See the module.
+    """Chooses the broker that a question for any of them goes to next.
 
     Args:
         client: Its connections.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Refusals:
-    """See the module.
+    """Remembers the addresses that have refused this client, and paces what tries them.
 
     Args:
         connections: All of the client's.

@@ -115,7 +115,7 @@ class Failing(Kerberos):
 
 @pytest.mark.parametrize("code", PASSING)
 def test_what_may_be_over_in_a_moment(code: int) -> None:
-    """B359: a KDC that cannot be reached refuses nobody: that is tried again."""
+    """B359: a KDC that cannot be reached is no refusal: that is tried again."""
     with pytest.raises(NetworkException, match=r"no Kerberos ticket for kafka@b1: .*\(why\)"):
         Gssapi("kafka", "b1", module=Failing(code)).first()
 
