@@ -207,6 +207,11 @@ def _last_error(error: BaseException | None) -> list[str]:
 
 def _way_out(error: TimeoutException) -> str:
     if error.operation == "send":
+        if error.config_key is None:
+            return (
+                "A send inside a delivery callback waits for nothing: leave the record to the "
+                "thread that sends, which waits for max.block.ms."
+            )
         # It takes no timeout: a key of the configuration bounds each of its waits.
         return f"To wait longer, raise {error.config_key}."
     if error.timeout == 0:

@@ -123,6 +123,11 @@ class Sending:
         """Whether this thread may wait: it is in no callback."""
         return self._may_wait() and self._failing.left is None
 
+    @property
+    def _bound(self) -> str | None:
+        """The key that bounds a wait of this thread; None where it may not wait."""
+        return KEY if self._waits else None
+
     def place(
         self,
         topic: str,
@@ -189,16 +194,17 @@ class Sending:
         self, topic: str, partition: int | None, began: float, deadline: Deadline
     ) -> KafkaException | None:
         """Wait until a topic is known; why it is not."""
-        call = Call("send", began, deadline, topic=topic, config_key=KEY)
+        key = self._bound
+        call = Call("send", began, deadline, topic=topic, config_key=key)
         asked = self._accumulator.now()
         event = AwaitTopic(call, topic, partition)
         try:
-            if self._waits:
+            if key is not None:
                 self._runner().ask(call, event)
             else:
                 # It is looked up all the same, for the next record.
                 self._runner().post(event)
-                untimely = Call("send", began, deadline, topic=topic, config_key=KEY)
+                untimely = Call("send", began, deadline, topic=topic, config_key=None)
                 untimely.leave(asked)
                 untimely.result()
         except IllegalStateException:
@@ -262,7 +268,7 @@ class Sending:
             elapsed=now - began,
             partitions=(queue.tp,),
             waits=(Wait("room in buffer.memory", 0.0, now - began),),
-            config_key=KEY,
+            config_key=self._bound,
         )
 
     # --- failures --------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import pytest
+
 from prokurist import Delivery, KafkaProducer, TopicPartition
 from prokurist.records.compression import decompress
 from prokurist.records.headers import BATCH_HEADER, header_at
@@ -64,6 +66,12 @@ def made(world: World, *, linger_ms: int = 0, **keys: object) -> tuple[KafkaProd
 def sequences(world: World) -> list[tuple[int, int]]:
     """Epoch and first sequence number of each batch in the log."""
     return [(each.producer_epoch, each.base_sequence) for each in batches_of(world)]
+
+
+def in_callback(producer: KafkaProducer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the world's one thread be the one that delivers."""
+    kind = type(producer._built().thread)
+    monkeypatch.setattr(kind, "is_current", property(lambda _: True))
 
 
 def failure_of(producer: KafkaProducer) -> BaseException:

@@ -9,8 +9,8 @@ from functools import partial
 
 import pytest
 
-from prokurist import Delivery, KafkaProducer, RecordMetadata, errors
-from tests.simulation.producing import TP, failure, values_of
+from prokurist import Delivery, RecordMetadata, errors
+from tests.simulation.producing import TP, failure, in_callback, values_of
 from tests.simulation.world import World
 
 
@@ -183,12 +183,6 @@ def test_done_callbacks_of_handles() -> None:
         assert heard == [delivery]
         delivery.add_done_callback(heard.append)
         assert heard == [delivery, delivery]
-
-
-def in_callback(producer: KafkaProducer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the world's one thread be the one that delivers."""
-    kind = type(producer._built().thread)
-    monkeypatch.setattr(kind, "is_current", property(lambda _: True))
 
 
 def asked_for(world: World) -> list[list[str]]:

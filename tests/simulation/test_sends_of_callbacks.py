@@ -7,7 +7,7 @@ import pytest
 from prokurist import Delivery, KafkaProducer, RecordMetadata, errors
 from prokurist.network_thread.thread import Life
 from prokurist.producer.sending import MOST_AGAIN
-from tests.simulation.producing import failure, made
+from tests.simulation.producing import failure, in_callback, made
 from tests.simulation.world import World
 
 Failed = errors.KafkaException | None
@@ -92,6 +92,31 @@ def test_a_callback_may_send_elsewhere() -> None:
     assert isinstance(failure(delivery), errors.RecordTooLargeException)
     (letter,) = letters
     assert letter.result(1.0).partition == 1
+    producer.close(1.0)
+
+
+def test_what_fails_in_a_callback_says_that_none_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """B386: no key would have it wait, for a topic or for memory."""
+    world = World()
+    producer, _ = made(world, buffer_memory=3000, batch_size=1000, max_block_ms=60_000)
+    producer.send("orders", b"v", partition=0).result(1.0)
+    world.control.freeze()
+    with monkeypatch.context() as patch:
+        in_callback(producer, patch)
+        topic = failure(producer.send("nowhere", b"v"))
+        while not (sent := producer.send("orders", b"x" * 500, partition=1)).done():
+            pass
+        memory = failure(sent)
+    world.control.thaw()
+    assert isinstance(memory, errors.BufferExhaustedException)
+    for each in (topic, memory):
+        assert isinstance(each, errors.TimeoutException)
+        assert "inside a delivery callback waits for nothing" in str(each)
+        assert "To wait longer" not in str(each)
+        assert each.config_key is None
+        assert not each.may_have_happened
     producer.close(1.0)
 
 
