@@ -21,6 +21,7 @@ from prokurist.network_thread.connections.connection import Connection
 from prokurist.network_thread.connections.connection_state import ConnectionState
 from prokurist.network_thread.connections.features import Features
 from prokurist.network_thread.connections.lookups import Lookups
+from prokurist.network_thread.connections.reach import Reach
 from prokurist.network_thread.connections.refusals import Refusals
 from prokurist.network_thread.connections.requests import (
     ANOTHER_AFTER,
@@ -104,6 +105,7 @@ class NetworkClient:
         self._cap = cap
         self._authenticator = authenticator
         self._connections: dict[tuple[int, Lane], Connection] = {}
+        self._reach = Reach(self.reachability, self._connections, timer, limits.request)
         self.refusals: Refusals = Refusals(self._connections, timer, limits.reconnect.most)
         self._by_number: dict[int, Connection] = {}
         # Those with something unsent, in the order in which they got it; a turn
@@ -249,7 +251,7 @@ class NetworkClient:
             if connection is None:
                 continue
             if isinstance(happening, Arrived):
-                self.reachability.answered_at = self._timer.now
+                self._reach.arrived(connection)
                 connection.arrived(happening.frame)
             elif isinstance(happening, Securing):
                 connection.securing()
@@ -301,9 +303,7 @@ class NetworkClient:
 
     def went_down(self, connection: Connection, error: KafkaException, since: float) -> None:
         """Note a lost connection, and tell `on_disconnect`."""
-        self.reachability.failed(error, self._timer.now)
-        if not any(each.state is ConnectionState.READY for each in self._connections.values()):
-            self.reachability.none_left(since)
+        self._reach.went_down(connection, error, since)
         self.on_disconnect(connection.node, connection.lane, error)
 
     def _forget(self, connection: Connection) -> None:
