@@ -350,16 +350,12 @@ class NetworkClient:
 
     def is_ready(self, node: Node, lane: Lane) -> bool:
         """Whether a request to a node would be written at once."""
-        own = self._connections.get((node.id, lane))
-        if own is not None and own.has_stand_in:
-            own = self._stand_in(own)
+        own = self._standing_for(node, lane)
         return own is not None and own.state is ConnectionState.READY
 
     def takes(self, node: Node, lane: Lane) -> bool:
         """Whether a request would be written in this very turn."""
-        own = self._connections.get((node.id, lane))
-        if own is not None and own.has_stand_in:
-            own = self._stand_in(own)
+        own = self._standing_for(node, lane)
         return (
             own is not None
             and same_address(own.node, node)
@@ -390,10 +386,13 @@ class NetworkClient:
 
     def _general(self, node: Node) -> Connection | None:
         """The connection of the general lane to this very address."""
-        own = self._connections.get((node.id, Lane.GENERAL))
-        if own is None or not same_address(own.node, node):
-            return None
-        return (own.has_stand_in and self._stand_in(own)) or own
+        own = self._standing_for(node, Lane.GENERAL)
+        return None if own is None or not same_address(own.node, node) else own
+
+    def _standing_for(self, node: Node, lane: Lane) -> Connection | None:
+        """The one that carries a lane: itself where a stand-in has gone as well."""
+        own = self._connections.get((node.id, lane))
+        return (own is not None and own.has_stand_in and self._stand_in(own)) or own
 
     def release(self, node: Node, lane: Lane) -> None:
         """Close a connection that is not needed for some time, unless it is in use."""
