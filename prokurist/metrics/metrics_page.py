@@ -131,8 +131,10 @@ metrics_app = make_asgi_app(registry)  # FastAPI, Starlette: app.mount("/metrics
 the service starts, and on no network file system; that of `PROMETHEUS_MULTIPROC_DIR` will do,
 and then `multiprocess.MultiProcessCollector(registry)` adds the instruments of
 `prometheus_client` itself. Clients of one name are told apart as `orders@PID`, unless the name
-has the process in it, as it has by default. A worker that has ended, or has written nothing
-for 15 s, is left out. It works with fork, `--preload` included, and with spawn.
+has the process in it, as it has by default; what has no client has the label `pid`. A worker
+that has ended, or has written nothing for 15 s, is left out. It works with fork, `--preload`
+included, and with spawn. A scrape writes as well, so that no counter goes back where another
+worker answers the next one.
 
 **A port for each worker**, with gunicorn, and Prometheus scrapes all of them:
 

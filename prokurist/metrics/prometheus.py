@@ -28,7 +28,7 @@ from prokurist.metrics.reading import (
     ConsumerReading,
     reading_of,
 )
-from prokurist.metrics.workers import Line, Samples, WorkerFiles, added_up, of_process
+from prokurist.metrics.workers import Line, Samples, WorkerFiles, of_process
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -128,8 +128,8 @@ class ClientsCollector:
 
     def collect(self) -> Iterator["Family"]:
         """All samples of this moment."""
-        clients = self._of_clients()
-        yield from clients if self._workers is None else with_others(clients, self._workers)
+        workers = self._workers
+        yield from self._of_clients() if workers is None else of_workers(workers)
         yield from self._of_queries()
 
     def share(self, directory: Path) -> None:
@@ -228,14 +228,16 @@ def lines_of(family: "Family") -> list[Line]:
     return [(each.name, each.labels, each.value) for each in family.samples]
 
 
-def with_others(families: Iterable["Family"], workers: WorkerFiles) -> Iterator["Family"]:
+def of_workers(workers: WorkerFiles) -> Iterator["Family"]:
     """The samples of this process, and of those that write to the same directory."""
     from prometheus_client.samples import Sample  # noqa: PLC0415 - see the module
 
-    others = list(workers.others())
-    for family in families:
-        lines = list(of_process(os.getpid(), lines_of(family)))
-        for pid, samples_of in others:
-            lines += of_process(pid, samples_of.get(family.name, ()))
-        family.samples = [Sample(*line) for line in added_up(lines)]
-        yield family
+    every = [(os.getpid(), workers.write()), *workers.others()]
+    for _, metrics in CATALOGUE:
+        for family in map(empty, metrics):
+            family.samples = [
+                Sample(*line)
+                for pid, samples_of in every
+                for line in of_process(pid, samples_of.get(family.name, ()))
+            ]
+            yield family

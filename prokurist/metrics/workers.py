@@ -3,10 +3,13 @@
 Whichever worker is scraped answers for all: with its own samples of this moment, and those that
 the others have written some seconds ago.
 
-Thread: a daemon of its own writes; whichever scrapes reads. Nothing waits for a file.
+Thread: a daemon of its own writes, and so does whichever scrapes; that reads the others' files,
+too. Nothing waits for a file.
 Invariants: a file appears whole or not at all; that of a process that has ended, or has written
-nothing for a while, is not read. A series is in it once: clients of one name are told apart by
-their process, and what has no client is added up.
+nothing for a while, is not read. A series is of one process: clients of one name are told apart
+by it, and so is what has no client. No counter goes back: what a scrape tells is in the file
+first, so that the next one, which another worker may answer, tells no less. Prometheus would
+take it for a restart, and count all of it once more.
 """
 
 import atexit
@@ -53,6 +56,7 @@ class WorkerFiles:
         self._samples = samples
         self._clock = clock
         self._over = threading.Event()
+        self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
@@ -63,6 +67,8 @@ class WorkerFiles:
 
     def _start(self) -> None:
         self._over = threading.Event()
+        # After a fork: that of the parent may be held by a thread that is not here.
+        self._turn = threading.Lock()
         self._thread = threading.Thread(
             target=self._work, name="prokurist-metrics", daemon=True
         )
@@ -71,9 +77,7 @@ class WorkerFiles:
     def _work(self) -> None:
         over = self._over
         while True:
-            # A full disk must not end it: without a file the others know nothing of this one.
-            with suppress(OSError):
-                self.write()
+            self.write()
             if over.wait(EVERY):
                 return
 
@@ -85,16 +89,23 @@ class WorkerFiles:
         with suppress(OSError):
             self._file(os.getpid()).unlink(missing_ok=True)
 
-    def write(self) -> None:
-        """Write the samples of this process.
+    def write(self) -> Samples:
+        """Write the samples of this process, and return them, whether or not a disk takes them.
 
-        Raises:
-            OSError: They cannot be written.
+        By turns: what is read later is written later.
         """
-        pid = os.getpid()
-        made = self._file(pid).with_suffix(".tmp")
-        made.write_text(json.dumps(self._samples()), "utf-8")
-        made.replace(self._file(pid))
+        with self._turn:
+            samples = self._samples()
+            if not self._over.is_set():
+                with suppress(OSError):
+                    self._put(samples)
+            return samples
+
+    def _put(self, samples: Samples) -> None:
+        file = self._file(os.getpid())
+        made = file.with_suffix(".tmp")
+        made.write_text(json.dumps(samples), "utf-8")
+        made.replace(file)
 
     def others(self) -> Iterator[tuple[int, Samples]]:
         """The samples of the other processes that live, and whose they are."""
@@ -129,19 +140,13 @@ def lives(pid: int) -> bool:
 
 
 def of_process(pid: int, lines: Iterable[Line]) -> Iterator[Line]:
-    """The same, with clients told apart by their process where their names do not do so."""
+    """The same, told apart by their process where names of clients do not do so."""
     for name, labels, value in lines:
         client = labels.get("client_id")
-        if client is None or f"-{pid}-" in client:
+        if client is None:
+            # Not added up: a sum would go back when a process ends.
+            yield name, {**labels, "pid": str(pid)}, value
+        elif f"-{pid}-" in client:
             yield name, labels, value
         else:
             yield name, {**labels, "client_id": f"{client}@{pid}"}, value
-
-
-def added_up(lines: Iterable[Line]) -> list[Line]:
-    """Each series once; the values of equal ones together."""
-    sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
-    for name, labels, value in lines:
-        series = name, tuple(sorted(labels.items()))
-        sums[series] = sums.get(series, 0.0) + value
-    return [(name, dict(labels), value) for (name, labels), value in sums.items()]

@@ -115,6 +115,41 @@ def test_brokers_that_go_and_come_back_are_told_of(caplog: pytest.LogCaptureFixt
         assert "cluster_reachable" in seen(caplog)
 
 
+def test_silent_brokers_count_though_idle_connections_to_them_stand(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B377: from the request that was not answered; nothing is asked of the idle ones."""
+    world = World(nodes=3)
+    with world.consumer() as consumer:
+        consumer.subscribe("orders")
+        settle(consumer, seconds=20.0)
+        world.control.freeze()
+        consumer.poll(25.0)
+        assert consumer.health().unreachable_for is None
+        consumer.poll(10.0)
+        assert consumer.health().unreachable_for == pytest.approx(35.0, abs=1.0)
+        assert cause(consumer.poll(10.0)) is EmptyCause.UNREACHABLE
+        assert seen(caplog) == ["cluster_unreachable"]
+        world.control.thaw()
+        consumer.poll(10.0)
+        assert consumer.health().unreachable_for is None
+
+
+def test_one_silent_broker_of_three_is_no_outage() -> None:
+    """B377: and what has timed out of it is forgotten when it speaks."""
+    world = World(nodes=3)
+    with world.consumer() as consumer:
+        consumer.assign(TP)
+        consumer.poll(20.0)
+        world.control.freeze(1)
+        for _ in range(10):
+            consumer.poll(5.0)
+            assert consumer.health().unreachable_for is None
+        world.control.thaw(1)
+        consumer.poll(10.0)
+        assert consumer.health().unreachable_for is None
+
+
 def test_one_broker_of_two_is_no_outage(caplog: pytest.LogCaptureFixture) -> None:
     """A rolling restart warns of nothing as long as another broker answers."""
     world = World(nodes=2)

@@ -1,5 +1,7 @@
 """Leaders that are away, frozen or replaced: no other partition waits for them."""
 
+from contextlib import suppress
+
 import pytest
 
 from prokurist import errors
@@ -133,3 +135,22 @@ def test_a_lookup_at_a_frozen_leader_is_asked_of_its_replacement(ask: str) -> No
             assert consumer.position(A) == 0
         assert 3.0 < world.clock.time - began < 5.0
         assert [node for node, _ in asked(world)].count(1) <= 2
+
+
+def test_a_producer_goes_on_where_a_stand_in_was_lost_as_well() -> None:
+    """B378: a broker that was silent on two lanes, one for the other; all is delivered."""
+    world = World(nodes=3)
+    with world.producer() as producer:
+        for partition in range(3):
+            producer.send("orders", b"before", partition=partition)
+        producer.flush(5.0)
+        world.control.freeze()
+        sent = []
+        # Less than delivery.timeout.ms, and enough for the stand-in to time out.
+        for _ in range(60):
+            sent += [producer.send("orders", b"x", partition=each) for each in range(3)]
+            with suppress(errors.TimeoutException):
+                producer.flush(1.0)
+        world.control.thaw()
+        producer.flush(10.0)
+        assert all(each.done() and each.exception() is None for each in sent)

@@ -21,6 +21,7 @@ from prokurist.network_thread.connections.connection import Connection
 from prokurist.network_thread.connections.connection_state import ConnectionState
 from prokurist.network_thread.connections.features import Features
 from prokurist.network_thread.connections.lookups import Lookups
+from prokurist.network_thread.connections.reach import Reach
 from prokurist.network_thread.connections.refusals import Refusals
 from prokurist.network_thread.connections.requests import (
     ANOTHER_AFTER,
@@ -104,6 +105,7 @@ class NetworkClient:
         self._cap = cap
         self._authenticator = authenticator
         self._connections: dict[tuple[int, Lane], Connection] = {}
+        self._reach = Reach(self.reachability, self._connections, timer, limits.request)
         self.refusals: Refusals = Refusals(self._connections, timer, limits.reconnect.most)
         self._by_number: dict[int, Connection] = {}
         # Those with something unsent, in the order in which they got it; a turn
@@ -249,7 +251,7 @@ class NetworkClient:
             if connection is None:
                 continue
             if isinstance(happening, Arrived):
-                self.reachability.answered_at = self._timer.now
+                self._reach.arrived(connection)
                 connection.arrived(happening.frame)
             elif isinstance(happening, Securing):
                 connection.securing()
@@ -301,9 +303,7 @@ class NetworkClient:
 
     def went_down(self, connection: Connection, error: KafkaException, since: float) -> None:
         """Note a lost connection, and tell `on_disconnect`."""
-        self.reachability.failed(error, self._timer.now)
-        if not any(each.state is ConnectionState.READY for each in self._connections.values()):
-            self.reachability.none_left(since)
+        self._reach.went_down(connection, error, since)
         self.on_disconnect(connection.node, connection.lane, error)
 
     def _forget(self, connection: Connection) -> None:
@@ -350,16 +350,12 @@ class NetworkClient:
 
     def is_ready(self, node: Node, lane: Lane) -> bool:
         """Whether a request to a node would be written at once."""
-        own = self._connections.get((node.id, lane))
-        if own is not None and own.has_stand_in:
-            own = self._stand_in(own)
+        own = self._standing_for(node, lane)
         return own is not None and own.state is ConnectionState.READY
 
     def takes(self, node: Node, lane: Lane) -> bool:
         """Whether a request would be written in this very turn."""
-        own = self._connections.get((node.id, lane))
-        if own is not None and own.has_stand_in:
-            own = self._stand_in(own)
+        own = self._standing_for(node, lane)
         return (
             own is not None
             and same_address(own.node, node)
@@ -390,10 +386,13 @@ class NetworkClient:
 
     def _general(self, node: Node) -> Connection | None:
         """The connection of the general lane to this very address."""
-        own = self._connections.get((node.id, Lane.GENERAL))
-        if own is None or not same_address(own.node, node):
-            return None
-        return (own.has_stand_in and self._stand_in(own)) or own
+        own = self._standing_for(node, Lane.GENERAL)
+        return None if own is None or not same_address(own.node, node) else own
+
+    def _standing_for(self, node: Node, lane: Lane) -> Connection | None:
+        """The one that carries a lane: itself where a stand-in has gone as well."""
+        own = self._connections.get((node.id, lane))
+        return (own is not None and own.has_stand_in and self._stand_in(own)) or own
 
     def release(self, node: Node, lane: Lane) -> None:
         """Close a connection that is not needed for some time, unless it is in use."""

@@ -12,6 +12,7 @@ import pytest
 from prokurist.metrics.catalogue import OF_QUERIES, every_metric
 from prokurist.metrics.metric import MetricKind
 from prokurist.metrics.of_spark import LABELS as QUERY_LABELS
+from tests.documents import PAGES
 
 OPS = Path(__file__).parents[3] / "docs" / "ops"
 RUNBOOK = OPS.parent / "howto" / "alerts.md"
@@ -27,6 +28,8 @@ LABELS = {
     | ({"le"} if each.kind is MetricKind.HISTOGRAM else set())
     for each in every_metric()
 }
+ROOMS = sorted({name.split("_")[1] for name in LABELS})
+METRIC_NAME = re.compile(rf"\bprokurist_(?:{'|'.join(ROOMS)})_\w+\b")
 
 
 def series_of(name: str) -> str:
@@ -52,6 +55,17 @@ def expressions() -> Iterator[str]:
             yield variable["definition"]
         for annotation in dashboard["annotations"]["list"]:
             yield annotation["expr"]
+
+
+def test_pages_name_what_the_catalogue_has() -> None:
+    """In prose and in programs: a name that is not there is a KeyError in a service."""
+    named = {
+        (page.name, series_of(name))
+        for page in PAGES
+        for name in METRIC_NAME.findall(page.read_text("utf-8"))
+    }
+    assert {name for _, name in named} & LABELS.keys()
+    assert [each for each in sorted(named) if each[1] not in LABELS] == []
 
 
 @pytest.mark.parametrize("expression", tuple(expressions()))

@@ -3,14 +3,14 @@
 import json
 import os
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry, Metric, generate_latest
-from prometheus_client.samples import Sample
 
-from prokurist.metrics.prometheus import with_others
-from prokurist.metrics.workers import STALE, Samples, WorkerFiles, added_up, of_process
+from prokurist.metrics.prometheus import of_workers
+from prokurist.metrics.workers import STALE, Samples, WorkerFiles, of_process
 
 PARENT = os.getppid()
 """A process that lives, and is not this one."""
@@ -93,8 +93,45 @@ def test_it_writes_by_itself_until_it_is_closed(
     assert not list(tmp_path.iterdir())
 
 
+def test_what_one_scrape_has_told_another_workers_tells_no_less_of(tmp_path: Path) -> None:
+    """B376: to Prometheus a counter that goes back is a restart: all counts once more."""
+    told = [0.0]
+
+    def samples() -> Samples:
+        told[0] += 1.0
+        return {NAME: [(NAME, {"client_id": "orders"}, told[0])]}
+
+    def value(families: Iterable[Metric]) -> list[float]:
+        return [each.value for family in families for each in family.samples]
+
+    files = WorkerFiles(tmp_path, samples)
+    files.write()
+    assert value(of_workers(files)) == [2.0]
+    written = (tmp_path / f"prokurist_{os.getpid()}.json").read_text("utf-8")
+    # As another worker finds it.
+    (tmp_path / f"prokurist_{PARENT}.json").write_text(written, "utf-8")
+    assert value(of_workers(WorkerFiles(tmp_path, none))) == [2.0]
+
+
+def test_a_disk_that_takes_nothing_refuses_no_scrape(tmp_path: Path) -> None:
+    """This process's own are told all the same; a folder in the file's place stands for it."""
+    (tmp_path / f"prokurist_{os.getpid()}.tmp").mkdir()
+    assert WorkerFiles(tmp_path, lambda: SAMPLES).write() == SAMPLES
+
+
+def test_a_worker_that_is_closed_leaves_no_file_to_a_late_scrape(tmp_path: Path) -> None:
+    """A server may answer one more while the process ends."""
+    files = WorkerFiles(tmp_path, lambda: SAMPLES)
+    files.close()
+    assert files.write() == SAMPLES
+    assert not list(tmp_path.iterdir())
+
+
 def test_clients_of_one_name_are_told_apart_by_their_process() -> None:
-    """Unless the name does so already, as those do that are made up."""
+    """Unless the name does so already, as those do that are made up.
+
+    B376: what has no client as well; a sum would go back when a worker ends.
+    """
     lines = [
         ("a", {"client_id": "orders"}, 1.0),
         ("b", {"client_id": "prokurist-consumer-host-77-1"}, 2.0),
@@ -103,29 +140,22 @@ def test_clients_of_one_name_are_told_apart_by_their_process() -> None:
     assert [labels for _, labels, _ in of_process(77, lines)] == [
         {"client_id": "orders@77"},
         {"client_id": "prokurist-consumer-host-77-1"},
-        {"phase": "leave"},
+        {"phase": "leave", "pid": "77"},
     ]
-
-
-def test_what_has_no_client_is_added_up() -> None:
-    """A series must not come twice."""
-    lines = [("c", {"phase": "leave"}, 3.0), ("c", {"phase": "leave"}, 4.0), ("c", {}, 1.0)]
-    assert added_up(lines) == [("c", {"phase": "leave"}, 7.0), ("c", {}, 1.0)]
 
 
 def test_a_scrape_of_one_has_the_samples_of_all(tmp_path: Path) -> None:
     """B308: its own are of this moment."""
     (tmp_path / f"prokurist_{PARENT}.json").write_text(json.dumps(SAMPLES), "utf-8")
-    files = WorkerFiles(tmp_path, none)
+    own: Samples = {NAME: [(NAME, {"client_id": "orders"}, 5.0)]}
+    files = WorkerFiles(tmp_path, lambda: own)
 
     class Collector:
         """One client of this process's own."""
 
         def collect(self) -> list[Metric]:
-            """One row."""
-            family = Metric(NAME, "Partitions.", "gauge")
-            family.samples.append(Sample(NAME, {"client_id": "orders"}, 5.0))
-            return list(with_others([family], files))
+            """All rows."""
+            return list(of_workers(files))
 
     registry = CollectorRegistry()
     registry.register(Collector())
