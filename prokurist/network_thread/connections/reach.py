@@ -17,7 +17,7 @@ from prokurist.network_thread.operations.timer import Timer
 
 
 class Reach:
-    """See the module.
+    """Notes which addresses are silent, and since when none is reached.
 
     Args:
         reachability: What is noted.
