@@ -6,65 +6,34 @@ interface's specification.
 
 Thread: any. What is read must not change meanwhile, as Arrow's data does not.
 
-Invariant: what `chunks_of` yields is valid until the end of its block, and not behind it.
+Invariants: what `chunks_of` yields is valid until the end of its block, and not behind it. Rows
+lie within what their array says that it has, byte strings within what their offsets or the
+lengths of their buffers say; what does not is refused, not read.
 """
 
 import ctypes
+import sys
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from operator import sub
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-from prokurist.records.columns import Spans, pack_headers
+from prokurist.records.arrow_structures import (
+    Array,
+    Schema,
+    Stream,
+    memory,
+    pointer,
+    released,
+    unreleased,
+)
+from prokurist.records.columns import INT32_MAX, MOST_HEADERS, Spans, pack_headers
 
 TICKS: Final = {"s": (1000, 1), "m": (1, 1), "u": (1, 1000), "n": (1, 1_000_000)}
 """Units of timestamps: what to multiply by, and to divide by, for milliseconds."""
-
-
-class Schema(ctypes.Structure):
-    """Names and types of columns."""
-
-
-class Array(ctypes.Structure):
-    """The memory of one column, or of several."""
-
-
-class Stream(ctypes.Structure):
-    """Arrays of one schema, one after the other."""
-
-    _fields_: ClassVar = [
-        ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)),
-        ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)),
-        ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)),
-        ("release", ctypes.c_void_p),
-        ("private_data", ctypes.c_void_p),
-    ]
-
-
-Schema._fields_ = [
-    ("format", ctypes.c_char_p),
-    ("name", ctypes.c_char_p),
-    ("metadata", ctypes.c_void_p),
-    ("flags", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("children", ctypes.POINTER(ctypes.POINTER(Schema))),
-    ("dictionary", ctypes.POINTER(Schema)),
-    ("release", ctypes.c_void_p),
-    ("private_data", ctypes.c_void_p),
-]
-Array._fields_ = [
-    ("length", ctypes.c_int64),
-    ("null_count", ctypes.c_int64),
-    ("offset", ctypes.c_int64),
-    ("n_buffers", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-    ("children", ctypes.POINTER(ctypes.POINTER(Array))),
-    ("dictionary", ctypes.POINTER(Array)),
-    ("release", ctypes.c_void_p),
-    ("private_data", ctypes.c_void_p),
-]
+HIGHEST: Final = 3 if sys.byteorder == "little" else 0
+"""Which byte of a number of 32 bits has its sign."""
 
 
 class Column(NamedTuple):
@@ -87,14 +56,19 @@ class Column(NamedTuple):
     length: int
 
     def buffer(self, number: int) -> int:
-        """The address of a buffer; 0 where there is none."""
+        """The address of a buffer; 0 where there is none.
+
+        Raises:
+            ValueError: Its type has more buffers than it.
+        """
+        if not 0 <= number < self.data.n_buffers:
+            raise self.damaged(f"has {self.data.n_buffers} buffers")
         return self.data.buffers[number] or 0
 
     def child(self, number: int, offset: int, length: int) -> "Column":
         """A part of one of its children."""
         data = self.data.children[number].contents
-        schema = self.schema.children[number].contents
-        return column(schema, data, data.offset + offset, length)
+        return column(self.schema.children[number].contents, data, offset, length)
 
     def nulls(self) -> list[int]:
         """Which rows are null."""
@@ -112,23 +86,59 @@ class Column(NamedTuple):
     def numbers(self, code: Literal["i", "q"], number: int, count: int) -> memoryview:
         """So many numbers of a buffer, from its first row on."""
         size = array(code).itemsize
-        return memory(self.buffer(number) + self.offset * size, count * size).cast(code)
+        address = self.buffer(number)
+        if not address and count:
+            raise self.damaged("has no buffer of numbers")
+        found = memory(address + self.offset * size, count * size)
+        # Native code reads them where they lie, which takes an address that fits.
+        return (memoryview(bytes(found)) if address % size else found).cast(code)
+
+    def ascending(self, code: Literal["i", "q"]) -> tuple[memoryview, "array[int]"]:
+        """Offsets of rows, and how long the rows are by them.
+
+        Raises:
+            ValueError: Offsets are below zero or go back, or a row is longer than 2 GiB.
+        """
+        offsets = self.numbers(code, 1, self.length + 1)
+        try:
+            lengths = array("i", map(sub, offsets[1:], offsets[:-1]))
+        except OverflowError:
+            raise self.damaged(
+                "has a row of more than 2 GiB, or offsets that go back"
+            ) from None
+        if offsets[0] < 0 or not lengths.tobytes()[HIGHEST::4].isascii():
+            raise self.damaged("has offsets that go back")
+        return offsets, lengths
+
+    def damaged(self, how: str) -> ValueError:
+        """Make the error for memory that is not as its type has it."""
+        return ValueError(f"Arrow data is damaged: column {self.name} {how}")
 
     def __repr__(self) -> str:
         return f"Column({self.name}, {self.format!r}, {self.length} rows)"
 
 
-def column(schema: Any, data: Any, offset: int, length: int) -> Column:
-    """A column out of a schema and memory of the same place."""
-    name = (schema.name or b"").decode()
-    return Column(name, schema.format.decode(), schema, data, offset, length)
+def column(schema: Any, data: Any, first: int, length: int) -> Column:
+    """Some rows of a column, out of a schema and memory of the same place.
 
-
-def memory(address: int, size: int) -> memoryview:
-    """Memory as bytes; what it belongs to has to be kept alive meanwhile."""
-    if size == 0:
-        return memoryview(b"")
-    return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
+    Raises:
+        ValueError: It has no such rows, or children that the schema has not.
+    """
+    made = Column(
+        (schema.name or b"").decode(),
+        (schema.format or b"").decode(),
+        schema,
+        data,
+        data.offset + first,
+        length,
+    )
+    if min(first, length, data.offset) < 0 or first + length > data.length:
+        raise made.damaged(f"has {data.length} rows, not {first} and {length} behind them")
+    if made.offset + length > INT32_MAX:
+        raise ValueError(f"column {made.name} has too many rows: send the table in parts")
+    if data.n_children != schema.n_children:
+        raise made.damaged(f"has {data.n_children} parts, and its type {schema.n_children}")
+    return made
 
 
 def is_arrow(data: object) -> bool:
@@ -151,13 +161,13 @@ def chunks_of(data: Any) -> Iterator[list[list[Column]]]:
         schema_capsule, array_capsule = data.__arrow_c_array__()
         schema = Schema.from_address(pointer(schema_capsule, b"arrow_schema"))
         whole = Array.from_address(pointer(array_capsule, b"arrow_array"))
-        yield [columns_of(schema, whole)]
+        yield [columns_of(unreleased(schema), unreleased(whole))]
 
 
 def streamed(capsule: object, held: ExitStack) -> Iterator[list[Column]]:
     """The columns of each chunk of a stream; what they lie in is held."""
     address = pointer(capsule, b"arrow_array_stream")
-    stream = Stream.from_address(address)
+    stream = unreleased(Stream.from_address(address))
 
     def ask(question: Callable[[int, Any], int], answer: Any) -> None:
         code = question(address, ctypes.byref(answer))
@@ -176,39 +186,21 @@ def streamed(capsule: object, held: ExitStack) -> Iterator[list[Column]]:
 
 
 def columns_of(schema: Any, chunk: Any) -> list[Column]:
-    """The columns of a chunk; several may have one name."""
+    """The columns of a chunk; several may have one name.
+
+    Raises:
+        TypeError: It is no table.
+        ValueError: It is damaged, or has rows that are null as a whole.
+    """
     if schema.format != b"+s":
         raise TypeError(
-            f"the data is one column, of Arrow's type {schema.format.decode()!r}: give a "
-            f"table, a record batch or a frame, with a column named value"
+            f"the data is one column, of Arrow's type {(schema.format or b'').decode()!r}: "
+            f"give a table, a record batch or a frame, with a column named value"
         )
-    return [
-        column(
-            schema.children[number].contents,
-            chunk.children[number].contents,
-            chunk.children[number].contents.offset + chunk.offset,
-            chunk.length,
-        )
-        for number in range(schema.n_children)
-    ]
-
-
-@contextmanager
-def released(structure: Any) -> Iterator[Any]:
-    """A structure that is filled here, and given back."""
-    try:
-        yield structure
-    finally:
-        if structure.release:
-            give_back = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(structure.release)
-            give_back(ctypes.addressof(structure))
-
-
-def pointer(capsule: object, name: bytes) -> int:
-    """What a capsule holds."""
-    read = ctypes.pythonapi.PyCapsule_GetPointer
-    read.restype, read.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(read(capsule, name))
+    whole = column(schema, chunk, 0, chunk.length)
+    if nulls := whole.nulls():
+        raise ValueError(f"row {nulls[0]} is null as a whole: leave it out, or make it values")
+    return [whole.child(each, whole.offset, whole.length) for each in range(schema.n_children)]
 
 
 # --- byte strings ----------------------------------------------------------------------------
@@ -231,6 +223,8 @@ def byte_strings(given: Column) -> Spans | list[bytes | None] | None:
         return viewed(given)
     if kind.startswith("w:"):
         size = int(kind[2:])
+        if not 0 <= size <= INT32_MAX:
+            raise given.damaged(f"is of type {kind!r}")
         data = memory(given.buffer(1), (given.offset + count) * size)
         starts = array("q", ((given.offset + row) * size for row in range(count)))
         return spans(data, memoryview(starts), array("i", [size]) * count, given)
@@ -244,8 +238,7 @@ def lying(code: Literal["i", "q"], given: Column) -> Spans:
     """Byte strings side by side, between offsets."""
     if given.length == 0:
         return spans(memoryview(b""), memoryview(array(code)), array("i"), given)
-    offsets = given.numbers(code, 1, given.length + 1)
-    lengths = array("i", map(sub, offsets[1:], offsets[:-1]))
+    offsets, lengths = given.ascending(code)
     return spans(memory(given.buffer(2), offsets[-1]), offsets[:-1], lengths, given)
 
 
@@ -259,9 +252,16 @@ def spans(data: memoryview, starts: memoryview, lengths: "array[int]", given: Co
 def viewed(given: Column) -> list[bytes | None]:
     """Byte strings that lie in several buffers, or in their own views where they are short.
 
-    The view of a null may hold anything, and is not followed.
+    The view of a null may hold anything, and is not followed. The last buffer says how long
+    the others are.
     """
-    views = memory(given.buffer(1) + 16 * given.offset, 16 * given.length)
+    if given.length == 0:
+        return []
+    views = memory(given.buffer(1), 16 * (given.offset + given.length))[16 * given.offset :]
+    several = given.data.n_buffers - 3
+    if several < 0:
+        raise given.damaged(f"has {several + 3} buffers")
+    sizes = memory(given.buffer(several + 2), 8 * several).cast("q")
     nulls = set(given.nulls())
     found: list[bytes | None] = []
     for row in range(given.length):
@@ -269,14 +269,17 @@ def viewed(given: Column) -> list[bytes | None]:
             found.append(None)
             continue
         at = 16 * row
-        size = int.from_bytes(views[at : at + 4], "little")
+        size = int.from_bytes(views[at : at + 4], sys.byteorder)
         if size <= 12:
             found.append(bytes(views[at + 4 : at + 4 + size]))
             continue
         buffer, start = (
-            int.from_bytes(views[at + place : at + place + 4], "little") for place in (8, 12)
+            int.from_bytes(views[at + place : at + place + 4], sys.byteorder)
+            for place in (8, 12)
         )
-        found.append(ctypes.string_at(given.buffer(2 + buffer) + start, size))
+        if buffer >= several or start + size > sizes[buffer]:
+            raise given.damaged(f"has a row outside of its buffers, {row}")
+        found.append(bytes(memory(given.buffer(2 + buffer), start + size)[start:]))
     return found
 
 
@@ -304,7 +307,9 @@ def milliseconds(given: Column) -> "array[int]":
         ValueError: One is before 1970.
     """
     kind = given.format
-    if kind != "l" and not kind.startswith("ts"):
+    if given.schema.dictionary:
+        raise TypeError(f"column {given.name} is dictionary-encoded: cast it to timestamp")
+    if kind != "l" and not (kind.startswith("ts") and kind[2:3] in TICKS):
         raise TypeError(
             f"column {given.name} is of Arrow's type {kind!r}: timestamps are timestamp, or "
             f"int64 in epoch milliseconds"
@@ -315,7 +320,10 @@ def milliseconds(given: Column) -> "array[int]":
         found[row] = 0  # What lies there may be any number: pandas has its NaT there.
     times, ticks = TICKS["m" if kind == "l" else kind[2]]
     if (times, ticks) != (1, 1):
-        found = array("q", (each * times // ticks for each in found))
+        try:
+            found = array("q", (each * times // ticks for each in found))
+        except OverflowError:
+            raise ValueError(f"column {given.name}: a timestamp is too late") from None
     if found and min(found) < 0:
         raise ValueError(f"column {given.name}: a timestamp is not negative, {min(found)} is")
     for row in nulls:
@@ -339,7 +347,14 @@ def packed_headers(given: Column) -> list[bytes | None]:
         )
     if given.length == 0:
         return []
-    offsets = given.numbers("q" if given.format == "+L" else "i", 1, given.length + 1)
+    offsets, lengths = given.ascending("q" if given.format == "+L" else "i")
+    if max(lengths) > MOST_HEADERS:
+        raise ValueError(
+            f"column {given.name}: a row has {max(lengths)} headers, and a record has "
+            f"{MOST_HEADERS} at most"
+        )
+    if given.data.n_children != 1:
+        raise given.damaged(f"has {given.data.n_children} parts")
     pairs = given.child(0, offsets[0], offsets[-1] - offsets[0])
     if pairs.format != "+s" or pairs.data.n_children != 2:
         raise TypeError(f"column {given.name}: a header has a key and a value, and no more")

@@ -239,7 +239,7 @@ def _load_identity(context: ssl.SSLContext, ours: Identity) -> None:
         key = None if ours.key is None else files.enter_context(as_file(ours.key))
         try:
             context.load_cert_chain(chain, key, password)
-        except (ssl.SSLError, OSError) as error:
+        except (OSError, ValueError) as error:  # ValueError: a password that is too long
             where = ours.chain.path or "the certificate given"
             if ours.key is not None:
                 where += f" with {ours.key.path or 'the key given'}"

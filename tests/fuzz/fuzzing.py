@@ -10,7 +10,10 @@ from typing import Any, Final
 
 from tests.fuzz import exchanges
 from tests.fuzz.costs import BLOCK, SMALL, Costly, within
+from tests.fuzz.endpoints import endpoints, swollen_endpoints
 from tests.fuzz.misuse import misuse
+from tests.fuzz.stores import stores
+from tests.fuzz.tables import swollen_tables, tables
 from tests.fuzz.targets import (
     Pairs,
     fetch_answers,
@@ -23,6 +26,8 @@ SHARE: Final = 20
 """Of so many inputs one is a stream, and some are answers."""
 AUTHENTICATIONS: Final = 800
 """Of so many inputs one is what a broker says of a password: its hash takes milliseconds."""
+STORES: Final = 200
+"""Of so many inputs one is of certificates and keys in files."""
 SWOLLEN: Final = 2000
 """Of so many inputs one is few bytes that ask for much: it takes a thousand times as long."""
 
@@ -38,6 +43,9 @@ def throw(numbers: Iterable[int], seed: int, told: Callable[[int], None]) -> Non
         seed: Of which lot.
         told: Told of each number before its turn: after a crash it is the last.
     """
+    for number in range(20):
+        for each in (fetch_answers, exchanges.answers, tables, endpoints, stores):
+            each(drawn(0, number))  # What is loaded once is not an input's cost.
     left = iter(numbers)
     with closing(Pairs()) as pairs:
         while block := list(islice(left, BLOCK)):
@@ -86,6 +94,12 @@ def target_of(number: int, pairs: Pairs) -> Callable[[Random], None]:
             return misuse
         case 6 if number % AUTHENTICATIONS == 6:
             return exchanges.authentications
+        case 7:
+            return tables
+        case 8:
+            return endpoints
+        case 9 if number % STORES == 9:
+            return stores
     return records
 
 
@@ -97,7 +111,14 @@ def throw_swollen(
         told(number)
         lot = drawn(seed, number)
         try:
-            lot.choice((swollen_batches, swollen_answers, pairs.swollen_streams))(lot)
+            swollen = (
+                swollen_batches,
+                swollen_answers,
+                pairs.swollen_streams,
+                swollen_tables,
+                swollen_endpoints,
+            )
+            lot.choice(swollen)(lot)
         except BaseException as error:
             error.add_note(replay(seed, number))
             raise

@@ -4,8 +4,10 @@ import subprocess
 import sys
 import time
 import zlib
+from array import array
 from collections.abc import Callable
 from contextlib import closing
+from http.client import HTTPResponse
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,9 +18,10 @@ from prokurist.errors import CorruptRecordException
 from prokurist.network_thread.io.pure_watch import PureWatch
 from prokurist.network_thread.io.watch import MODULES
 from prokurist.records import compression
+from prokurist.records.arrow_interface import Column
 from prokurist.records.reader import PartitionReader
 from prokurist.twins import choose
-from tests.fuzz import costs, swelling, targets
+from tests.fuzz import costs, endpoints, swelling, tables, targets
 from tests.fuzz.fuzzing import throw
 from tests.fuzz.hostile import answers, batch_around, batches, hostile_records, hostile_stream
 from tests.unit.records.twins import native_twin, twin
@@ -138,6 +141,34 @@ def test_inputs_that_ask_for_much_cost_what_they_may() -> None:
                 pairs.swollen_streams,
             ):
                 target(Random(number))  # noqa: S311 - it can be drawn again
+
+
+@pytest.mark.timeout(120)
+def test_tables_and_endpoints_that_ask_for_much() -> None:
+    """B396, B397: rows with next to nothing in them, and answers without end."""
+    for number in range(25):
+        tables.swollen_tables(Random(number))  # noqa: S311 - it can be drawn again
+        endpoints.swollen_endpoints(Random(number))  # noqa: S311 - likewise
+
+
+def test_an_endpoint_without_a_bound_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the standard library reads of a piece whose length is -1."""
+    monkeypatch.setattr(endpoints.LocalConnection, "response_class", HTTPResponse)
+    monkeypatch.setattr(endpoints, "FLOODS", [(endpoints.CHUNKED + b"-1\r\n", b"x")])
+    with pytest.raises(costs.Costly):
+        endpoints.swollen_endpoints(Random(1))  # noqa: S311
+
+
+def test_a_table_that_is_read_beyond_its_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offsets that go back, which once were nulls."""
+
+    def unchecked(given: Column, code: Any) -> Any:
+        offsets = given.numbers(code, 1, given.length + 1)
+        return offsets, array("i", [0] * given.length)
+
+    monkeypatch.setattr(Column, "ascending", unchecked)
+    with pytest.raises(tables.Wrong):
+        list(map(tables.good_table, map(Random, range(200))))
 
 
 def test_an_input_that_takes_too_long_is_found() -> None:

@@ -5,6 +5,7 @@ is followed, and no proxy of the environment is used.
 """
 
 import http.client
+import io
 import socket
 import ssl
 import threading
@@ -12,16 +13,22 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from prokurist.errors import ConfigException, NetworkException, SaslAuthenticationException
+from prokurist.security.mechanism import printable
 from prokurist.security.stores import Pem
 from prokurist.security.token_request import LONGEST_ANSWER, EndpointAnswer
 from prokurist.security.token_sources import unreachable
 
 WAIT: Final = 10.0
 """Seconds to connect, and for each part of the answer, where no key says otherwise."""
+
+LONGEST_EXCHANGE: Final = 512 << 10
+"""Bytes that are received: an answer with its headers, and the lengths of its pieces."""
+
+LONGEST_REASON: Final = 200
 
 
 class TokenEndpoint:
@@ -59,20 +66,24 @@ class TokenEndpoint:
         connection = self._made(parts.scheme.lower(), parts.hostname or "", parts.port)
         # A timeout of the socket's begins again with each byte.
         over = threading.Event()
-        limit = threading.Timer(self._connect + self._read, partial(hang_up, connection, over))
+        # `http.client` forgets the socket of an answer that is the connection's last.
+        held: list[socket.socket] = []
+        limit = threading.Timer(self._connect + self._read, partial(hang_up, held, over))
         limit.daemon = True
         limit.start()
         try:
             connection.connect()
+            held.append(connection.sock)
             if over.is_set():
                 raise TimeoutError("it was not connected in time")
-            if connection.sock is not None:
-                connection.sock.settimeout(self._read)
+            connection.sock.settimeout(self._read)
             connection.request("POST", path, body, dict(headers))
             answer = connection.getresponse()
             body = answer.read(LONGEST_ANSWER + 1)
             if answer.length and len(body) <= LONGEST_ANSWER:
                 raise http.client.IncompleteRead(b"", answer.length)
+            if over.is_set():
+                raise TimeoutError("its answer did not end in time")
             return EndpointAnswer(answer.status, body)
         except ssl.SSLCertVerificationError as error:
             raise SaslAuthenticationException(
@@ -88,9 +99,14 @@ class TokenEndpoint:
 
     def _made(self, scheme: str, host: str, port: int | None) -> http.client.HTTPConnection:
         if scheme != "https":
-            return http.client.HTTPConnection(host, port, timeout=self._connect)
-        context = self._context()
-        return http.client.HTTPSConnection(host, port, timeout=self._connect, context=context)
+            made = http.client.HTTPConnection(host, port, timeout=self._connect)
+        else:
+            context = self._context()
+            made = http.client.HTTPSConnection(
+                host, port, timeout=self._connect, context=context
+            )
+        made.response_class = BoundedResponse
+        return made
 
     def _context(self) -> ssl.SSLContext:
         # `create_default_context` would write keys where SSLKEYLOGFILE says.
@@ -115,15 +131,60 @@ class TokenEndpoint:
         return f"TokenEndpoint({self.url!r})"
 
 
-def hang_up(connection: http.client.HTTPConnection, over: threading.Event) -> None:
+class BoundedResponse(http.client.HTTPResponse):
+    """An answer that ends in an error where it goes on for too long.
+
+    `http.client` itself bounds neither the answers before the last one (100) nor trailers, and
+    a piece whose length is -1 has it read up to the end of the connection.
+    """
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.fp = io.BufferedReader(Bounded(self.fp.detach()))
+
+
+class Bounded(io.RawIOBase):
+    """What comes over a connection, up to a bound.
+
+    Args:
+        raw: What comes.
+    """
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        super().__init__()
+        self._raw = raw
+        self._left = LONGEST_EXCHANGE
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def readinto(self, into: Any) -> int | None:
+        """Receive some bytes, of which there may not be any more than the bound."""
+        if self._left == 0:
+            raise http.client.HTTPException(f"it sent more than {LONGEST_EXCHANGE} bytes")
+        got: int | None = self._raw.readinto(memoryview(into)[: self._left])
+        self._left -= got or 0
+        return got
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._raw.close()
+        super().close()
+
+    def __repr__(self) -> str:
+        return f"Bounded({self._left} bytes left)"
+
+
+def hang_up(held: list[socket.socket], over: threading.Event) -> None:
     """End an exchange from another thread; one that is not connected yet looks at the event."""
     over.set()
-    if connection.sock is not None:
+    for each in held:
         with suppress(OSError):
-            connection.sock.shutdown(socket.SHUT_RDWR)
+            each.shutdown(socket.SHUT_RDWR)
 
 
 def unanswered(url: str, error: Exception) -> NetworkException:
     """The error for an exchange that broke off, without the request and its secret."""
-    said = str(error) or type(error).__name__
-    return unreachable(url, f"did not answer: {said[:200]}")
+    said = printable(str(error) or type(error).__name__, LONGEST_REASON)
+    return unreachable(url, f"did not answer: {said}")

@@ -6,7 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -40,17 +42,30 @@ def served(
         thread.join(10)
 
 
-def drip(client: socket.socket) -> None:
+def drip(
+    client: socket.socket, head: bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n"
+) -> None:
     """A byte at a time, for as long as there is a peer."""
-    client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n")
+    client.sendall(head)
     for _ in range(200):
         client.sendall(b" ")
         time.sleep(0.05)
 
 
-def test_an_answer_that_drips_is_bounded_as_a_whole() -> None:
-    """S36: each byte is in time, the answer is not: it ends after both limits together."""
-    with served(drip) as url:
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 60000\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\n\r\n",
+    ],
+)
+def test_an_answer_that_drips_is_bounded_as_a_whole(head: bytes) -> None:
+    """S36, B397: each byte is in time, the answer is not: it ends after both limits together.
+
+    Also where it is the last one of its connection, and where the end of that is its end.
+    """
+    with served(partial(drip, head=head)) as url:
         began = time.monotonic()
         with pytest.raises(NetworkException, match="did not answer"):
             TokenEndpoint(url, connect=0.3, read=0.3).post({}, b"")
@@ -81,6 +96,43 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end() -> None:
     with served(lambda client: client.sendall(head + b" " * 200_000)) as url:
         answer = TokenEndpoint(url, connect=5.0, read=5.0).post({}, b"")
     assert len(answer.body) == 65537
+
+
+CHUNKED: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "more"),
+    [
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (CHUNKED + b"0\r\n", b"X-Trailer: y\r\n"),
+        (CHUNKED, b"1;" + b"x" * 60_000 + b"\r\nx\r\n"),
+        (CHUNKED + b"-1\r\n", b"x" * 65536),
+    ],
+)
+def test_an_answer_without_end_is_bounded(head: bytes, more: bytes) -> None:
+    """B397: what http.client itself reads for as long as it comes."""
+    sent = 0
+
+    def flood(client: socket.socket) -> None:
+        nonlocal sent
+        client.sendall(head)
+        piece = more * (1 + 65536 // len(more))
+        while sent < 64 << 20:
+            client.sendall(piece)
+            sent += len(piece)
+
+    with served(flood) as url, pytest.raises(NetworkException, match="more than 524288 bytes"):
+        TokenEndpoint(url, connect=5.0, read=5.0).post({}, b"")
+    assert sent < 16 << 20  # Buffers of sockets take some.
+
+
+def test_words_of_an_endpoint_are_printable() -> None:
+    """B397: what is no HTTP is quoted without characters that a terminal obeys."""
+    with served(lambda client: client.sendall(b"\x1b[31mSSH\x07-2.0\r\n")) as url:
+        with pytest.raises(NetworkException) as caught:
+            TokenEndpoint(url, connect=5.0, read=5.0).post({}, b"")
+        assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize("as_text", [False, True])
