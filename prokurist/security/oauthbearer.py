@@ -46,7 +46,10 @@ class OAuthBearer:
         """Say where the refused token came from, and have another fetched for the next try."""
         self._tokens.refused()
         reason = f": {self._error}" if self._error and self._error not in told else ""
-        return f"{told}{reason}; the token came from {self._tokens!r}"
+        return f"{told}{reason}; the token came from {self._tokens}"
+
+    def __str__(self) -> str:
+        return f"a token of {self._tokens}"
 
     def __repr__(self) -> str:
         return f"OAuthBearer({self._tokens!r})"

@@ -93,6 +93,7 @@ class ClientCredentials:
         self._extensions = extensions
         self._now = now
         self._again = again
+        self._failure = ""  # Read by the network thread, for the text of an error.
 
     def fetch(self) -> Token:
         """Request a token; what another try may mend is tried again for a while."""
@@ -100,10 +101,16 @@ class ClientCredentials:
         while True:
             tries += 1
             try:
-                return self._fetch_once()
-            except NetworkException:
+                token = self._fetch_once()
+            except NetworkException as error:
+                self._failure = str(error).removeprefix(
+                    f"the token endpoint {self._endpoint.url} "
+                )
                 if not self._again(tries):
                     raise
+            else:
+                self._failure = ""
+                return token
 
     def _fetch_once(self) -> Token:
         asked = self._now()
@@ -160,7 +167,8 @@ class ClientCredentials:
         return Token(Secret(text), expires, checked_extensions(self._extensions))
 
     def __repr__(self) -> str:
-        return f"the token endpoint {self._endpoint.url}"
+        failure = self._failure
+        return f"the token endpoint {self._endpoint.url}{failure and ', which '}{failure}"
 
 
 def _json_object(body: bytes) -> dict[str, Any] | None:

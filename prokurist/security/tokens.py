@@ -205,5 +205,8 @@ class TokenKeeper:
         """Drop the token that a broker refused: the next authentication fetches a new one."""
         self._token = None
 
+    def __str__(self) -> str:
+        return str(self._source)
+
     def __repr__(self) -> str:
         return f"TokenKeeper({self._source!r})"

@@ -266,3 +266,40 @@ def test_bad_certificates_are_told_when_no_other_answers(
             with pytest.raises(SslAuthenticationException, match="has expired"):
                 call()
             assert world.clock.time - began < 5.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_bad_certificate_of_a_former_leader_stops_no_poll(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """B366: who leads is looked up before `poll` tells that a leader was refused."""
+    world = World(nodes=3, seed=seed)
+    world.control.append(TP, b"read")
+    world.control.move_leader(TP, 1)
+    with world.consumer(None, auto_offset_reset="earliest") as consumer:
+        consumer.assign([TP])
+        assert consumer.position(TP, timeout=5.0) == 0
+        with_certificates(monkeypatch, "10.0.0.1")
+        world.control.move_leader(TP, 2)
+        began = world.clock.time
+        assert [record.value for record in consumer.poll(5.0)] == [b"read"]
+        assert world.clock.time - began < 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_bad_certificate_of_the_leader_is_told_by_poll(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """B250, B366: at once, where the other brokers name no other leader."""
+    world = World(nodes=3, seed=seed)
+    world.control.append(TP, b"read")
+    world.control.move_leader(TP, 1)
+    with_certificates(monkeypatch, "10.0.0.1")
+    with world.consumer(None, auto_offset_reset="earliest") as consumer:
+        consumer.assign([TP])
+        consumer.seek(TP, 0)
+        for _ in range(3):
+            began = world.clock.time
+            with pytest.raises(SslAuthenticationException, match="has expired"):
+                consumer.poll(30.0)
+            assert world.clock.time - began < 5.0

@@ -43,7 +43,7 @@ class BrokersToAsk:
         self._bootstrap = bootstrap
         self._cluster = cluster
         self._rebootstrap = rebootstrap
-        self._refusal: AuthenticationException | None = None
+        self._refusals: dict[tuple[str, int], AuthenticationException] = {}
 
     def candidates(self) -> list[Node]:
         """Known brokers, then bootstrap addresses; no suspects."""
@@ -79,22 +79,25 @@ class BrokersToAsk:
         """Whether each of them has failed."""
         return all(each.id in self.suspects for group in self._groups() for each in group)
 
-    def judge(self, error: KafkaException) -> None:
+    def judge(self, node: Node, error: KafkaException) -> None:
         """Raise an error after which asking other brokers does not help.
 
         A broker's certificate, its listener and its mechanisms say nothing of the other
-        brokers: such a refusal is kept for `check`. Refused credentials are told at once: each
-        further broker would count a failed login of the same account.
+        brokers: such a refusal is kept for `check`, until this broker fails in another way.
+        Refused credentials are told at once: each further broker would count a failed login
+        of the same account.
 
         Raises:
             KafkaException: This error.
         """
+        address = node.host, node.port
+        self._refusals.pop(address, None)
         if error.retriable:
             return
         credentials = isinstance(error, SaslAuthenticationException)
         if credentials or not isinstance(error, AuthenticationException):
             raise error
-        self._refusal = self._refusal or error
+        self._refusals[address] = error
 
     def check(self) -> None:
         """Raise the first refusal that was kept, where no other broker is left to ask.
@@ -102,8 +105,9 @@ class BrokersToAsk:
         Raises:
             KafkaException: That refusal.
         """
-        if self._refusal is not None and not self._others_are_left():
-            refusal, self._refusal = self._refusal, None
+        if self._refusals and not self._others_are_left():
+            refusal = next(iter(self._refusals.values()))
+            self._refusals.clear()
             raise refusal
 
     def _others_are_left(self) -> bool:
@@ -115,7 +119,7 @@ class BrokersToAsk:
 
     def answered(self) -> None:
         """Forget who has refused: a broker has answered."""
-        self._refusal = None
+        self._refusals.clear()
 
     @property
     def all_have_refused(self) -> bool:

@@ -188,7 +188,7 @@ class MetadataManager:
         Raises:
             KafkaException: It does not; see `BrokersToAsk.judge` and `check`.
         """
-        self._brokers.judge(error)
+        self._brokers.judge(node, error)
         told = self.suspect(node, error)
         self._brokers.check()
         return told

@@ -115,7 +115,6 @@ class Authentication:
         press: Called when a request wants to be written.
 
     Attributes:
-        waits_for: What is waited for, in words, for the text of an error.
         renew_at: When the session is to be renewed; infinite for never.
         began_at: When the last one began.
     """
@@ -127,7 +126,7 @@ class Authentication:
         timer: Timer,
         press: Callable[[], None],
     ) -> None:
-        self.waits_for: str = ""
+        self._awaited: Mechanism | None = None
         self.renew_at: float = float("inf")
         self.began_at: float = timer.now
         self._authenticator = authenticator
@@ -136,6 +135,11 @@ class Authentication:
         self._press = press
         self._within: float | None = None
         self._running: Operation[float] | None = None
+
+    @property
+    def waits_for(self) -> str:
+        """What is waited for now, in words, for the text of an error; empty for nothing."""
+        return "" if self._awaited is None else str(self._awaited)
 
     @property
     def is_running(self) -> bool:
@@ -182,7 +186,7 @@ class Authentication:
         lifetime: float | None,
         error: KafkaException | None,
     ) -> None:
-        self._running, self.waits_for = None, ""
+        self._running = self._awaited = None
         if isinstance(error, Withdrawn):
             return
         if lifetime:
@@ -213,14 +217,14 @@ class Authentication:
         )
 
     async def _helped(self, mechanism: Mechanism, work: Callable[[], Value]) -> Value:
-        self.waits_for = repr(mechanism)
+        self._awaited = mechanism
         due: Due | None = None
         if self._within is not None:
             due = self._timer.after(self._within, f"credentials of {mechanism!r}", self._late)
         try:
             return await self._authenticator.run(work)
         finally:
-            self.waits_for = ""
+            self._awaited = None
             if due is not None:
                 self._timer.cancel(due)
 

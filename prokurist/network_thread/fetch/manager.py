@@ -38,6 +38,7 @@ from prokurist.network_thread.error_actions import FETCH, Action
 from prokurist.network_thread.fetch.fetch_progress import FetchProgress
 from prokurist.network_thread.fetch.out_of_range import OutOfRangeCheck
 from prokurist.network_thread.fetch.plan import FetchPlan, Part
+from prokurist.network_thread.fetch.refused_leaders import still_leads
 from prokurist.network_thread.fetch.response_handler import FetchOutcome, FetchResponseHandler
 from prokurist.network_thread.fetch.session import SessionPartition, Terms
 from prokurist.network_thread.fetch.sources import (
@@ -288,7 +289,7 @@ class FetchManager:
             raise
         except KafkaException as error:
             self.attending.answered(source.node, error)
-            well = self._lost(source, error)
+            well = await self._lost(source, error)
         else:
             self.attending.answered(source.node)
             is_slow = self._timer.now - began >= request.max_wait / 2
@@ -319,13 +320,17 @@ class FetchManager:
     def _is_connected(self, source: FetchSource) -> bool:
         return self._client.is_ready(source.node, Lane.FETCH)
 
-    def _lost(self, source: FetchSource, error: KafkaException) -> bool:
+    async def _lost(self, source: FetchSource, error: KafkaException) -> bool:
         """Handle a fetch without an answer: the broker is asked again after a pause."""
         source.failures += 1
-        for tp in source.session.asked:
+        asked = tuple(source.session.asked)
+        is_replica = self._replicas.is_read_from(source.node.id)
+        for tp in asked:
             self._replicas.forget(tp)
         source.session.lost()
-        if not error.retriable:
+        if not error.retriable and (
+            is_replica or await still_leads(self._metadata, source.node, asked, error)
+        ):
             self._background.post(BackgroundError(error))
         return False
 

@@ -282,6 +282,36 @@ def test_what_is_tried_again() -> None:
         credentials(Endpoint(busy, busy, busy)).fetch()
 
 
+def test_what_waits_for_a_token_says_why_there_is_none() -> None:
+    """B368: the endpoint in words, with its last failure while it fails, and no class names."""
+    busy = EndpointAnswer(503, b"busy")
+    endpoint = Endpoint(busy, busy, busy)
+    mechanism = OAuthBearer(
+        TokenKeeper(
+            credentials(endpoint),
+            now=lambda: 50.0,
+            draw=lambda: 0.0,
+            window=0.8,
+            jitter=0.05,
+            least=60.0,
+            buffer=300.0,
+        )
+    )
+    assert str(mechanism) == "a token of the token endpoint https://idp/token"
+    with pytest.raises(NetworkException):
+        mechanism.first()
+    assert str(mechanism) == (
+        "a token of the token endpoint https://idp/token, which answered 503"
+    )
+    endpoint.answers.append(granted())
+    mechanism.first()
+    assert str(mechanism) == "a token of the token endpoint https://idp/token"
+    assert (
+        mechanism.explain("no")
+        == "no; the token came from the token endpoint https://idp/token"
+    )
+
+
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
