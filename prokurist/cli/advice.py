@@ -102,8 +102,14 @@ def on_sasl(error: Exception) -> str:
     return "The listener does not go on after ApiVersions: its log says why."
 
 
-def on_metadata(_error: Exception) -> str:
+def on_metadata(error: Exception) -> str:
     """Advice on a broker that does not answer Metadata."""
+    if "wants SASL" in str(error):
+        return (
+            "This listener wants SASL, and the client has none: give "
+            "-X security.protocol=SASL_SSL (SASL_PLAINTEXT without TLS) and sasl.mechanism, "
+            "and the secret with -F FILE."
+        )
     return (
         "The broker greets and does not tell of its cluster: it is overloaded, or has lost "
         "its controller; its log says which."

@@ -34,7 +34,15 @@ _ESCAPED: Final = {
 }
 """Of Java's `StreamTokenizer`, which reads the quoted texts there."""
 
-_TOKEN: Final = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=;]+)|([=;]))')
+_GAP: Final = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+"""What stands between words: space, and comments of Java."""
+
+_TOKEN: Final = re.compile(
+    r"""(?:(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)"""
+    r"""|(?P<word>[^\s"'=;][^\s"=;]*)|(?P<mark>[=;]))""",
+    re.DOTALL,
+)
+"""Java takes either quotation mark, and users of Spark write the single one inside Python's."""
 
 PLAIN, SCRAM, BEARER = "PlainLoginModule", "ScramLoginModule", "OAuthBearerLoginModule"
 KERBEROS, AMAZON = "Krb5LoginModule", "IAMLoginModule"
@@ -139,10 +147,13 @@ def _login(module: str, options: list[str]) -> Login:
             f'sasl.jaas.config must say NAME="VALUE" for each option, {INSTEAD}'
         )
     for name, equals, value in zip(options[::3], options[1::3], options[2::3], strict=True):
-        if equals is not EQUALS or name in seen:
+        if equals is not EQUALS:
             raise ConfigException(
-                f"sasl.jaas.config says {name!r} twice, or without a value, {INSTEAD}"
+                f"sasl.jaas.config has words where its option {len(seen) + 1} should say "
+                f'NAME="VALUE"; a value with spaces wants quotation marks, {INSTEAD}'
             )
+        if name in seen:
+            raise ConfigException(f"sasl.jaas.config says {name!r} twice, {INSTEAD}")
         seen.add(name)
         if name in KNOWN[module]:
             values[KNOWN[module][name]] = value
@@ -161,20 +172,27 @@ def _login(module: str, options: list[str]) -> Login:
 def _tokens(text: str) -> list[str]:
     """Split a text into words, quoted texts, equals signs and semicolons."""
     found: list[str] = []
-    at, end = 0, len(text.rstrip())
-    while at < end:
+    at = _past_gap(text, 0)
+    while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
             raise ConfigException(
                 f"sasl.jaas.config cannot be read from its character {at + 1} on, {INSTEAD}"
             )
-        quoted, word, mark = match.groups()
-        if mark is not None:
-            found.append(END if mark == ";" else EQUALS)
+        if match["mark"] is not None:
+            found.append(END if match["mark"] == ";" else EQUALS)
+        elif match["word"] is not None:
+            found.append(match["word"])
         else:
-            found.append(word if quoted is None else _ESCAPE.sub(_unescaped, quoted))
-        at = match.end()
+            found.append(_ESCAPE.sub(_unescaped, match["text"]))
+        at = _past_gap(text, match.end())
     return found
+
+
+def _past_gap(text: str, at: int) -> int:
+    """Where the next word begins, or the text ends."""
+    gap = _GAP.match(text, at)
+    return at if gap is None else gap.end()
 
 
 def _unescaped(match: re.Match[str]) -> str:

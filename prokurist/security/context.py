@@ -7,6 +7,7 @@ the configuration says otherwise; a file that cannot be used leaves the context 
 """
 
 import os
+import re
 import ssl
 import threading
 from collections.abc import Callable
@@ -28,6 +29,9 @@ context at hand where a file system is slow."""
 VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 ANY_VERSION: Final = frozenset({"TLS", "SSL"})
 """What `ssl.protocol` says in Java for the newest there is."""
+
+_HASHED: Final = re.compile(r"[0-9a-f]{8}\.[0-9]+")
+"""An authority's file in a directory, as `openssl rehash` names it."""
 
 Stamp: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
@@ -195,6 +199,14 @@ def openssl_name(suite: str) -> str:
     return "-".join([*parts, name.replace("_", "-")])
 
 
+def _authorities_key(keys: TlsKeys) -> str:
+    if keys.ssl_ca_location:
+        return "ssl.ca.location"
+    if keys.ssl_truststore_certificates is not None:
+        return "ssl.truststore.certificates"
+    return "ssl.truststore.location"
+
+
 def _load_authorities(context: ssl.SSLContext, keys: TlsKeys) -> None:
     if not keys.enable_ssl_certificate_verification:
         return
@@ -202,9 +214,17 @@ def _load_authorities(context: ssl.SSLContext, keys: TlsKeys) -> None:
     if found is None:
         context.load_default_certs()
     else:
-        key = "ssl.ca.location" if keys.ssl_ca_location else "the authorities given"
+        key = _authorities_key(keys)
         with as_file(found) as path:
             folder = Path(path).is_dir()
+            if folder and not any(
+                _HASHED.fullmatch(each.name) for each in Path(path).iterdir()
+            ):
+                # OpenSSL finds authorities in a folder by these names alone.
+                raise ConfigException(
+                    f"{key}={path} is a directory without certificates that are named by their "
+                    f"hash: run `openssl rehash {path}`, or name one PEM file"
+                )
             try:
                 context.load_verify_locations(
                     cafile=None if folder else path, capath=path if folder else None

@@ -64,6 +64,11 @@ class Progress(NamedTuple):
     filled: int
     length: int | None
 
+    @property
+    def at_first_answer(self) -> bool:
+        """Whether one whole frame came and nothing behind it."""
+        return self.frames == 1 and self.length is None and not self.carried
+
     def place(self) -> str:
         """The place of the next byte in the stream, for an error's text."""
         if self.length is not None:

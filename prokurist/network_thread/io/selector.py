@@ -35,6 +35,7 @@ from prokurist.network_thread.io.network import (
 )
 from prokurist.network_thread.io.wakeup import Wakeup
 from prokurist.network_thread.io.watch import (
+    CLOSED,
     READING,
     WAKE,
     WRITING,
@@ -410,6 +411,10 @@ class SelectorNetwork:
             text += (
                 f"; {found.sent} bytes had been sent and nothing ever came back, as from a "
                 "listener that expects TLS or SASL (see security.protocol)"
+            )
+        elif what == CLOSED and progress.at_first_answer:
+            text += (
+                ", as a listener that wants SASL does where none comes (see security.protocol)"
             )
         made = DisconnectException(text)
         cause = error or found.failure

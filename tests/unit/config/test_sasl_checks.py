@@ -115,6 +115,8 @@ def test_jaas_is_turned_into_keys() -> None:
         'x.PlainLoginModule required password="hunter2;',
         'x.ScramLoginModule required username="a" password="hunter2";',
         'x.PlainLoginModule required username="a" password="hunter2"; x',
+        "x.PlainLoginModule required username=a password=one hunter2 two three;",
+        "x.PlainLoginModule required username='a' password='hunter2\";",
     ],
 )
 def test_jaas_that_cannot_be_used(text: str) -> None:
@@ -155,5 +157,23 @@ def test_jaas_quotes_as_java_does(written: str, password: str) -> None:
     """A quoted text is no mark of the grammar, and its escapes are Java's."""
     login = jaas("plain.PlainLoginModule", f'username="a" password="{written}"')
     made = config("PLAIN", **login)
+    assert made.sasl_password is not None
+    assert made.sasl_password.reveal() == password
+
+
+@pytest.mark.parametrize(
+    ("written", "password"),
+    [
+        ("password='hunter2'", "hunter2"),
+        ("password='two words;'", "two words;"),
+        (r"password='it\'s \"it\"'", 'it\'s "it"'),
+        ('/* the key */ password="//no comment"', "//no comment"),
+        ('// of billing\n password="/*neither*/"', "/*neither*/"),
+    ],
+)
+def test_jaas_has_single_quotes_and_comments(written: str, password: str) -> None:
+    """B371: what Java's reader takes is taken, as users of Spark write it inside Python's."""
+    made = config("PLAIN", **jaas("plain.PlainLoginModule", f"username='a' {written}"))
+    assert made.sasl_username == "a"
     assert made.sasl_password is not None
     assert made.sasl_password.reveal() == password

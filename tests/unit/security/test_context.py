@@ -109,7 +109,7 @@ def test_names_of_suites(iana: str, openssl: str) -> None:
 
 
 def test_certificates_of_the_client(keys: Keys, certificates: Certificates) -> None:
-    """Files, text, an encrypted key and PKCS12 are taken; a folder may hold authorities."""
+    """Files, text, an encrypted key and PKCS12 are taken."""
     client, locked = str(certificates.client), str(certificates.locked)
     built(keys(**{"ssl.certificate.location": client}))
     built(keys(**{"ssl.certificate.location": client, "ssl.key.location": client}))
@@ -124,7 +124,6 @@ def test_certificates_of_the_client(keys: Keys, certificates: Certificates) -> N
     built(keys(**store))
     trusted = certificates.ours.location.read_text()
     built(keys(**{"ssl.truststore.certificates": trusted}))
-    built(keys(**{"ssl.ca.location": str(certificates.ours.location.parent)}))
     assert len(built(keys(**{"ssl.truststore.certificates": trusted})).get_ca_certs()) == 1
 
 
@@ -200,3 +199,24 @@ def test_renewed_files_make_a_new_context(
     contexts.look()
     assert contexts.current() is not first
     assert told[1:] == [None]
+
+
+def test_a_directory_of_authorities_needs_names_by_hash(
+    keys: Keys, certificates: Certificates, tmp_path: Path
+) -> None:
+    """B372: OpenSSL would find nothing in it, and each broker would look unknown."""
+    folder = tmp_path / "authorities"
+    folder.mkdir()
+    text = certificates.ours.location.read_text()
+    (folder / "ca.pem").write_text(text)
+    with pytest.raises(ConfigException, match=r"ssl.ca.location=.*: run `openssl rehash "):
+        built(keys(**{"ssl.ca.location": str(folder)}))
+    (folder / "5ed36f99.0").write_text(text)
+    assert built(keys(**{"ssl.ca.location": str(folder)})).verify_mode is ssl.CERT_REQUIRED
+
+
+def test_authorities_as_text_are_named_by_their_key(keys: Keys) -> None:
+    """B372: the error names the key to look at, and quotes nothing of the text."""
+    with pytest.raises(ConfigException, match=r"^ssl.truststore.certificates cannot") as told:
+        built(keys(**{"ssl.truststore.certificates": "hunter2"}))
+    assert "hunter2" not in str(told.value)

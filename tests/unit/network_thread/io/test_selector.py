@@ -156,6 +156,18 @@ def test_an_end_before_the_first_answer_is_named(driver: "Driver", peer: "Peer")
     assert "security.protocol" in str(error)
 
 
+def test_an_end_after_the_first_answer_names_sasl(driver: "Driver", peer: "Peer") -> None:
+    """B373: a listener with SASL answers ApiVersions, and hangs up on what follows."""
+    other = driver.connected(1, peer)
+    other.sendall(framed(b"versions"))
+    driver.until_frames(1, 1)
+    other.close()
+    assert str(driver.lost(1).error) == (
+        f"the connection to {peer.address} ended after 1 whole answer: the peer closed it, as "
+        "a listener that wants SASL does where none comes (see security.protocol)"
+    )
+
+
 def test_an_end_between_frames(driver: "Driver", peer: "Peer") -> None:
     """B213: what arrived before the end arrives, and the end is told after it."""
     other = driver.connected(1, peer)
