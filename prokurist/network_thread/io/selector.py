@@ -13,9 +13,8 @@ asking the watch is in `_unsaid` or `_broken`, and while either holds anything
 """
 
 import errno
-import socket
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from prokurist.errors import (
     DisconnectException,
@@ -33,12 +32,11 @@ from prokurist.network_thread.io.network import (
     SocketAddress,
     Written,
 )
+from prokurist.network_thread.io.socket_connection import SocketConnection
 from prokurist.network_thread.io.wakeup import Wakeup
 from prokurist.network_thread.io.watch import (
     CLOSED,
-    READING,
     WAKE,
-    WRITING,
     MakeWatch,
     Seen,
     Watch,
@@ -57,65 +55,6 @@ GREETING_BYTES: Final = 1 << 20
 
 MOST_UNREAD: Final = 64 << 10
 """Bytes of TLS itself, such as answers to new keys, for a peer that does not read."""
-
-TcpSocket: TypeAlias = socket.socket
-"""By this name within `SocketConnection`, where `socket` is its own."""
-
-
-class SocketConnection:
-    """One socket, from the beginning of its connect to its end."""
-
-    __slots__ = (
-        "address",
-        "connected",
-        "failure",
-        "number",
-        "rest",
-        "secured",
-        "sent",
-        "server_name",
-        "socket",
-        "tls",
-        "unread",
-        "watched",
-    )
-
-    def __init__(
-        self, number: int, address: SocketAddress, made: TcpSocket, server_name: str
-    ) -> None:
-        self.number: int = number
-        self.address: SocketAddress = address
-        self.socket: TcpSocket = made
-        self.server_name: str = server_name or address.host
-        self.connected: bool = False
-        self.tls: TlsFilter | None = None
-        self.secured: bool = False  # by TLS, or because none is wanted
-        self.rest: memoryview | None = None
-        self.failure: OSError | None = None  # of a write, not told yet
-        self.sent: int = 0
-        self.unread: int = 0  # bytes of TLS's own in the rest
-        self.watched: int = 0
-
-    def writable(self) -> bool:
-        """Whether a frame can be written."""
-        return self.secured and self.rest is None and self.failure is None
-
-    def interest(self) -> int:
-        """The events that its socket is watched for."""
-        if not self.connected:
-            return WRITING
-        return READING if self.rest is None else READING | WRITING
-
-    def __repr__(self) -> str:
-        state = "connecting"
-        if self.connected:
-            state = "connected" if self.secured else "in its TLS handshake"
-            state = f"broken by {self.failure!r}" if self.failure else state
-        rest = 0 if self.rest is None else len(self.rest)
-        return (
-            f"<Connection {self.number} to {self.address} {state}, sent {self.sent}, "
-            f"unwritten {rest}>"
-        )
 
 
 class SelectorNetwork:
