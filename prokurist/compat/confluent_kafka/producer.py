@@ -121,6 +121,13 @@ class Producer(ConfluentClient):
             raise TypeError(f"a topic is a str, not {topic!r}")
         if not isinstance(partition, int):
             raise TypeError(f"partition is an int, not {partition!r}")
+        if partition < -1:
+            raise KafkaException(
+                KafkaError(
+                    KafkaError._UNKNOWN_PARTITION,
+                    f"no partition is {partition}; -1 has one chosen",
+                )
+            )
         pairs = _headers_in(headers)
         raw_key, raw_value = _as_bytes(key), _as_bytes(value)
         largest = self._settings.largest
