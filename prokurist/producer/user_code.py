@@ -154,10 +154,14 @@ class UserCode:
 
         Raises:
             Exception: What the partitioner raises.
+            TypeError: The topic is no str.
             ValueError: The partitioner has answered a negative number.
         """
         if self._partitioner is None or record.partition is not None:
             return record.partition
+        # The network thread takes names on trust, and would end.
+        if not isinstance(record.topic, str):
+            raise TypeError(f"a topic is a str, not {record.topic!r}")
         error = self._know(record.topic)
         if error is not None:
             return error

@@ -180,3 +180,30 @@ def test_statistics_are_told() -> None:
         world.clock.sleep(1.0)
         producer.poll(0)
     assert (told[-1]["type"], told[-1]["txmsgs"]) == ("producer", 1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(None, b"v"), (7, b"v"), ("orders", b"v", None, "0"), ("orders", b"v", None, 0.5)],
+)
+def test_arguments_of_a_wrong_type_are_refused_at_once(arguments: tuple[Any, ...]) -> None:
+    """As there; the producer goes on."""
+    world = World(topics={"orders": 1})
+    with producer_in(world) as producer:
+        with pytest.raises(TypeError):
+            producer.produce(*arguments)
+        assert len(producer) == 0
+        producer.produce("orders", b"w")
+        assert producer.flush(5.0) == 0
+    assert values_of(world) == [b"w"]
+
+
+def test_a_partition_below_minus_one_is_refused() -> None:
+    """As there: only −1 has one chosen."""
+    world = World(topics={"orders": 1})
+    with producer_in(world) as producer:
+        with pytest.raises(KafkaException) as caught:
+            producer.produce("orders", b"v", partition=-5)
+        assert caught.value.args[0].code() == KafkaError._UNKNOWN_PARTITION
+        assert len(producer) == 0
+    assert values_of(world) == []

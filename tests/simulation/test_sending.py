@@ -258,6 +258,18 @@ def test_a_closed_producer_runs_no_code_of_its_user() -> None:
     assert not told
 
 
+def test_a_topic_that_is_no_name_costs_one_record() -> None:
+    """A producer with a partitioner refuses it, too, and serves the next."""
+    world = World()
+    topic: Any = None
+    with world.producer(partitioner_class=lambda *_: 1) as producer:
+        with pytest.raises(TypeError, match="a topic is a str, not None"):
+            producer.send(topic, b"v")
+        with pytest.raises(TypeError, match="a topic is a str, not None"):
+            producer.send_many(topic, [b"v"])
+        assert producer.send("orders", b"v").result(1.0).partition == 1
+
+
 def test_partitions_for() -> None:
     """Known ones at once; an unknown topic ends in a TimeoutException that says so."""
     world = World()

@@ -33,6 +33,9 @@ from prokurist.types import TopicPartition as OurPartition
 LOOK: Final = 0.1
 """Seconds between two looks whether a partition's end was met, with `enable.partition.eof`."""
 
+MOST_CONSUMED: Final = 1_000_000
+"""How many messages one `consume` may ask for."""
+
 _ASIDE: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
 """Errors of the whole client, which `error_cb` is told."""
 
@@ -121,9 +124,16 @@ class Consumer(Committing):
         """Messages, and errors in their places: as many as come within the time.
 
         Args:
-            num_messages: The most.
+            num_messages: The most; a million, as there.
             timeout: Seconds.
+
+        Raises:
+            ValueError: `num_messages` is negative, or above a million.
         """
+        if not 0 <= num_messages <= MOST_CONSUMED:
+            raise ValueError(
+                f"num_messages is between 0 and {MOST_CONSUMED}, not {num_messages}"
+            )
         deadline = Deadline.after(self._now(), seconds(timeout, self._wait))
         found: list[Message] = []
         while len(found) < num_messages:
@@ -198,7 +208,13 @@ class Consumer(Committing):
         return [as_committed(each, found[ours(each)]) for each in partitions]
 
     def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """One past the last message that was returned of each; else `OFFSET_INVALID`."""
+        """One past the last message that was returned of each; else `OFFSET_INVALID`.
+
+        Raises:
+            RuntimeError: The consumer is closed.
+        """
+        if self._closed:
+            raise RuntimeError("Consumer closed")
         return [
             TopicPartition(
                 each.topic, each.partition, self._read.get(ours(each), (OFFSET_INVALID,))[0]

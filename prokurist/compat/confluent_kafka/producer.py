@@ -115,7 +115,19 @@ class Producer(ConfluentClient):
                 `queue.buffering.max.messages` have not ended, or wait to be told in `poll`.
             KafkaException: The producer is closed, the message is too large, or the topic is
                 known and has no such partition.
+            TypeError: An argument is of a wrong type.
         """
+        if not isinstance(topic, str):
+            raise TypeError(f"a topic is a str, not {topic!r}")
+        if not isinstance(partition, int):
+            raise TypeError(f"partition is an int, not {partition!r}")
+        if partition < -1:
+            raise KafkaException(
+                KafkaError(
+                    KafkaError._UNKNOWN_PARTITION,
+                    f"no partition is {partition}; -1 has one chosen",
+                )
+            )
         pairs = _headers_in(headers)
         raw_key, raw_value = _as_bytes(key), _as_bytes(value)
         largest = self._settings.largest

@@ -72,17 +72,25 @@ class Subscribing(ConfluentClient):
 
         Raises:
             KafkaException: The state does not allow it.
-            TypeError: `topics` are no names.
+            TypeError: `topics` are no names, or a callback cannot be called.
         """
         if isinstance(topics, str):
             raise TypeError(f"topics are a list of names, not {topics!r}")
+        names: list[Any] = list(topics)
+        for each in names:
+            if not isinstance(each, str):
+                raise TypeError(f"a topic is a str, not {each!r}")
+        callbacks = {"on_assign": on_assign, "on_revoke": on_revoke, "on_lost": on_lost}
+        for name, callback in callbacks.items():
+            if callback is not None and not callable(callback):
+                raise TypeError(f"{name} is a function, not {callback!r}")
         lost = on_lost or on_revoke
         if self._leaves:
             self._leave()
         self._hears = lost is not None
         with self._converted():
             self._consumer.subscribe(
-                wanted(topics),
+                wanted(names),
                 on_assigned=lambda given: self._hear(on_assign, given),
                 on_revoked=lambda given: self._hear(on_revoke, given, going=True),
                 on_lost=lambda given: self._hear(lost, given, going=True),
@@ -166,16 +174,24 @@ class Subscribing(ConfluentClient):
         self._seek_given({tp: partition.offset})
 
     def pause(self, partitions: list[TopicPartition]) -> None:
-        """Return nothing of these partitions until `resume`."""
+        """Return nothing of these until `resume`; one not assigned is passed over."""
         with self._converted():
-            self._consumer.pause([ours(each) for each in partitions])
+            self._consumer.pause(self._assigned_of(partitions))
 
     def resume(self, partitions: list[TopicPartition]) -> None:
-        """Go on with paused partitions."""
+        """Go on with paused partitions; one not assigned is passed over.
+
+        So a program may resume what it has paused after a rebalance has taken some of it.
+        """
         with self._converted():
-            self._consumer.resume([ours(each) for each in partitions])
+            self._consumer.resume(self._assigned_of(partitions))
 
     # --- within ----------------------------------------------------------------------
+
+    def _assigned_of(self, partitions: list[TopicPartition]) -> list[OurPartition]:
+        """Those of these partitions that are assigned."""
+        assigned = self._consumer.assignment()
+        return [tp for tp in map(ours, partitions) if tp in assigned]
 
     def _seek_given(self, given: Mapping[OurPartition, int]) -> None:
         """Seek each offset that says something."""
