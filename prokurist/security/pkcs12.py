@@ -20,7 +20,7 @@ MOST_ROUNDS: Final = 1_000_000
 """How often a password may be hashed for one key: Java does it 10 000 times, in 3 ms."""
 DEEPEST: Final = 32
 """Elements in elements that are looked at."""
-INTEGER, OCTET_STRING, SEQUENCE, INDEFINITE = 0x02, 0x04, 0x30, 0x80
+INTEGER, OCTET_STRING, CONSTRUCTED, INDEFINITE = 0x02, 0x04, 0x20, 0x80
 
 
 def identity(path: str, password: Secret | None) -> tuple[str, str]:
@@ -126,6 +126,8 @@ def rounds_of(data: bytes, at: int, end: int, depth: int = 0) -> Iterator[int]:
         stop = min(end, at + size)
         if tag == INTEGER and before == OCTET_STRING:
             yield int.from_bytes(data[at : min(stop, at + 16)], "big")
-        elif tag & 0x20 or (tag == OCTET_STRING and data[at : at + 1] == b"\x30"):
+        elif tag & CONSTRUCTED or (tag == OCTET_STRING and data[at : at + 1] == b"\x30"):
             yield from rounds_of(data, at, stop, depth + 1)
-        before, at = tag, stop
+        if tag:  # In BER a zero ends an element of no length; parts of a salt are behind it.
+            before = tag & ~CONSTRUCTED
+        at = stop

@@ -103,6 +103,14 @@ def folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="prokurist-fuzz-")
 
 
+@cache
+def good_file() -> str:
+    """A file with an authority that is well."""
+    path = Path(folder().name, "good.pem")
+    path.write_bytes(good().texts[0])
+    return str(path)
+
+
 def stores(lot: Random) -> None:
     """A context is built of them, or refused with words that name a key."""
     path = Path(folder().name, "store")
@@ -132,6 +140,8 @@ def stores(lot: Random) -> None:
             given["ssl.keystore.certificate.chain"] = text(lot).decode("latin-1")
             given["ssl.keystore.key"] = text(lot).decode("latin-1")
             given["ssl.key.password"] = password
+    if not any(name.startswith(("ssl.ca", "ssl.truststore")) for name in given):
+        given["ssl.ca.location"] = good_file()  # The system's own take thirty milliseconds.
     context_of({name: each for name, each in given.items() if each is not None})
 
 

@@ -38,6 +38,15 @@ def test_a_store_that_has_its_password_hashed_without_end(
     assert "has its password hashed 2147483647 times, and 1000000 times are done here" in why
 
 
+@pytest.mark.parametrize(
+    "salt", [b"\x04\x02ab", b"\x24\x04\x04\x02ab", b"\x24\x80\x04\x02ab\0\0"]
+)
+def test_rounds_are_found_in_each_form_of_ber(salt: bytes) -> None:
+    """B398: a salt may come in parts, and without a length."""
+    data = b"\x30\x80" + salt + b"\x02\x03\x1e\x84\x80\0\0"
+    assert list(rounds_of(data, 0, len(data))) == [2_000_000]
+
+
 def test_a_store_without_end(keys: Keys, tmp_path: Path) -> None:
     """B398: no more of it is read than a store may have."""
     path = tmp_path / "large.p12"
