@@ -145,7 +145,7 @@ def test_inputs_that_ask_for_much_cost_what_they_may() -> None:
 
 @pytest.mark.timeout(120)
 def test_tables_and_endpoints_that_ask_for_much() -> None:
-    """B396, B397: rows with next to nothing in them, and answers without end."""
+    """B367, B368: rows with next to nothing in them, and answers without end."""
     for number in range(25):
         tables.swollen_tables(Random(number))  # noqa: S311 - it can be drawn again
         endpoints.swollen_endpoints(Random(number))  # noqa: S311 - likewise

@@ -272,7 +272,7 @@ def test_bad_certificates_are_told_when_no_other_answers(
 def test_a_bad_certificate_of_a_former_leader_stops_no_poll(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """B366: who leads is looked up before `poll` tells that a leader was refused."""
+    """B370: who leads is looked up before `poll` tells that a leader was refused."""
     world = World(nodes=3, seed=seed)
     world.control.append(TP, b"read")
     world.control.move_leader(TP, 1)
@@ -290,7 +290,7 @@ def test_a_bad_certificate_of_a_former_leader_stops_no_poll(
 def test_a_bad_certificate_of_the_leader_is_told_by_poll(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """B250, B366: at once, where the other brokers name no other leader."""
+    """B250, B370: at once, where the other brokers name no other leader."""
     world = World(nodes=3, seed=seed)
     world.control.append(TP, b"read")
     world.control.move_leader(TP, 1)

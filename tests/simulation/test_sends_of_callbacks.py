@@ -98,7 +98,7 @@ def test_a_callback_may_send_elsewhere() -> None:
 def test_what_fails_in_a_callback_says_that_none_waits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """B386: no key would have it wait, for a topic or for memory."""
+    """B366: no key would have it wait, for a topic or for memory."""
     world = World()
     producer, _ = made(world, buffer_memory=3000, batch_size=1000, max_block_ms=60_000)
     producer.send("orders", b"v", partition=0).result(1.0)

@@ -5,7 +5,7 @@ from prokurist.errors import DisconnectException, TimeoutException
 
 
 def test_a_listener_with_sasl_is_no_broker_that_is_overloaded() -> None:
-    """B373: the end of a connection says so, and the advice is of the client's keys."""
+    """B375: the end of a connection says so, and the advice is of the client's keys."""
     closed = DisconnectException("the peer closed it, as a listener that wants SASL does")
     told = advice.on_metadata(closed)
     assert "security.protocol=SASL_SSL" in told

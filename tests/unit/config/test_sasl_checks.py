@@ -172,7 +172,7 @@ def test_jaas_quotes_as_java_does(written: str, password: str) -> None:
     ],
 )
 def test_jaas_has_single_quotes_and_comments(written: str, password: str) -> None:
-    """B371: what Java's reader takes is taken, as users of Spark write it inside Python's."""
+    """B373: what Java's reader takes is taken, as users of Spark write it inside Python's."""
     made = config("PLAIN", **jaas("plain.PlainLoginModule", f"username='a' {written}"))
     assert made.sasl_username == "a"
     assert made.sasl_password is not None

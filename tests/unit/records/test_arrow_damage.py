@@ -60,7 +60,7 @@ def headers(rows: int, *offsets: int) -> Made:
     ],
 )
 def test_damage_is_refused(column: Made, read: Callable[[Any], object], why: str) -> None:
-    """B396: what offsets and lengths say is held against what there is."""
+    """B367: what offsets and lengths say is held against what there is."""
     speaker = Speaker(Made("+s", column.length, [None], parts=[column]))
     with chunks_of(speaker) as (chunk,), pytest.raises(ValueError, match=why):
         read(chunk[0])
@@ -83,7 +83,7 @@ GOOD = Made("z", 2, [None, numbers("i", 0, 1, 2), b"ab"])
     ],
 )
 def test_a_table_that_does_not_fit_its_columns(table: Made, why: str) -> None:
-    """B396: the table says how many rows there are, a column how many it has."""
+    """B367: the table says how many rows there are, a column how many it has."""
     for speaker in (Speaker(table), StreamSpeaker([table])):
         with pytest.raises(ValueError, match=why), chunks_of(speaker):
             pass
@@ -92,7 +92,7 @@ def test_a_table_that_does_not_fit_its_columns(table: Made, why: str) -> None:
 
 @pytest.mark.parametrize("kind", ["", "ts", "tsx:"])
 def test_types_that_there_are_not(kind: str) -> None:
-    """B396: none of them is a timestamp or has bytes."""
+    """B367: none of them is a timestamp or has bytes."""
     column = Made(kind, 1, [None, bytes(8), None])
     with chunks_of(Speaker(Made("+s", 1, [None], parts=[column]))) as (chunk,):
         for read in (byte_strings, milliseconds, packed_headers):
@@ -101,7 +101,7 @@ def test_types_that_there_are_not(kind: str) -> None:
 
 
 def test_rows_that_are_null_as_a_whole() -> None:
-    """B396: what lies under them is no record."""
+    """B367: what lies under them is no record."""
     rows = pa.StructArray.from_arrays(
         [pa.array([b"a", b"b"])], ["value"], mask=pa.array([False, True])
     )
@@ -113,7 +113,7 @@ def test_rows_that_are_null_as_a_whole() -> None:
 
 
 def test_timestamps_in_a_dictionary_are_refused() -> None:
-    """B396: what lies in the column itself are their places in it."""
+    """B367: what lies in the column itself are their places in it."""
     times = pa.array([5000, 7000], pa.timestamp("ms"))
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int64()), times)
     with (
@@ -134,7 +134,7 @@ class Once:
 
 
 def test_a_capsule_that_was_read_is_refused() -> None:
-    """B396: what was in it is somewhere else now."""
+    """B367: what was in it is somewhere else now."""
     batch = pa.record_batch({"value": pa.array([b"a"])})
     stream, arrays = pa.table(batch).__arrow_c_stream__(), batch.__arrow_c_array__()
     pa.RecordBatchReader.from_stream(Once(stream)).read_all()

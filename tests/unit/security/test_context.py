@@ -204,7 +204,7 @@ def test_renewed_files_make_a_new_context(
 def test_a_directory_of_authorities_needs_names_by_hash(
     keys: Keys, certificates: Certificates, tmp_path: Path
 ) -> None:
-    """B372: OpenSSL would find nothing in it, and each broker would look unknown."""
+    """B374: OpenSSL would find nothing in it, and each broker would look unknown."""
     folder = tmp_path / "authorities"
     folder.mkdir()
     text = certificates.ours.location.read_text()
@@ -216,7 +216,7 @@ def test_a_directory_of_authorities_needs_names_by_hash(
 
 
 def test_authorities_as_text_are_named_by_their_key(keys: Keys) -> None:
-    """B372: the error names the key to look at, and quotes nothing of the text."""
+    """B374: the error names the key to look at, and quotes nothing of the text."""
     with pytest.raises(ConfigException, match=r"^ssl.truststore.certificates cannot") as told:
         built(keys(**{"ssl.truststore.certificates": "hunter2"}))
     assert "hunter2" not in str(told.value)

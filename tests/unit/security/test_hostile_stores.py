@@ -26,7 +26,7 @@ def refusal(keys: Keys, **more: Any) -> str:
 def test_a_store_that_has_its_password_hashed_without_end(
     keys: Keys, certificates: Certificates, tmp_path: Path
 ) -> None:
-    """B398: it is refused before, and says how often."""
+    """B369: it is refused before, and says how often."""
     data = certificates.store.read_bytes()
     rounds = list(rounds_of(data, 0, len(data)))
     assert rounds
@@ -42,13 +42,13 @@ def test_a_store_that_has_its_password_hashed_without_end(
     "salt", [b"\x04\x02ab", b"\x24\x04\x04\x02ab", b"\x24\x80\x04\x02ab\0\0"]
 )
 def test_rounds_are_found_in_each_form_of_ber(salt: bytes) -> None:
-    """B398: a salt may come in parts, and without a length."""
+    """B369: a salt may come in parts, and without a length."""
     data = b"\x30\x80" + salt + b"\x02\x03\x1e\x84\x80\0\0"
     assert list(rounds_of(data, 0, len(data))) == [2_000_000]
 
 
 def test_a_store_without_end(keys: Keys, tmp_path: Path) -> None:
-    """B398: no more of it is read than a store may have."""
+    """B369: no more of it is read than a store may have."""
     path = tmp_path / "large.p12"
     path.write_bytes(b"\x30" + bytes(LARGEST))
     why = refusal(keys, ssl_truststore_location=str(path), ssl_truststore_password=PASSWORD)
@@ -56,7 +56,7 @@ def test_a_store_without_end(keys: Keys, tmp_path: Path) -> None:
 
 
 def test_passwords_that_there_cannot_be(keys: Keys, certificates: Certificates) -> None:
-    """B398: a zero byte, and more than OpenSSL takes."""
+    """B369: a zero byte, and more than OpenSSL takes."""
     store, zero = str(certificates.store), "a\0b"
     why = refusal(keys, ssl_keystore_location=store, ssl_keystore_password=zero)
     assert "ssl.keystore.password has a zero byte" in why

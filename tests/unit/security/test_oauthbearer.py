@@ -283,7 +283,7 @@ def test_what_is_tried_again() -> None:
 
 
 def test_what_waits_for_a_token_says_why_there_is_none() -> None:
-    """B368: the endpoint in words, with its last failure while it fails, and no class names."""
+    """B372: the endpoint in words, with its last failure while it fails, and no class names."""
     busy = EndpointAnswer(503, b"busy")
     endpoint = Endpoint(busy, busy, busy)
     mechanism = OAuthBearer(

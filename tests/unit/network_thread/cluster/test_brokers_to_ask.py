@@ -40,7 +40,7 @@ def test_a_refusal_is_told_when_no_other_is_left() -> None:
 
 
 def test_a_refusal_is_out_of_date_once_its_broker_fails_otherwise() -> None:
-    """B367: a certificate that was renewed since is blamed for no outage."""
+    """B371: a certificate that was renewed since is blamed for no outage."""
     asked = brokers()
     failed(asked, ONE, SslAuthenticationException("it has expired"))
     failed(asked, ONE, DisconnectException("killed"))
@@ -48,7 +48,7 @@ def test_a_refusal_is_out_of_date_once_its_broker_fails_otherwise() -> None:
 
 
 def test_the_last_refusal_of_a_broker_is_told() -> None:
-    """B367: what it says now, and not what it said first."""
+    """B371: what it says now, and not what it said first."""
     asked = brokers()
     failed(asked, ONE, SslAuthenticationException("it has expired"))
     failed(asked, ONE, SslAuthenticationException("it is for other names"))

@@ -157,7 +157,7 @@ def test_an_end_before_the_first_answer_is_named(driver: "Driver", peer: "Peer")
 
 
 def test_an_end_after_the_first_answer_names_sasl(driver: "Driver", peer: "Peer") -> None:
-    """B373: a listener with SASL answers ApiVersions, and hangs up on what follows."""
+    """B375: a listener with SASL answers ApiVersions, and hangs up on what follows."""
     other = driver.connected(1, peer)
     other.sendall(framed(b"versions"))
     driver.until_frames(1, 1)

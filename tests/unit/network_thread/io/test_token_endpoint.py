@@ -61,7 +61,7 @@ def drip(
     ],
 )
 def test_an_answer_that_drips_is_bounded_as_a_whole(head: bytes) -> None:
-    """S36, B397: each byte is in time, the answer is not: it ends after both limits together.
+    """S36, B368: each byte is in time, the answer is not: it ends after both limits together.
 
     Also where it is the last one of its connection, and where the end of that is its end.
     """
@@ -111,7 +111,7 @@ CHUNKED: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     ],
 )
 def test_an_answer_without_end_is_bounded(head: bytes, more: bytes) -> None:
-    """B397: what http.client itself reads for as long as it comes."""
+    """B368: what http.client itself reads for as long as it comes."""
     sent = 0
 
     def flood(client: socket.socket) -> None:
@@ -128,7 +128,7 @@ def test_an_answer_without_end_is_bounded(head: bytes, more: bytes) -> None:
 
 
 def test_words_of_an_endpoint_are_printable() -> None:
-    """B397: what is no HTTP is quoted without characters that a terminal obeys."""
+    """B368: what is no HTTP is quoted without characters that a terminal obeys."""
     with served(lambda client: client.sendall(b"\x1b[31mSSH\x07-2.0\r\n")) as url:
         with pytest.raises(NetworkException) as caught:
             TokenEndpoint(url, connect=5.0, read=5.0).post({}, b"")
