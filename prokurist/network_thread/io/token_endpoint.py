@@ -140,7 +140,7 @@ class BoundedResponse(http.client.HTTPResponse):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        self.fp = io.BufferedReader(Bounded(self.fp.detach()))
+        self.fp: io.BufferedReader = io.BufferedReader(Bounded(self.fp.detach()))
 
 
 class Bounded(io.RawIOBase):
