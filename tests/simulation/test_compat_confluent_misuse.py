@@ -13,7 +13,7 @@ ELSEWHERE = TopicPartition("orders", 44)
 
 @pytest.mark.parametrize("number", [-1, 1_000_001])
 def test_consume_is_for_a_million_at_most(number: int) -> None:
-    """As there: a negative number reads nothing for ever."""
+    """B380: a negative number would read nothing for ever."""
     with assigned(written(1)) as consumer:
         with pytest.raises(ValueError, match="between 0 and 1000000"):
             consumer.consume(number, 1.0)
@@ -38,7 +38,7 @@ def test_a_topic_that_is_no_name_is_refused() -> None:
 
 
 def test_pause_and_resume_pass_over_what_is_not_assigned() -> None:
-    """As there: a rebalance may have taken what was paused."""
+    """B380: a rebalance may have taken what was paused."""
     here = TopicPartition("orders", 0)
     with assigned(written(2)) as consumer:
         consumer.pause([ELSEWHERE, here])

@@ -199,7 +199,7 @@ def test_arguments_of_a_wrong_type_are_refused_at_once(arguments: tuple[Any, ...
 
 
 def test_a_partition_below_minus_one_is_refused() -> None:
-    """As there: only −1 has one chosen."""
+    """B380: only −1 has one chosen."""
     world = World(topics={"orders": 1})
     with producer_in(world) as producer:
         with pytest.raises(KafkaException) as caught:

@@ -259,7 +259,7 @@ def test_a_closed_producer_runs_no_code_of_its_user() -> None:
 
 
 def test_a_topic_that_is_no_name_costs_one_record() -> None:
-    """A producer with a partitioner refuses it, too, and serves the next."""
+    """B379: a producer with a partitioner refuses it, too, and serves the next."""
     world = World()
     topic: Any = None
     with world.producer(partitioner_class=lambda *_: 1) as producer:
