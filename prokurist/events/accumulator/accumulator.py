@@ -245,10 +245,8 @@ class RecordAccumulator:
     @property
     def oldest(self) -> float | None:
         """The beginning of the oldest batch that has not ended; None where there is none."""
-        with self.appender.lock:
-            first = next(iter(self.incomplete), None)
-            batches = [*self._parts] if first is None else [first, *self._parts]
-        return min((batch.created for batch in batches), default=None)
+        # Copied in one step: a signal handler that sends may interrupt any two.
+        return min((batch.created for batch in self.snapshot()), default=None)
 
     # --- the network thread ------------------------------------------------------------
 
