@@ -70,8 +70,9 @@ def on_greeting(error: Exception) -> str:
         )
     if "TLS" in said:
         return (
-            "This listener wants TLS or SASL: give -X security.protocol=SSL, or name one of "
-            "the broker's PLAINTEXT listeners (see `listeners` in its configuration)."
+            "This listener wants TLS or SASL: give -X security.protocol=SSL, or SASL_SSL with "
+            "sasl.mechanism and credentials, or name one of the broker's PLAINTEXT "
+            "listeners (see `listeners` in its configuration)."
         )
     if "HTTP" in said or "<!DOCTYPE" in said:
         return "This is a web server's port: name the broker's listener, often 9092."

@@ -60,6 +60,6 @@ def authenticate(
         following = probe.kept(authenticator.run(work), authenticator.collect, until)
         if following is None:
             lasts = f", for {step.lifetime:g} s at a time" if step.lifetime else ""
-            return f"{broker} accepts {mechanism!r}{lasts}"
+            return f"{broker} accepts the authentication by {mechanism.name}{lasts}"
         message = following
     raise SaslAuthenticationException(f"{broker} has not ended the authentication")

@@ -19,6 +19,12 @@ class Mark(str):
     __slots__ = ()
 
 
+class Rest(str):
+    """A word that begins where a quoted text ends: perhaps a part of a secret."""
+
+    __slots__ = ()
+
+
 END, EQUALS = Mark(";"), Mark("=")
 """The one of each, by which a mark is told from a quoted text that is the same."""
 
@@ -161,6 +167,11 @@ def _login(module: str, options: list[str]) -> Login:
             extensions.append(f"{name.removeprefix(EXTENSION)}={value}")
         elif module == BEARER and name == UNSECURED:
             principal = value
+        elif isinstance(name, Rest):
+            raise ConfigException(
+                "sasl.jaas.config goes on where a quoted value ends; a quotation mark inside "
+                f'of a value is written \\", {INSTEAD}'
+            )
         elif name not in LEFT_TO_THE_LIBRARY.get(module, ()):
             raise ConfigException(
                 f"sasl.jaas.config has the option {name!r}, which {module} has not here: "
@@ -172,7 +183,7 @@ def _login(module: str, options: list[str]) -> Login:
 def _tokens(text: str) -> list[str]:
     """Split a text into words, quoted texts, equals signs and semicolons."""
     found: list[str] = []
-    at = _past_gap(text, 0)
+    at, quoted_to = _past_gap(text, 0), -1
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
@@ -182,9 +193,10 @@ def _tokens(text: str) -> list[str]:
         if match["mark"] is not None:
             found.append(END if match["mark"] == ";" else EQUALS)
         elif match["word"] is not None:
-            found.append(match["word"])
+            found.append(Rest(match["word"]) if at == quoted_to else match["word"])
         else:
             found.append(_ESCAPE.sub(_unescaped, match["text"]))
+            quoted_to = match.end()
         at = _past_gap(text, match.end())
     return found
 

@@ -108,6 +108,9 @@ class ClientCredentials:
                 )
                 if not self._again(tries):
                     raise
+            except SaslAuthenticationException:
+                self._failure = ""  # It has answered, and no further try will help.
+                raise
             else:
                 self._failure = ""
                 return token

@@ -260,7 +260,7 @@ def test_the_doctor_authenticates(
     """`prokurist doctor` takes SASL as a step of its own, accepted and refused."""
     file = tmp_path / "client.properties"
     for password, code, text in (
-        (USERS["anna"], 0, "accepts Scram("),
+        (USERS["anna"], 0, "accepts the authentication by SCRAM-SHA-256"),
         ("no", 1, "sasl.password"),
     ):
         made = keys(plain, **{"sasl.password": password})

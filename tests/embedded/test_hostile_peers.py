@@ -6,7 +6,7 @@ import re
 import pytest
 
 from prokurist import KafkaConsumer
-from prokurist.errors import TimeoutException
+from prokurist.errors import SslAuthenticationException, TimeoutException
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.embedded.hostile import Hostile, Reply
@@ -25,14 +25,13 @@ def under(said: bytes, number: int, rest: bytes) -> bytes:
     return framed((int.from_bytes(said[8:12]) + number).to_bytes(4) + rest)
 
 
+ALERT = b"\x15\x03\x03\x00\x02\x02\x46"
+"""As a listener with TLS answers what is not TLS."""
+
 PEERS: dict[str, tuple[Reply, str]] = {
     "a web server": (
         lambda _: b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
         r"an answer in HTTP \('HTTP/1.1 400 Bad Request'\): this is not a Kafka listener",
-    ),
-    "a listener of TLS": (
-        lambda _: b"\x15\x03\x03\x00\x02\x02\x46",
-        r"a TLS alert 70: .* set security.protocol to SSL or SASL_SSL",
     ),
     "one that hangs up": (lambda _: None, r"expects TLS or SASL \(see security.protocol\)"),
     "a negative length": (lambda _: b"\xff\xff\xff\xf6abc", "a frame of -10 bytes"),
@@ -76,12 +75,27 @@ def test_what_was_seen_is_what_the_caller_is_told(
         assert re.search(told, errors[0])
 
 
-@pytest.mark.parametrize("peer", [*PEERS, "silence"])
+def test_a_listener_with_tls_refuses_at_once() -> None:
+    """B421: by its alert, which no try within the deadline would change."""
+    with Hostile(lambda _: ALERT) as hostile:
+        with KafkaConsumer(bootstrap_servers=hostile.bootstrap) as consumer:
+
+            def call() -> None:
+                with Stopwatch() as took, pytest.raises(SslAuthenticationException) as caught:
+                    consumer.list_topics(timeout=30)
+                assert took.own < 5.0
+                assert "set security.protocol to SSL or SASL_SSL" in str(caught.value)
+
+            undisturbed(call)
+        assert hostile.met
+
+
+@pytest.mark.parametrize("peer", [*PEERS, "silence", "TLS"])
 def test_a_stranger_in_the_bootstrap_list_is_passed_by(
     peer: str, broker: EmbeddedBroker
 ) -> None:
     """B204, B205: brokers that are in it too are found, and serve."""
-    reply = PEERS[peer][0] if peer in PEERS else lambda _: b""
+    reply = PEERS[peer][0] if peer in PEERS else lambda _: ALERT if peer == "TLS" else b""
     with Hostile(reply) as hostile:
         servers = [hostile.bootstrap, broker.bootstrap.split(",")[0]]
         with KafkaConsumer(bootstrap_servers=servers, group_id="g") as consumer:

@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 
 from prokurist.consumer.fetch_collector import LEEWAY
-from prokurist.errors import TimeoutException
+from prokurist.errors import SslAuthenticationException, TimeoutException
 from prokurist.records.columns import Columns
 from prokurist.records.headers import BatchHeader
 from prokurist.records.reader import PartitionReader
@@ -16,9 +16,12 @@ from tests.simulation.world import World
 
 TP = TopicPartition("orders", 0)
 
+ALERT = b"\x15\x03\x03\0\2\2\x50"
+"""As Kafka's listener with TLS answers what is not TLS."""
+
 STRANGE = {
     "a web page": (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an answer in HTTP"),
-    "a TLS alert": (b"\x15\x03\x03\0\2\2\x46", "set security.protocol to SSL or SASL_SSL"),
+    "a TLS handshake": (b"\x16\x03\x03\0\x7a", "set security.protocol to SSL or SASL_SSL"),
     "a negative length": (b"\xff\xff\xff\xff", "a frame of -1 bytes"),
     "a huge length": (b"\x7f\xff\xff\xff", "a frame of 2147483647 bytes"),
     "an empty frame": (b"\0\0\0\0", "a frame of 0 bytes, which is too short"),
@@ -45,6 +48,36 @@ def test_a_caller_is_told_what_was_seen_instead_of_a_greeting(
     assert seen in errors[0]
 
 
+def test_a_listener_with_tls_refuses_a_client_without_it_at_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B421: its alert is a refusal, which no try within the deadline would change."""
+    world = World()
+    with world.consumer() as consumer:
+        world.control.garbage("ApiVersions", ALERT, times=None, framed=False)
+        began = world.clock.time
+        for call in (
+            lambda: consumer.list_topics(timeout=30.0),
+            lambda: consumer.commit_sync({TP: OffsetAndMetadata(3)}, timeout=30.0),
+        ):
+            with pytest.raises(
+                SslAuthenticationException, match=r"a TLS alert 80: .* set security.protocol"
+            ):
+                call()
+        assert world.clock.time - began < 5.0
+    told = [each for each in caplog.records if each.levelno == logging.ERROR]
+    assert len(told) == 1
+
+
+def test_an_alert_in_the_place_of_a_later_answer_is_no_refusal() -> None:
+    """B421: the broker has answered on this connection, so that it speaks without TLS."""
+    world = World()
+    with world.consumer() as consumer:
+        consumer.commit_sync({TP: OffsetAndMetadata(3)})
+        world.control.garbage("OffsetFetch", ALERT, times=1, framed=False)
+        assert consumer.committed(TP, timeout=5.0) == {TP: OffsetAndMetadata(3)}
+
+
 @pytest.mark.parametrize("what", STRANGE)
 def test_what_comes_in_the_place_of_an_answer_ends_that_connection_alone(what: str) -> None:
     """B212: the call goes round again; a call on another lane does not hear of it."""
@@ -61,10 +94,11 @@ def test_what_comes_in_the_place_of_an_answer_ends_that_connection_alone(what: s
         assert network.connects == connects + 1
 
 
-@pytest.mark.parametrize("what", STRANGE)
-def test_one_strange_broker_of_three_is_passed_by(what: str) -> None:
-    """B204: regardless of which broker is asked first."""
-    data, _ = STRANGE[what]
+@pytest.mark.parametrize(
+    "data", [ALERT, *(data for data, _ in STRANGE.values())], ids=["a TLS alert", *STRANGE]
+)
+def test_one_strange_broker_of_three_is_passed_by(data: bytes) -> None:
+    """B204, B421: regardless of which broker is asked first."""
     for number in (1, 2, 3):
         world = World(nodes=3)
         with world.consumer() as consumer:

@@ -348,7 +348,7 @@ class Connection:
         if strange:
             self._trace.emit(BROKER_PROTOCOL_ERROR, node=self.node, error=error)
         refused = isinstance(error, AuthenticationException)
-        if self._addresses and self.state in COMING_UP and not refused:
+        if self._addresses and self.state in COMING_UP and (strange or not refused):
             if self._authentication is not None:
                 self._authentication.stop()
                 self.pipeline.begin_again()

@@ -46,6 +46,9 @@ TOO_MANY: Final = f"more than {MOST_AT_ONCE} frames at once"
 
 TLS_ALERT, TLS_HANDSHAKE, TLS_MAJOR = 0x15, 0x16, 3
 
+ALERT_SEEN: Final = "a TLS alert"
+"""How a listener with TLS refuses a client without it. What follows says more of it."""
+
 
 class Progress(NamedTuple):
     """How many bytes and frames of a stream have been read.
@@ -222,11 +225,11 @@ def other_protocol(start: bytes) -> str:
         line = start.partition(b"\n")[0].rstrip().decode("latin-1")
         return f"an answer in HTTP ({line!r}): this is not a Kafka listener's port"
     if start[0] in {TLS_ALERT, TLS_HANDSHAKE} and start[1] == TLS_MAJOR:
-        kind = "handshake" if start[0] == TLS_HANDSHAKE else "alert"
-        if kind == "alert" and len(start) >= 7:
+        kind = "a TLS handshake" if start[0] == TLS_HANDSHAKE else ALERT_SEEN
+        if kind == ALERT_SEEN and len(start) >= 7:
             kind += f" {start[6]}"
         return (
-            f"a TLS {kind}: this listener speaks TLS and the client does not; "
+            f"{kind}: this listener speaks TLS and the client does not; "
             "set security.protocol to SSL or SASL_SSL"
         )
     return ""

@@ -23,6 +23,7 @@ from prokurist.errors import (
     SslAuthenticationException,
 )
 from prokurist.network_thread.io import transport
+from prokurist.network_thread.io.framing import ALERT_SEEN
 from prokurist.network_thread.io.network import (
     Arrived,
     Connected,
@@ -355,7 +356,10 @@ class SelectorNetwork:
             text += (
                 ", as a listener that wants SASL does where none comes (see security.protocol)"
             )
-        made = DisconnectException(text)
+        # In the place of the first answer, only a listener with TLS sends one: no try without
+        # TLS will fare better.
+        refuses = found.tls is None and not progress.frames and ALERT_SEEN in what
+        made = (SslAuthenticationException if refuses else DisconnectException)(text)
         cause = error or found.failure
         if cause is not None:
             made.__cause__ = cause.with_traceback(None)

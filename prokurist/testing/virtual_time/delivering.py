@@ -2,41 +2,41 @@
 
 from collections.abc import Iterator
 
-from prokurist.errors import DisconnectException
-from prokurist.network_thread.io.framing import FrameReader, objection
+from prokurist.errors import DisconnectException, SslAuthenticationException
+from prokurist.network_thread.io.framing import ALERT_SEEN, FrameReader, objection
 from prokurist.network_thread.io.network import Arrived, Happening, Lost
-from prokurist.network_thread.io.selector import LARGEST_FRAME_BYTES
+from prokurist.network_thread.io.selector import GREETING_BYTES, LARGEST_FRAME_BYTES
 from prokurist.testing.cluster.session import Delivery
 
 
-def told(
-    delivery: Delivery, connection: int, largest: int = LARGEST_FRAME_BYTES
-) -> Iterator[Happening]:
+def told(delivery: Delivery, connection: int, *, trusted: bool) -> Iterator[Happening]:
     """The happenings of a delivery, on the connection that it concerns.
 
     Args:
         delivery: What the broker has sent.
         connection: The client's number of the connection.
-        largest: The longest frame that is accepted.
+        trusted: Whether the broker has answered on it.
     """
     if delivery.end is not None:
         yield Lost(connection, DisconnectException(f"the broker {delivery.end.value} it"))
     elif delivery.framed:
         size = len(delivery.frame)
+        largest = LARGEST_FRAME_BYTES if trusted else GREETING_BYTES
         if wrong := objection(size, largest, size.to_bytes(4, "big"), first=False):
             yield Lost(connection, DisconnectException(f"the peer sent {wrong}"), strange=True)
         else:
             yield Arrived(connection, memoryview(delivery.frame))
     else:
-        yield from read(delivery.frame, connection)
+        yield from read(delivery.frame, connection, trusted=trusted)
 
 
-def read(data: bytes, connection: int) -> Iterator[Happening]:
+def read(data: bytes, connection: int, *, trusted: bool) -> Iterator[Happening]:
     """The same of bytes without a length before them: what they are taken for."""
     scratch = bytearray(data)
     reader = FrameReader(memoryview(scratch), LARGEST_FRAME_BYTES)
     for frame in reader.took(len(data)):
         yield Arrived(connection, frame)
     if reader.refused:
-        error = DisconnectException(f"the peer sent {reader.refused}")
-        yield Lost(connection, error, strange=True)
+        refuses = ALERT_SEEN in reader.refused and not trusted
+        kind = SslAuthenticationException if refuses else DisconnectException
+        yield Lost(connection, kind(f"the peer sent {reader.refused}"), strange=True)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from prokurist.errors import NetworkException
 from prokurist.network_thread.io.network import Connected, Happening, Lost, SocketAddress
-from prokurist.network_thread.io.selector import GREETING_BYTES, LARGEST_FRAME_BYTES
 from prokurist.testing.cluster.session import Delivery, Session
 from prokurist.testing.virtual_time.delivering import told
 
@@ -115,9 +114,10 @@ class ModelNetwork:
         at = self.world.clock.time + LATENCY
         for connection, each in self._sessions.items():
             if each is delivery.session:
-                largest = LARGEST_FRAME_BYTES if connection in self._trusted else GREETING_BYTES
+                trusted = connection in self._trusted
                 self._queue += [
-                    (at, connection, each) for each in told(delivery, connection, largest)
+                    (at, connection, each)
+                    for each in told(delivery, connection, trusted=trusted)
                 ]
 
     def carry(self) -> None:

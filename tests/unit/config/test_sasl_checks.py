@@ -117,6 +117,8 @@ def test_jaas_is_turned_into_keys() -> None:
         'x.PlainLoginModule required username="a" password="hunter2"; x',
         "x.PlainLoginModule required username=a password=one hunter2 two three;",
         "x.PlainLoginModule required username='a' password='hunter2\";",
+        'x.PlainLoginModule required username="a" password="its"hunter2="x";',
+        "x.PlainLoginModule required username='a' password='it's=hunter2=x';",
     ],
 )
 def test_jaas_that_cannot_be_used(text: str) -> None:

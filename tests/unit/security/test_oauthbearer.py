@@ -303,8 +303,13 @@ def test_what_waits_for_a_token_says_why_there_is_none() -> None:
     assert str(mechanism) == (
         "a token of the token endpoint https://idp/token, which answered 503"
     )
-    endpoint.answers.append(granted())
+    for answer in (granted(), busy, EndpointAnswer(401, b"")):
+        endpoint.answers.append(answer)
     mechanism.first()
+    assert str(mechanism) == "a token of the token endpoint https://idp/token"
+    mechanism.explain("no")
+    with pytest.raises(SaslAuthenticationException, match="401"):
+        mechanism.first()
     assert str(mechanism) == "a token of the token endpoint https://idp/token"
     assert (
         mechanism.explain("no")

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prokurist.errors import DisconnectException, IllegalStateException, NetworkException
+from prokurist.errors import (
+    DisconnectException,
+    IllegalStateException,
+    NetworkException,
+    SslAuthenticationException,
+)
 from prokurist.network_thread.io import transport
 from prokurist.network_thread.io.network import (
     Arrived,
@@ -273,7 +278,6 @@ def test_a_peer_is_trusted_with_long_frames_by_and_by(driver: "Driver", peer: "P
         (b"\xff\xff\xff\xff", "a frame of -1 bytes"),
         (b"\x7f\0\0\0", "above the limit of 67108864"),
         (b"HTTP/1.1 404 Not Found\r\n\r\n", "'HTTP/1.1 404 Not Found'"),
-        (b"\x15\x03\x03\x00\x02\x02\x28", "a TLS alert 40"),
         (b"\x16\x03\x03\x00\x7a", "set security.protocol to SSL or SASL_SSL"),
         (b"\0\0\0\3abc", "a frame of 3 bytes, which is too short for an answer"),
     ],
@@ -288,6 +292,24 @@ def test_a_peer_that_does_not_speak_kafka_is_lost(
     assert says in str(driver.lost(1).error)
     assert driver.lost(1).strange
     assert "nothing ever came back" not in str(driver.lost(1).error)
+
+
+def test_a_tls_alert_is_a_refusal_only_before_the_first_answer(
+    driver: "Driver", peer: "Peer"
+) -> None:
+    """B421: what has answered without TLS on this connection speaks without it."""
+    alert = b"\x15\x03\x03\x00\x02\x02\x28"
+    new, old = driver.connected(1, peer), driver.connected(2, peer)
+    old.sendall(framed(b"an answer"))
+    driver.until(lambda: bool(driver.frames(2)))
+    new.sendall(alert)
+    old.sendall(alert)
+    refused, ended = driver.lost(1), driver.lost(2)
+    assert isinstance(refused.error, SslAuthenticationException)
+    assert isinstance(ended.error, DisconnectException)
+    for each in (refused, ended):
+        assert each.strange
+        assert "a TLS alert 40" in str(each.error)
 
 
 def test_close_while_happenings_are_handled(driver: "Driver", peer: "Peer") -> None:
