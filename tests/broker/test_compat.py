@@ -41,8 +41,8 @@ def printed(text: str, kafka: RealKafka, folder: Path) -> list[str]:
     text = text.replace("localhost:9092", kafka.bootstrap)
     text = re.sub(r'"(invoices|parts|billing|shipping)"', rf'"\1-{own}"', text)
     # One that does not end says where it stands: on a busy machine it may lack the processor.
-    text = f"import faulthandler\nfaulthandler.dump_traceback_later({ENDS - 10}, exit=True)\n{text}"
-    (folder / "program.py").write_text(text, encoding="utf-8")
+    begins = f"import faulthandler\nfaulthandler.dump_traceback_later({ENDS - 10}, exit=True)\n"
+    (folder / "program.py").write_text(begins + text, encoding="utf-8")
     ended = subprocess.run(
         [sys.executable, "-W", "error", *QUIET, "program.py"],
         cwd=folder,

@@ -58,9 +58,10 @@ def test_a_pattern_of_any_form_is_read(pattern: Any) -> None:
 def test_what_cannot_be_subscribed_to_is_refused() -> None:
     """B397: nothing, and topics beside a pattern."""
     with consumer_in(grouped(), group_id="g") as consumer:
-        for nothing in ((), [], None):
+        empty: tuple[Any, ...] = ((), [], None)
+        for nothing in empty:
             with pytest.raises(ValueError, match="unsubscribe"):
-                consumer.subscribe(nothing)  # type: ignore[arg-type]
+                consumer.subscribe(nothing)
         with pytest.raises(errors.IllegalStateError, match="not to both"):
             consumer.subscribe(["orders"], pattern="^ord")
         with pytest.raises(re.error, match="unterminated character set"):

@@ -147,7 +147,7 @@ class KafkaConsumer(LookingUp):
 
     def poll(
         self,
-        timeout_ms: float = 0,
+        timeout_ms: float | None = 0,
         max_records: int | None = None,
         update_offsets: bool = True,
     ) -> dict[TopicPartition, list[ConsumerRecord]]:

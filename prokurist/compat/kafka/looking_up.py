@@ -5,7 +5,7 @@ Thread: the application's. A part of the face's `KafkaConsumer`.
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from prokurist.compat.absent import Client
 from prokurist.compat.kafka.errors import IllegalStateError, as_theirs
@@ -186,7 +186,7 @@ class LookingUp(Client):
         if not self._has_group:
             raise IllegalStateError("commits need a group: set group_id")
 
-    def _look_whether_assigned(self, *partitions: TopicPartition) -> None:
+    def _look_whether_assigned(self, *partitions: Any) -> None:
         """Refuse partitions that are not assigned; of none, that nothing is.
 
         Raises:
