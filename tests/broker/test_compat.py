@@ -16,12 +16,14 @@ import pytest
 from prokurist.testing.kafka import RealKafka
 from tests.documents import Block, blocks
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(320)]
 
 PAGE = [each for each in blocks() if each.page == "docs/howto/drop_in.md"]
 PROGRAMS = [each for each in PAGE if each.language == "python"]
 CHANGES = [each for each in PAGE if each.language == "diff"]
 HERE = Path(__file__).parent / "compat_programs"
+ENDS = 140
+"""Seconds within which a program ends: it takes one of the processor, and 12 of waits."""
 QUIET = ["-W", "ignore::DeprecationWarning"]
 """kafka-python reads its own schemas in a way that Python 3.11 deprecates."""
 
@@ -38,14 +40,16 @@ def printed(text: str, kafka: RealKafka, folder: Path) -> list[str]:
     kafka.create_topic(f"parts-{own}", partitions=2)
     text = text.replace("localhost:9092", kafka.bootstrap)
     text = re.sub(r'"(invoices|parts|billing|shipping)"', rf'"\1-{own}"', text)
-    (folder / "program.py").write_text(text, encoding="utf-8")
+    # One that does not end says where it stands: on a busy machine it may lack the processor.
+    begins = f"import faulthandler\nfaulthandler.dump_traceback_later({ENDS - 10}, exit=True)\n"
+    (folder / "program.py").write_text(begins + text, encoding="utf-8")
     ended = subprocess.run(
         [sys.executable, "-W", "error", *QUIET, "program.py"],
         cwd=folder,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=ENDS,
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout + ended.stderr

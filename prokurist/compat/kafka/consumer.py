@@ -6,12 +6,13 @@ Thread: the application's, one call at a time.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future as StandardFuture
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar, Self
 
-from prokurist.compat.kafka.errors import as_theirs
+from prokurist.compat.kafka.errors import IllegalStateError, as_theirs
 from prokurist.compat.kafka.future import Future
 from prokurist.compat.kafka.looking_up import MILLISECOND, LookingUp
+from prokurist.compat.kafka.patterns import beginning_as
 from prokurist.compat.kafka.settings import consumer_settings
 from prokurist.compat.kafka.structs import ConsumerRecord, OffsetAndMetadata
 from prokurist.compat.kafka.without_group import WithoutGroup
@@ -77,6 +78,7 @@ class KafkaConsumer(LookingUp):
     ) -> None:
         self._consumer = consumer
         self._has_group = found.group_id is not None
+        self._closed = False
         self._wait = found.default_api_timeout_ms / 1000
         self._idle = seconds(consumer_timeout_ms, LONGEST, MILLISECOND)
         self._now = clock.now
@@ -88,7 +90,7 @@ class KafkaConsumer(LookingUp):
     def subscribe(
         self,
         topics: str | Iterable[str] = (),
-        pattern: str | None = None,
+        pattern: str | re.Pattern[str] | None = None,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
         """Subscribe to topics, or to those that begin as a pattern says.
@@ -103,13 +105,18 @@ class KafkaConsumer(LookingUp):
 
         Raises:
             KafkaError: The state does not allow it; or the topics cannot be looked up.
+            IllegalStateError: Topics and a pattern.
             NotImplementedError: A pattern without a group.
+            ValueError: Neither of them.
         """
-        names = [topics] if isinstance(topics, str) else list(topics)
+        names = [topics] if isinstance(topics, str) else list(topics or ())
+        if pattern is None and not names:
+            raise ValueError("subscribe to topics or a pattern; unsubscribe() gives all up")
+        if pattern is not None and names:
+            raise IllegalStateError("subscribe to topics or to a pattern, not to both")
         with self._converted():
             if self._has_group:
-                # kafka-python looks whether a topic begins so; ours is for the whole name.
-                wanted = names if pattern is None else re.compile(rf"(?:{pattern})[\s\S]*")
+                wanted = names if pattern is None else beginning_as(pattern)
                 self._consumer.subscribe(wanted, listener)
             elif pattern is None:
                 self._without_group.read(frozenset(names), self._wait)
@@ -140,7 +147,7 @@ class KafkaConsumer(LookingUp):
 
     def poll(
         self,
-        timeout_ms: float = 0,
+        timeout_ms: float | None = 0,
         max_records: int | None = None,
         update_offsets: bool = True,
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
@@ -154,7 +161,15 @@ class KafkaConsumer(LookingUp):
         Raises:
             KafkaError: Something has failed in the background, too.
             NotImplementedError: `update_offsets` is false.
+            TypeError: `max_records` is no int.
+            ValueError: `timeout_ms` is negative, or `max_records` not positive.
         """
+        if timeout_ms is not None and timeout_ms < 0:
+            raise ValueError(f"timeout_ms is not negative: {timeout_ms}")
+        if max_records is not None and not isinstance(max_records, int):
+            raise TypeError(f"max_records is an int, not {max_records!r}")
+        if max_records is not None and max_records <= 0:
+            raise ValueError(f"max_records is positive, not {max_records}")
         if not update_offsets:
             raise NotImplementedError("update_offsets=False: seek back to read again")
         wait = seconds(timeout_ms, self._wait, MILLISECOND)
@@ -183,6 +198,8 @@ class KafkaConsumer(LookingUp):
         return self
 
     def __next__(self) -> ConsumerRecord:
+        if self._closed:
+            raise StopIteration
         record = self._next(self._idle)
         if record is None:
             raise StopIteration
@@ -220,6 +237,7 @@ class KafkaConsumer(LookingUp):
         Raises:
             KafkaError: It has failed.
         """
+        self._look_for_a_group()
         with self._converted():
             self._consumer.commit_sync(self._to_commit(offsets), self._seconds(timeout_ms))
 
@@ -234,6 +252,7 @@ class KafkaConsumer(LookingUp):
             offsets: For each partition the next offset to read.
             callback: Called in a later call with the offsets, and an error or None.
         """
+        self._look_for_a_group()
         future: StandardFuture[Any] = StandardFuture()
 
         def told(
@@ -256,7 +275,7 @@ class KafkaConsumer(LookingUp):
     ) -> dict[TopicPartition, OurOffset] | None:
         """What to commit; None where that is each position."""
         if offsets is not None:
-            return {tp: OffsetAndMetadata(*place).ours() for tp, place in offsets.items()}
+            return {tp: OffsetAndMetadata.given(place).ours() for tp, place in offsets.items()}
         if self._in_hand is None:
             return None
         # The consumer below counts a record when the next one is asked for.
@@ -279,6 +298,7 @@ class KafkaConsumer(LookingUp):
             autocommit: With `enable_auto_commit`, commit what was returned.
             timeout_ms: Milliseconds; None for `request_timeout_ms`.
         """
+        self._closed = True
         with self._converted():
             if autocommit:
                 wait = None if timeout_ms is None else timeout_ms * MILLISECOND
@@ -286,6 +306,15 @@ class KafkaConsumer(LookingUp):
             else:
                 # As a block that an error leaves: without the last commit.
                 self._consumer.__exit__(GeneratorExit, GeneratorExit(), None)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # What an error has stopped was not worked on: it is not committed.
+        self.close(autocommit=kind is None)
 
     def __repr__(self) -> str:
         return f"KafkaConsumer({self._consumer!r})"

@@ -4,7 +4,8 @@ The brokers' errors are made of a table when they are asked for, by name or numb
 """
 
 from functools import cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from prokurist.compat.absent import absent
 from prokurist.compat.kafka.error_names import NAMES
@@ -146,8 +147,41 @@ def as_theirs(error: KafkaException) -> Exception:
     return kind(str(error))
 
 
+_NEVER: Final = MappingProxyType(
+    {
+        "CorrelationIdError": RetriableError,
+        "IllegalArgumentError": KafkaError,
+        "IncompatibleBrokerVersion": KafkaError,
+        "InvalidReceiveError": KafkaError,
+        "KafkaProtocolError": KafkaError,
+        "MetadataEmptyBrokerList": RetriableError,
+        "NodeNotReadyError": RetriableError,
+        "QuotaViolationError": KafkaError,
+        "StaleMetadata": InvalidMetadataError,
+        "TooManyInFlightRequests": RetriableError,
+        "UnknownBrokerIdError": KafkaError,
+        "UnrecognizedBrokerVersion": KafkaError,
+        "UnsupportedCodecError": KafkaError,
+    }
+)
+"""What kafka-python's own works raise, and nothing here: for those who catch them."""
+_LEFT_OUT: Final = MappingProxyType(
+    {
+        "NoBrokersAvailable": "of kafka-python 2; a call that needs a broker ends with "
+        "KafkaTimeoutError"
+    }
+)
+
+
+@cache
+def _never(name: str) -> type[KafkaError]:
+    return type(name, (_NEVER[name],), {"__module__": __name__, "__doc__": "Never raised."})
+
+
 def __getattr__(name: str) -> Any:
     for number, known in NAMES.items():
         if known == name:
             return for_code(number)
-    raise absent(__name__, name, {})
+    if name in _NEVER:
+        return _never(name)
+    raise absent(__name__, name, _LEFT_OUT)

@@ -5,9 +5,10 @@ Thread: the application's. A part of the face's `KafkaConsumer`.
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any, Final
 
 from prokurist.compat.absent import Client
-from prokurist.compat.kafka.errors import as_theirs
+from prokurist.compat.kafka.errors import IllegalStateError, as_theirs
 from prokurist.compat.kafka.structs import OffsetAndMetadata, OffsetAndTimestamp
 from prokurist.compat.waiting import seconds
 from prokurist.consumer.consumer import KafkaConsumer as OurConsumer
@@ -16,6 +17,10 @@ from prokurist.types import ConsumerGroupMetadata, TopicPartition
 from prokurist.types import OffsetAndMetadata as OurOffset
 
 MILLISECOND = 0.001
+_INTERNAL: Final = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state"}
+)
+"""Topics that brokers keep for themselves."""
 
 
 class LookingUp(Client):
@@ -23,6 +28,7 @@ class LookingUp(Client):
 
     _consumer: OurConsumer
     _wait: float
+    _has_group: bool
     _in_hand: tuple[TopicPartition, OurOffset] | None = None
     """The partition of the record that was returned alone, and where reading goes on after."""
 
@@ -70,7 +76,14 @@ class LookingUp(Client):
             partition: The partition.
             metadata: Return an OffsetAndMetadata in place of the number.
             timeout_ms: Milliseconds.
+
+        Raises:
+            KafkaError: It cannot be looked up.
+            TypeError: It is no partition.
         """
+        self._look_for_a_group()
+        if not isinstance(partition, TopicPartition):
+            raise TypeError(f"a partition is a TopicPartition, not {partition!r}")
         with self._converted():
             place = self._consumer.committed(partition, self._seconds(timeout_ms))[partition]
         if place is None:
@@ -91,15 +104,16 @@ class LookingUp(Client):
             return None if lag is None else self._consumer.position(partition) + lag
 
     def topics(self) -> set[str]:
-        """All topics that the user may see."""
+        """All topics that the user may see, but for those of the brokers."""
         with self._converted():
-            return set(self._consumer.list_topics())
+            return set(self._consumer.list_topics()) - _INTERNAL
 
-    def partitions_for_topic(self, topic: str) -> set[int] | None:
-        """The partitions of a topic; None if there is no such topic."""
+    def partitions_for_topic(self, topic: str) -> set[int]:
+        """The partitions of a topic; none if there is no such topic."""
         with self._converted():
-            found = self._consumer.partitions_for(topic)
-        return {each.partition for each in found} or None
+            # To ask for one topic would create it where `allow_auto_create_topics` is true.
+            found = self._consumer.list_topics().get(topic, ())
+        return {each.partition for each in found}
 
     def group_metadata(self) -> ConsumerGroupMetadata:
         """The member's place in its group."""
@@ -114,19 +128,34 @@ class LookingUp(Client):
     # --- places ----------------------------------------------------------------------
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Read a partition on from an offset."""
+        """Read a partition on from an offset.
+
+        Raises:
+            ValueError: It is not assigned, or the offset is negative.
+        """
+        self._look_whether_assigned(partition)
         with self._converted():
             self._consumer.seek(partition, offset)
         self._in_hand = None
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        """Read on from the beginning of each log; of none, of all that are assigned."""
+        """Read on from the beginning of each log; of none, of all that are assigned.
+
+        Raises:
+            ValueError: One is not assigned, or nothing is.
+        """
+        self._look_whether_assigned(*partitions)
         with self._converted():
             self._consumer.seek_to_beginning(partitions)
         self._in_hand = None
 
     def seek_to_end(self, *partitions: TopicPartition) -> None:
-        """Read on from the end of each log; of none, of all that are assigned."""
+        """Read on from the end of each log; of none, of all that are assigned.
+
+        Raises:
+            ValueError: One is not assigned, or nothing is.
+        """
+        self._look_whether_assigned(*partitions)
         with self._converted():
             self._consumer.seek_to_end(partitions)
         self._in_hand = None
@@ -147,6 +176,28 @@ class LookingUp(Client):
             return set(self._consumer.paused())
 
     # --- within ----------------------------------------------------------------------
+
+    def _look_for_a_group(self) -> None:
+        """Refuse what needs a group, as kafka-python does.
+
+        Raises:
+            IllegalStateError: There is none.
+        """
+        if not self._has_group:
+            raise IllegalStateError("commits need a group: set group_id")
+
+    def _look_whether_assigned(self, *partitions: Any) -> None:
+        """Refuse partitions that are not assigned; of none, that nothing is.
+
+        Raises:
+            ValueError: As kafka-python has it.
+        """
+        assigned = self.assignment()
+        if not partitions and not assigned:
+            raise ValueError("nothing is assigned yet: a member is given partitions in poll")
+        for tp in partitions:
+            if isinstance(tp, TopicPartition) and tp not in assigned:
+                raise ValueError(f"{tp} is not assigned to this consumer")
 
     def _seconds(self, timeout_ms: float | None) -> float:
         return seconds(timeout_ms, self._wait, MILLISECOND)

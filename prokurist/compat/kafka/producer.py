@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Final, Self
 from prokurist.compat.absent import Client
 from prokurist.compat.kafka.errors import as_theirs
 from prokurist.compat.kafka.future import FutureRecordMetadata
-from prokurist.compat.kafka.settings import producer_settings
+from prokurist.compat.kafka.settings import OfNull, producer_settings
 from prokurist.compat.waiting import seconds
 from prokurist.config import ProducerConfig
-from prokurist.errors import KafkaException, TimeoutException
+from prokurist.errors import KafkaException, RecordTooLargeException, TimeoutException
 from prokurist.producer.producer import KafkaProducer as OurProducer
 
 _TRANSACTIONS: Final = "transactions are not built yet"
@@ -57,6 +57,9 @@ class KafkaProducer(Client):
     def _wire(self, producer: OurProducer, found: ProducerConfig) -> None:
         self._producer = producer
         self._wait = found.delivery_timeout_ms / 1000
+        # What is sent for None: a serializer is asked for it.
+        self._no_key = None if found.key_serializer is None else OfNull.NULL
+        self._no_value = None if found.value_serializer is None else OfNull.NULL
 
     def send(
         self,
@@ -74,8 +77,14 @@ class KafkaProducer(Client):
 
         Raises:
             KafkaTimeoutError: No metadata, or no room, by `max_block_ms`.
+            MessageSizeTooLargeError: The record is larger than `max_request_size`.
             KafkaError: The producer is closed.
+            ValueError: Neither a value nor a key.
         """
+        if value is None and key is None:
+            raise ValueError("send a value, or a key, or both")
+        value = self._no_value if value is None else value
+        key = self._no_key if key is None else key
         pairs = None if headers is None else list(headers)
         try:
             delivery = self._producer.send(topic, value, key, pairs, partition, timestamp_ms)
@@ -83,7 +92,7 @@ class KafkaProducer(Client):
             raise as_theirs(error) from error
         if delivery.done():
             failure = delivery.exception(0)
-            if isinstance(failure, TimeoutException):
+            if isinstance(failure, TimeoutException | RecordTooLargeException):
                 raise as_theirs(failure) from failure
         return FutureRecordMetadata(delivery, self._wait)
 

@@ -2,11 +2,15 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
-from prokurist.compat.kafka.errors import KafkaConfigurationError
+from prokurist.compat.kafka.errors import KafkaConfigurationError, as_theirs
+from prokurist.compat.kafka.structs import OffsetAndMetadata
 from prokurist.config import ConsumerConfig, ProducerConfig
-from prokurist.errors import ConfigException
+from prokurist.errors import ConfigException, KafkaException
+from prokurist.producer.serializing import Headers, of_all
+from prokurist.types import OffsetAndMetadata as OurOffset
+from prokurist.types import TopicPartition
 
 
 def consumer_settings(configs: Mapping[str, Any]) -> tuple[dict[str, Any], ConsumerConfig]:
@@ -21,6 +25,12 @@ def consumer_settings(configs: Mapping[str, Any]) -> tuple[dict[str, Any], Consu
     rest = _given(configs)
     rest.pop("consumer_timeout_ms", None)
     rest.setdefault("allow_auto_create_topics", True)
+    if "group_id" not in rest:
+        # There it has no effect.
+        rest.pop("enable_auto_commit", None)
+    if callable(told := rest.get("default_offset_commit_callback")):
+        del rest["default_offset_commit_callback"]
+        rest.setdefault("on_committed", _Committed(told))
     found: ConsumerConfig = _checked(ConsumerConfig, rest)
     return rest, found
 
@@ -39,6 +49,9 @@ def producer_settings(configs: Mapping[str, Any]) -> tuple[dict[str, Any], Produ
         del rest["retries"]
     if callable(partitioner := rest.get("partitioner")):
         rest["partitioner"] = _Partitioner(partitioner)
+    for key in ("key_serializer", "value_serializer"):
+        if key in rest:
+            rest[key] = OfNull(rest[key])
     found: ProducerConfig = _checked(ProducerConfig, rest)
     return rest, found
 
@@ -56,6 +69,47 @@ def _checked(kind: Any, rest: Mapping[str, Any]) -> Any:
         text = "\n- ".join(report.faults)
         raise KafkaConfigurationError(text) from ConfigException(text, faults=report.faults)
     return kind(report.translated)
+
+
+class _Committed:
+    """kafka-python's callback of automatic commits as ours.
+
+    Args:
+        told: Called with the offsets, and an exception or None.
+    """
+
+    def __init__(self, told: Callable[[Any, Exception | None], object]) -> None:
+        self._told = told
+
+    def __call__(
+        self, done: Mapping[TopicPartition, OurOffset], error: KafkaException | None
+    ) -> None:
+        theirs = {tp: OffsetAndMetadata.of(place) for tp, place in done.items()}
+        self._told(theirs, None if error is None else as_theirs(error))
+
+    def __repr__(self) -> str:
+        return f"_Committed({self._told!r})"
+
+
+class OfNull:
+    """A serializer that is asked for null, too; the producer below does not ask for None.
+
+    Args:
+        serializer: The user's.
+    """
+
+    NULL: Final = object()
+    """Sent in the place of None."""
+
+    def __init__(self, serializer: object) -> None:
+        self._made = of_all(serializer)
+
+    def __call__(self, topic: str, headers: Headers, it: Any) -> Any:
+        """The bytes of an object, which is None for null."""
+        return self._made(topic, headers, None if it is OfNull.NULL else it)
+
+    def __repr__(self) -> str:
+        return f"OfNull({self._made!r})"
 
 
 class _Partitioner:

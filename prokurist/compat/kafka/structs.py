@@ -30,6 +30,20 @@ class OffsetAndMetadata(NamedTuple):
         return OurOffset(self.offset, self.metadata or "", known)
 
     @classmethod
+    def given(cls, place: Any) -> "OffsetAndMetadata":
+        """What a commit was given: one of these, or of kafka-python's own.
+
+        Raises:
+            TypeError: It is none.
+        """
+        if not isinstance(place, tuple):
+            raise TypeError(
+                "offsets are a dict of TopicPartition to OffsetAndMetadata, such as "
+                f"OffsetAndMetadata(5, '', -1), not to {place!r}"
+            )
+        return cls(*place)
+
+    @classmethod
     def of(cls, place: OurOffset) -> "OffsetAndMetadata":
         """A value of ours."""
         epoch = -1 if place.leader_epoch is None else place.leader_epoch

@@ -343,3 +343,12 @@ def test_the_version_is_told() -> None:
     text, number = confluent_kafka.libversion()
     assert text == VERSION
     assert 0 <= number < 2**32
+
+
+def test_errors_that_are_caught_can_be_imported() -> None:
+    """B332: those too that only kafka-python's own works raise."""
+    for name in ("NodeNotReadyError", "KafkaProtocolError", "IncompatibleBrokerVersion"):
+        assert issubclass(getattr(errors, name), errors.KafkaError)
+        assert getattr(errors, name) is getattr(errors, name)
+    with pytest.raises(AttributeError, match="ends with KafkaTimeoutError"):
+        _ = errors.NoBrokersAvailable
