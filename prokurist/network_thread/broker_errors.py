@@ -14,7 +14,7 @@ from prokurist.errors import (
     TopicAuthorizationException,
     UnknownTopicOrPartitionException,
 )
-from prokurist.network_thread.error_actions import ErrorTable
+from prokurist.network_thread.error_actions import FETCH, ErrorTable
 from prokurist.types import TopicPartition, named
 
 UNKNOWN_TOPIC_OR_PARTITION: Final = 3
@@ -53,6 +53,10 @@ def topic_error(table: ErrorTable, code: int, topics: Iterable[str]) -> KafkaExc
     """The exception for a code that an answer has for some topics."""
     names = tuple(sorted(set(topics)))
     shown = ", ".join(names)
+    if code == TOPIC_AUTHORIZATION_FAILED and table is FETCH:
+        return TopicAuthorizationException(
+            f"not allowed to read {shown}: the right to read the topic is missing", topics=names
+        )
     if code == TOPIC_AUTHORIZATION_FAILED:
         return TopicAuthorizationException(
             f"not allowed to see {shown}: the right to describe topics is missing", topics=names

@@ -28,7 +28,7 @@ ALERTS: Final[Mapping[str, str]] = {
     "(ssl.certificate.location)",
     "CERTIFICATE_EXPIRED": "this client's certificate has expired (ssl.certificate.location)",
     "CERTIFICATE_UNKNOWN": "the broker does not accept this client's certificate "
-    "(ssl.certificate.location)",
+    "(ssl.certificate.location): it has expired, or its authority is not known there",
     "HANDSHAKE_FAILURE": "the broker and this client have no TLS version or cipher suite in "
     "common, or it wants a certificate of this client: see ssl.enabled.protocols, "
     "ssl.cipher.suites and ssl.certificate.location",
@@ -59,9 +59,11 @@ def tls_failure(
     if isinstance(error, ssl.SSLCertVerificationError):
         why = _unverified(error, expected, certificate)
         text = f"the certificate of {who} is not accepted: {why}"
+        shown = described(certificate)
     else:
         text = f"TLS with {who} failed: {_alert(error)}"
-    shown = described(certificate)
+        # Many an alert speaks of this client's certificate, which is another.
+        shown = described(certificate, "the broker's")
     made = SslAuthenticationException(f"{text} ({shown})" if shown else text)
     made.__cause__ = error.with_traceback(None)
     return made
@@ -124,7 +126,7 @@ def certificate_of(connection: ssl.SSLObject) -> Certificate | None:
     return found if isinstance(found, dict) else None
 
 
-def described(certificate: Certificate | None) -> str:
+def described(certificate: Certificate | None, whose: str = "its") -> str:
     """Describe a certificate in a clause: its names, its issuer, and until when it is valid."""
     if not certificate:
         return ""
@@ -133,7 +135,7 @@ def described(certificate: Certificate | None) -> str:
     shown = ", ".join(names[:NAMES_SHOWN]) + more if names else "no names"
     issuer = common_name(certificate.get("issuer"))
     until = certificate.get("notAfter", "an unknown date")
-    return f"its certificate is for {shown}, issued by {issuer}, valid until {until}"
+    return f"{whose} certificate is for {shown}, issued by {issuer}, valid until {until}"
 
 
 def days_left(certificate: Certificate, now: float) -> int | None:

@@ -39,6 +39,24 @@ def test_flush_with_a_frozen_broker() -> None:
         assert all(each.offset is not None for each in deliveries)
 
 
+def test_flush_where_one_broker_is_refused() -> None:
+    """B385: what waits for it is told with the refusal, though other brokers answer."""
+    world = World()
+    producer, sender = made(world, linger_ms=0)
+    with producer:
+        producer.send("orders", b"0", partition=0).result(5.0)
+        world.control.freeze()
+        producer.send("orders", b"1", partition=0)
+        now, reachability = world.clock.time, sender.machinery.client.reachability
+        reachability.failed(errors.SslAuthenticationException("expired"), now)
+        reachability.answered_at = now + 1.0
+        with pytest.raises(errors.TimeoutException) as raised:
+            producer.flush(2.0)
+        assert isinstance(raised.value.last_error, errors.SslAuthenticationException)
+        assert "SslAuthenticationException: expired" in str(raised.value)
+        world.control.thaw()
+
+
 def test_flush_of_nothing_is_at_once() -> None:
     """Also where no broker is there."""
     world = World()

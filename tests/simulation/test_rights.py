@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from prokurist import OffsetAndMetadata, TopicPartition, errors
-from tests.simulation.joining import grouped, member, settle
+from tests.simulation.joining import grouped, heartbeats, member, settle
 from tests.simulation.world import World
 
 OPEN, SECRET = TopicPartition("open", 0), TopicPartition("secret", 0)
@@ -88,3 +88,35 @@ def test_a_consumer_without_any_rights(subscribed: bool) -> None:  # noqa: FBT00
         began = world.clock.time
         consumer.close(2.0)
         assert world.clock.time - began <= 2.0
+
+
+def test_what_is_fetched_may_be_seen_and_not_read() -> None:
+    """B381: with DESCRIBE alone poll says that the right to read is missing."""
+    world = World(topics={"open": 1, "secret": 1})
+    with world.consumer() as consumer:
+        consumer.assign([SECRET])
+        consumer.seek_to_beginning()
+        assert consumer.position(SECRET, 5.0) == 0
+        world.control.fail("Fetch", 29, times=1)
+        with pytest.raises(errors.TopicAuthorizationException, match="right to read") as told:
+            consumer.poll(5.0)
+        assert told.value.topics == ("secret",)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_member_that_lost_its_right_for_a_while(protocol: str) -> None:
+    """B382: granted again, it leaves, and joins again within a second."""
+    world = grouped()
+    with member(world, group_protocol=protocol) as consumer:
+        settle(consumer, seconds=10.0)
+        assert len(consumer.assignment()) == 4
+        with world.control.deny(group="g"), pytest.raises(errors.GroupAuthorizationException):
+            settle(consumer, seconds=10.0)
+        consumer.unsubscribe()
+        if protocol == "classic":
+            assert len(world.cluster.journal.entries("LeaveGroup")) == 1
+        else:
+            assert heartbeats(world)[-1].member_epoch == -1
+        consumer.subscribe("orders")
+        settle(consumer, seconds=1.0)
+        assert len(consumer.assignment()) == 4

@@ -254,6 +254,15 @@ def test_a_callable_that_raises_is_told_without_its_text() -> None:
     assert "the secret" not in str(refused.value)
 
 
+def test_a_callable_that_returns_no_text() -> None:
+    """B383: a member's poll tells it at once, as it does a refusal, and is not empty."""
+    password: Any = lambda: None  # noqa: E731 - what a look-up without a result comes to
+    with consumer(secured(), password=password, group_id="g") as ours:
+        ours.subscribe("orders")
+        with pytest.raises(SaslAuthenticationException, match="must return a string"):
+            ours.poll(60)
+
+
 def test_a_source_that_hangs_costs_no_deadline() -> None:
     """With the helper hanging at any point, calls end by their deadline, and say what hung."""
     world = secured()

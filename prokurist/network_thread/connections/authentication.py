@@ -223,6 +223,13 @@ class Authentication:
             due = self._timer.after(self._within, f"credentials of {mechanism!r}", self._late)
         try:
             return await self._authenticator.run(work)
+        except (AuthenticationException, Withdrawn):
+            raise
+        except KafkaException as error:
+            if error.retriable:
+                raise
+            # A secret's callable that returns none, say: it is told like a refusal.
+            raise SaslAuthenticationException(str(error)) from error
         finally:
             self._awaited = None
             if due is not None:

@@ -19,7 +19,12 @@ round begin at once: everything is lost already, and nothing is left to wait for
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from prokurist.errors import AuthenticationException, FencedInstanceIdException, KafkaException
+from prokurist.errors import (
+    AuthenticationException,
+    FencedInstanceIdException,
+    GroupAuthorizationException,
+    KafkaException,
+)
 from prokurist.events.application_events import StepDone
 from prokurist.events.background_events import BackgroundError
 from prokurist.events.call import Call
@@ -307,7 +312,11 @@ class ClassicMember:
             self._refused(error)
             self._want("the member was refused, and polls again")
             return
-        if not isinstance(error, FencedInstanceIdException):
+        if isinstance(error, GroupAuthorizationException):
+            # LeaveGroup would be refused alike now. By the time the application leaves, the
+            # right may be granted again; and who joins then would wait for this member.
+            self.who = MemberGeneration(who.member_id)
+        elif not isinstance(error, FencedInstanceIdException):
             # Where it was our own fault the others wait for us: they need not any more.
             self._leave_unasked(who, "the membership has failed")
         self._context.background.fail(error)

@@ -163,7 +163,8 @@ class ConsumerMember:
         """See `Membership`."""
         # At once, and not in the operation's first step: of a call that has ended while
         # its event lay in the mailbox no step is made, and we have to be out all the same.
-        is_known = self._is_known and self.state in COUNTED
+        counts = self.state in COUNTED or self.state is MemberState.FATAL
+        is_known = self._is_known and counts
         self._stop()
         self._move(MemberState.OUT)
         self._context.member_identity.alone()
@@ -207,6 +208,9 @@ class ConsumerMember:
         self._lose(self._join)
 
     def _fail(self, why: KafkaException) -> None:
+        # Who lost the right to be in the group is in it yet, and may have it again by the
+        # time the application leaves.
+        self._is_known = self._is_known and isinstance(why, GroupAuthorizationException)
         self._end(MemberState.FATAL)
         self._context.background.fail(why)
         self._lose(lambda: None)

@@ -17,3 +17,14 @@ def test_errors_that_the_library_has_not_made(error: ssl.SSLError) -> None:
     assert isinstance(told, SslAuthenticationException)
     assert "kafka1 at 127.0.0.1:9093" in str(told)
     assert told.__cause__ is error
+
+
+def test_whose_certificate_is_described() -> None:
+    """B384: an alert speaks of this client's certificate, and what follows of the broker's."""
+    error = ssl.SSLError(1, "alert")
+    error.reason = "SSLV3_ALERT_CERTIFICATE_UNKNOWN"
+    shown = {"notAfter": "Dec 25 19:10:18 2026 GMT"}
+    told = str(tls_failure(error, "kafka1", "127.0.0.1:9093", shown))
+    assert "this client's certificate (ssl.certificate.location): it has expired, or" in told
+    assert "(the broker's certificate is for " in told
+    assert "its certificate" not in told
