@@ -33,7 +33,8 @@ CLUSTER_UNREACHABLE: Final = _metadata(
     Level.WARNING,
     "no broker of the cluster has answered for {seconds:.0f} s, and trying goes on: {error}",
     "All brokers that the client knows, and the addresses of `bootstrap.servers`, were tried "
-    "and failed. Nothing is read or committed until one of them answers.",
+    "and failed. Nothing is read or committed until one of them answers. The seconds count "
+    "from the last answer.",
     also=("cluster",),
     story="cluster",
     patience=5.0,

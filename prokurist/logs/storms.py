@@ -1,7 +1,8 @@
 """Limits repeated warnings: a line when a problem has lasted, then one a minute, and its end.
 
 The only place that holds lines back. The core emits an event each time it meets the problem;
-here all of them are one story for as long as it goes on.
+here all of them are one story for as long as it goes on. An event that has `seconds` says for
+how long the problem has lasted; of others it is the time since the first of the story.
 
 Thread: both; `_lock` guards the stories, and nothing is called while it is held.
 """
@@ -48,11 +49,15 @@ class Storms:
                 over = self._stories.pop((kind.ends, about), None)
                 return None if over is None or over.said_at is None else now - over.since
             story = self._stories.get((kind, about))
-            if story is None or now - story.last > EVERY:
+            known = values.get("seconds")
+            since = now - known if isinstance(known, float) else now
+            if story is None or (now - story.last > EVERY and since > story.last):
                 # After a time without it: another story.
                 if len(self._stories) >= MOST:
                     self._forget(now)
-                story = self._stories[kind, about] = Story(now, now)
+                story = self._stories[kind, about] = Story(since, now)
+            elif known is not None:
+                story.since = since
             story.last = now
             due = (
                 story.since + kind.patience if story.said_at is None else story.said_at + EVERY

@@ -35,7 +35,7 @@ def polls_until(consumer: KafkaConsumer, seen: Callable[[], object], seconds: fl
 
 
 def test_a_broker_that_goes_and_comes_back_is_told(kafka: RealKafka) -> None:
-    """B323, B326: the rebalance, the outage and its end, statistics; on the polling thread."""
+    """B323, B326, B391: the rebalance, an outage and its end, statistics; on poll's thread."""
     topic = kafka.unique_topic("events", partitions=2)
     events: list[LogEvent] = []
     threads: set[int] = set()
@@ -59,10 +59,15 @@ def test_a_broker_that_goes_and_comes_back_is_told(kafka: RealKafka) -> None:
         assert told("partitions_assigned")[0].values["count"] == 2
         polls_until(consumer, lambda: len(told("statistics")) > 1, 10)
         kafka.freeze()
+        frozen_at = time.monotonic()
         polls_until(consumer, lambda: told("cluster_unreachable"), 40)
+        silent = time.monotonic() - frozen_at
+        assert told("cluster_unreachable")[0].values["seconds"] == pytest.approx(silent, abs=2)
         assert isinstance(told("cluster_unreachable")[0].values["error"], KafkaException)
         kafka.thaw()
         polls_until(consumer, lambda: told("cluster_reachable"), 40)
+        silent = time.monotonic() - frozen_at
+        assert told("cluster_reachable")[0].values["seconds"] == pytest.approx(silent, abs=2)
     assert "partitions_revoked" in {each.name for each in events}
     assert threads == {threading.get_ident()}
 

@@ -135,6 +135,42 @@ def test_silent_brokers_count_though_idle_connections_to_them_stand(
         assert consumer.health().unreachable_for is None
 
 
+def test_an_outage_is_as_long_as_nothing_was_answered(caplog: pytest.LogCaptureFixture) -> None:
+    """B391: half a minute passes before a request times out, and is counted all the same."""
+    world = World(nodes=3)
+    with world.consumer() as consumer:
+        consumer.subscribe("orders")
+        settle(consumer, seconds=20.0)
+        world.control.freeze()
+        consumer.poll(60.0)
+        world.control.thaw()
+        consumer.poll(10.0)
+    told = {each.event: each for each in caplog.records}  # type: ignore[attr-defined]
+    begins, ends = told["cluster_unreachable"], told["cluster_reachable"]
+    assert 30.0 <= begins.seconds <= 40.0  # type: ignore[attr-defined]
+    assert ends.seconds == pytest.approx(60.0, abs=2.0)  # type: ignore[attr-defined]
+
+
+def test_an_outage_does_not_count_the_one_before(caplog: pytest.LogCaptureFixture) -> None:
+    """B391: an address that was tried in both has been reached over its broker in between."""
+    world = World(nodes=3)
+    with world.consumer() as consumer:
+        consumer.subscribe("orders")
+        settle(consumer, seconds=20.0)
+        world.control.freeze()
+        consumer.poll(60.0)
+        world.control.thaw()
+        for _ in range(20):
+            consumer.poll(1.0)
+        caplog.clear()
+        for node in (1, 2, 3):
+            world.control.kill(node)
+        for _ in range(50):
+            consumer.poll(1.0)
+    assert "cluster_unreachable" in seen(caplog)
+    assert "broker_unreachable" not in seen(caplog)
+
+
 def test_one_silent_broker_of_three_is_no_outage() -> None:
     """B377: and what has timed out of it is forgotten when it speaks."""
     world = World(nodes=3)

@@ -117,7 +117,7 @@ class MetadataManager:
         )
         self._attempt: tuple[Node, Interruptible[Answer[MetadataAnswer]]] | None = None
         self._interrupted: set[int] = set()
-        self._outage = Outage(client.trace, bootstrap.servers)
+        self._outage = Outage(client.trace, client.reachability, bootstrap.servers)
         self.last_error: KafkaException | None = None
 
     # --- what others ask for ---------------------------------------------------------
@@ -179,7 +179,7 @@ class MetadataManager:
         """
         told = self._brokers.suspect(node, error)
         if self._brokers.all_are_suspect:
-            self._outage.goes_on(self.cluster, told)
+            self._outage.goes_on(self.cluster, told, self._timer.now)
         return told
 
     def failed(self, node: Node, error: KafkaException) -> KafkaException:

@@ -21,8 +21,6 @@ from typing import Final
 from prokurist.errors import AuthenticationException, DisconnectException, KafkaException
 from prokurist.events.log_events import (
     BROKER_PROTOCOL_ERROR,
-    BROKER_REACHABLE,
-    BROKER_UNREACHABLE,
     CONNECTION_CLOSED,
     CONNECTION_FAILED,
     CONNECTION_LOST,
@@ -308,12 +306,10 @@ class Connection:
         self._move(ConnectionState.READY)
         self._counters.opened += 1
         self._tell(CONNECTION_READY)
-        if self._failures:
-            self._trace.emit(BROKER_REACHABLE, node=self.node)
         self._failures = self._setup_failures = 0
         self._idleness.begin()
         self.pipeline.throttle(answer.throttle)
-        self._owner.greeted(answer)
+        self._owner.greeted(self, answer)
         self._owner.refusals.accepted(self)
         self.pipeline.prepare(self._expected, answer.offered)
 
@@ -383,7 +379,7 @@ class Connection:
             if not unaccepted and self._owner.take_over(self, error):
                 return
             if not told:
-                self._trace.emit(BROKER_UNREACHABLE, node=self.node, error=error)
+                self._owner.unreachable(self, error)
         self._owner.went_down(self, error, since)
         if unaccepted:
             self._owner.refusals.refused(self, error)

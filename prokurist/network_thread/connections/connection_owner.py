@@ -37,8 +37,8 @@ class ConnectionOwner(Protocol):
         """Have `flush` called in this turn: the connection has something to write."""
         ...
 
-    def greeted(self, answer: ApiVersionsAnswer) -> None:
-        """Take a broker's ApiVersions answer."""
+    def greeted(self, connection: "Connection", answer: ApiVersionsAnswer) -> None:
+        """Take a broker's ApiVersions answer: the connection is ready."""
         ...
 
     def take_over(self, connection: "Connection", error: KafkaException) -> bool:
@@ -46,6 +46,10 @@ class ConnectionOwner(Protocol):
 
         The broker has refused this one: it came about too late, or not at all.
         """
+        ...
+
+    def unreachable(self, connection: "Connection", error: KafkaException) -> None:
+        """Note a try to connect that has failed."""
         ...
 
     def ended(self, connection: "Connection") -> None:

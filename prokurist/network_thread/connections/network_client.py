@@ -105,7 +105,7 @@ class NetworkClient:
         self._cap = cap
         self._authenticator = authenticator
         self._connections: dict[tuple[int, Lane], Connection] = {}
-        self._reach = Reach(self.reachability, self._connections, timer, limits.request)
+        self._reach = Reach(self.reachability, self._connections, timer, limits, trace)
         self.refusals: Refusals = Refusals(self._connections, timer, limits.reconnect.most)
         self._by_number: dict[int, Connection] = {}
         # Those with something unsent, in the order in which they got it; a turn
@@ -280,9 +280,9 @@ class NetworkClient:
         """Have the connection flushed in this turn."""
         self._pressing[connection] = None
 
-    def greeted(self, answer: ApiVersionsAnswer) -> None:
+    def greeted(self, connection: Connection, answer: ApiVersionsAnswer) -> None:
         """Note that a broker was reached, and the features that it told."""
-        self.reachability.connected()
+        self._reach.connected(connection)
         self.features.told(answer)
 
     def take_over(self, connection: Connection, error: KafkaException) -> bool:
@@ -296,6 +296,10 @@ class NetworkClient:
         self._pressing[other] = None
         connection.pipeline.hand_over(other.pipeline)
         return True
+
+    def unreachable(self, connection: Connection, error: KafkaException) -> None:
+        """Tell of a try to connect that has failed."""
+        self._reach.unreachable(connection, error)
 
     def ended(self, connection: Connection) -> None:
         """Forget the number of a connection's attempt."""

@@ -12,6 +12,7 @@ from prokurist.events.outage_log_events import (
     CLUSTER_REACHABLE,
     CLUSTER_UNREACHABLE,
 )
+from prokurist.events.reachability import Reachability
 from prokurist.events.trace import Trace
 
 
@@ -20,19 +21,26 @@ class Outage:
 
     Args:
         trace: The client's.
+        reachability: When a broker answered last.
         servers: The configured bootstrap addresses, as text.
     """
 
-    def __init__(self, trace: Trace, servers: str) -> None:
+    def __init__(self, trace: Trace, reachability: Reachability, servers: str) -> None:
         self._trace = trace
+        self._reachability = reachability
         self._servers = servers
         self._lasts = False
 
-    def goes_on(self, cluster: Cluster, error: KafkaException) -> None:
+    def goes_on(self, cluster: Cluster, error: KafkaException, now: float) -> None:
         """Emit the outage: each broker that could be asked has failed."""
         self._lasts = True
         if cluster.nodes:
-            self._trace.emit(CLUSTER_UNREACHABLE, cluster=cluster.id, error=error)
+            # From the last answer on: of silence one knows when a request has timed out.
+            answered = self._reachability.answered_at
+            seconds = 0.0 if answered is None else now - answered
+            self._trace.emit(
+                CLUSTER_UNREACHABLE, cluster=cluster.id, error=error, seconds=seconds
+            )
         else:
             self._trace.emit(BOOTSTRAP_FAILED, servers=self._servers, error=error)
 

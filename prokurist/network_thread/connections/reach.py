@@ -1,4 +1,4 @@
-"""Notes since when no broker can be reached; a connection to one that is silent counts as none.
+"""Notes since when brokers cannot be reached; a connection to a silent one counts as none.
 
 Thread: the network thread alone; `Reachability` is what other threads read of it.
 Invariants: an address is silent from a request that was not answered within
@@ -9,21 +9,25 @@ meanwhile, as nothing was asked of them.
 from collections.abc import Mapping
 
 from prokurist.errors import KafkaException
+from prokurist.events.log_events import BROKER_REACHABLE, BROKER_UNREACHABLE, EVERY
 from prokurist.events.reachability import Reachability
+from prokurist.events.trace import Trace
 from prokurist.network_thread.connections.connection import Connection
 from prokurist.network_thread.connections.connection_state import ConnectionState
-from prokurist.network_thread.connections.requests import Lane
+from prokurist.network_thread.connections.requests import Lane, Limits
 from prokurist.network_thread.operations.timer import Timer
+from prokurist.types import Node
 
 
 class Reach:
-    """Notes which addresses are silent, and since when none is reached.
+    """Notes which addresses are silent, and since when one or all are not reached.
 
     Args:
         reachability: What is noted.
         connections: All of the client's.
         timer: The Timer.
-        limit: `request.timeout.ms`, in seconds.
+        limits: What bounds a connection.
+        trace: Where brokers that cannot be reached are told of.
     """
 
     def __init__(
@@ -31,13 +35,36 @@ class Reach:
         reachability: Reachability,
         connections: Mapping[tuple[int, Lane], Connection],
         timer: Timer,
-        limit: float,
+        limits: Limits,
+        trace: Trace,
     ) -> None:
         self._reachability = reachability
         self._connections = connections
         self._timer = timer
-        self._limit = limit
+        self._limit = limits.request
+        # A broker that nobody has wanted for so long may have been up in between.
+        self._unwanted = limits.reconnect.most + EVERY
+        self._trace = trace
+        # Since when tries to connect fail, and when the last one did.
+        self._failing: dict[Node, tuple[float, float]] = {}
         self._silent: set[tuple[str, int]] = set()
+
+    def connected(self, connection: Connection) -> None:
+        """Note that a connection is ready: nothing at its address is out of reach."""
+        self._reachability.connected()
+        address = address_of(connection)
+        for node in [each for each in self._failing if (each.host, each.port) == address]:
+            del self._failing[node]
+            self._trace.emit(BROKER_REACHABLE, node=node)
+
+    def unreachable(self, connection: Connection, error: KafkaException) -> None:
+        """Tell of a try to connect that has failed, and since when all tries do."""
+        now, node, began = self._timer.now, connection.node, connection.tried_at
+        since, last = self._failing.get(node, (began, began))
+        if began - last > self._unwanted:
+            since = began
+        self._failing[node] = since, now
+        self._trace.emit(BROKER_UNREACHABLE, node=node, error=error, seconds=now - since)
 
     def arrived(self, connection: Connection) -> None:
         """Note that a broker has answered something."""
@@ -58,6 +85,9 @@ class Reach:
         self._reachability.failed(error, now)
         # Brokers come and go: what is kept of them is of those that there are.
         self._silent &= {address_of(each) for each in self._connections.values()}
+        if len(self._failing) > len(self._connections):
+            nodes = {each.node for each in self._connections.values()}
+            self._failing = {each: self._failing[each] for each in nodes & self._failing.keys()}
         if now - since >= self._limit:
             self._silent.add(address_of(connection))
         if not any(self._reaches(each) for each in self._connections.values()):

@@ -290,6 +290,7 @@ class FetchManager:
         except KafkaException as error:
             self.attending.answered(source.node, error)
             well = await self._lost(source, error)
+            self._background.nudge()
         else:
             self.attending.answered(source.node)
             is_slow = self._timer.now - began >= request.max_wait / 2
@@ -297,7 +298,6 @@ class FetchManager:
         finally:
             overdue.end()
             self._replicas.silent.discard(source.node.id)
-        self._background.nudge()
         if not well:
             await self._timer.sleep(
                 self._backoff.pause(max(1, source.failures)), "retry backoff of Fetch"
@@ -390,7 +390,11 @@ class FetchManager:
             self._redirected(tp, cluster)
         if outcome.stale:
             self._metadata.request_update()
-        self._buffer.put(outcome.entries)
+        if outcome.entries:
+            # Not for an answer without records: where nothing is written, that would be a
+            # change of threads for each of them.
+            self._buffer.put(outcome.entries)
+            self._background.nudge()
 
     def _confirmed_out_of_range(self, failures: list[Failure]) -> None:
         """Post confirmed out-of-range offsets to a poll; the others are fetched again."""

@@ -6,6 +6,7 @@ from prokurist.events.log_events import (
     COORDINATOR_UNREACHABLE,
     LEADERS_CHANGED,
 )
+from prokurist.events.outage_log_events import CLUSTER_REACHABLE, CLUSTER_UNREACHABLE
 from prokurist.logs.storms import MOST, Storms
 
 MINE, OTHERS = {"group": "mine"}, {"group": "others"}
@@ -63,3 +64,21 @@ def test_stories_that_have_ceased_are_forgotten() -> None:
         assert storms.lasted(LEADERS_CHANGED, {"partitions": (nth,)}, nth / 5) == 0.0
         assert storms.lasted(LEADERS_CHANGED, {"partitions": (nth,)}, nth / 5) is None
     assert len(storms._stories) <= MOST
+
+
+def test_an_event_that_knows_it_says_how_long_it_lasts() -> None:
+    """B391: silence is noticed when a request times out, and has lasted for longer."""
+    storms = Storms()
+    told = {"cluster": "c", "seconds": 36.0}
+    assert storms.lasted(CLUSTER_UNREACHABLE, told, 100.0) == 36.0
+    assert storms.lasted(CLUSTER_UNREACHABLE, told | {"seconds": 126.0}, 190.0) == 126.0
+    assert storms.lasted(CLUSTER_REACHABLE, told, 200.0) == 136.0
+
+
+def test_what_has_ended_untold_in_between_is_not_counted() -> None:
+    """B391: what begins later is as long as it says, and no second line within the minute."""
+    storms = Storms()
+    for now, seconds, line in ((10.0, 10.0, 10.0), (30.0, 8.0, None), (75.0, 53.0, 53.0)):
+        told = {"cluster": "c", "seconds": seconds}
+        assert storms.lasted(CLUSTER_UNREACHABLE, told, now) == line
+    assert storms.lasted(CLUSTER_REACHABLE, {"cluster": "c"}, 80.0) == 58.0
