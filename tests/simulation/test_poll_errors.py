@@ -7,12 +7,13 @@ from typing import Final
 import pytest
 
 from prokurist import errors
+from prokurist.testing.cluster.apis import ApiName
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.looking_up import ORDERS
 from tests.simulation.world import World
 
 A, B, C = ORDERS
-REFUSED: Final[dict[str, tuple[str, type[errors.KafkaException]]]] = {
+REFUSED: Final[dict[str, tuple[ApiName, type[errors.KafkaException]]]] = {
     "no offset": ("OffsetFetch", errors.NoOffsetForPartitionException),
     "truncated": ("OffsetForLeaderEpoch", errors.LogTruncationException),
 }
