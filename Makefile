@@ -62,7 +62,8 @@ versions: .venv/ready #: the fast tests, built native, on every Python found: ma
 	done
 
 SEEDS ?= 20000
-RUNS = nice -n 19 $(PYTEST) -q -p no:logging tests/simulation/test_seeds.py tests/simulation/test_many_members.py tests/simulation/test_workloads.py
+# Whoever yields to all others may be long about it.
+RUNS = nice -n 19 $(PYTEST) -q -p no:logging --timeout 300 tests/simulation/test_seeds.py tests/simulation/test_many_members.py tests/simulation/test_workloads.py
 simulate: .venv/ready #: many random runs, on two cores: make simulate SEEDS=100000
 	@half=$$(( $(SEEDS) / 2 )); \
 	PROKURIST_SEEDS=1-$$half $(RUNS) & first=$$!; \

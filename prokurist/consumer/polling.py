@@ -148,9 +148,10 @@ class Polling:
         transactions that were aborted, and markers. It never raises TimeoutException.
 
         Meanwhile it makes positions known, runs the callbacks of commits, and raises
-        what has failed in the background. Who polls again has done with what earlier
-        polls returned: with `enable.auto.commit` its offsets are committed then, once in
-        each `auto.commit.interval.ms`.
+        what has failed in the background. A position that could not be told, and that
+        nothing was done about, is looked up again after a back-off. Who polls again has
+        done with what earlier polls returned: with `enable.auto.commit` its offsets are
+        committed then, once in each `auto.commit.interval.ms`.
 
         Args:
             timeout: Seconds; there is no default.

@@ -1,15 +1,23 @@
 """What polls raise in virtual time: errors of the background, one by one."""
 
 import logging
+from itertools import pairwise
+from typing import Final
 
 import pytest
 
 from prokurist import errors
+from prokurist.testing.cluster.apis import ApiName
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.looking_up import ORDERS
 from tests.simulation.world import World
 
 A, B, C = ORDERS
+REFUSED: Final[dict[str, tuple[ApiName, type[errors.KafkaException]]]] = {
+    "no offset": ("OffsetFetch", errors.NoOffsetForPartitionException),
+    "truncated": ("OffsetForLeaderEpoch", errors.LogTruncationException),
+}
+"""Which request tells that a position cannot be told, and the error that polls raise."""
 
 
 def test_no_commit_and_no_policy() -> None:
@@ -27,7 +35,7 @@ def test_no_commit_and_no_policy() -> None:
         def by_polling() -> None:
             for _ in range(10):
                 consumer.poll(0)
-                world.clock.sleep(0.01)
+                world.clock.sleep(0.05)
 
         for _ in range(2):
             with pytest.raises(errors.NoOffsetForPartitionException, match="orders-0"):
@@ -138,3 +146,45 @@ def test_missing_rights_on_the_group() -> None:
             assert consumer.position(B, 0) == 0
         consumer.poll(1.0)
         assert consumer.position(A, 0) == 0
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_polls_that_leave_an_error_as_it_is_do_not_have_brokers_asked_without_end(
+    kind: str,
+) -> None:
+    """B406: a back-off that grows lies between; `position` and a seek wait for none."""
+    world = World()
+    for _ in range(8):
+        world.control.append(A, b"v")
+    api, expected = REFUSED[kind]
+    with world.consumer(fetches=False, auto_offset_reset="none") as consumer:
+        consumer.assign([A, B])
+        consumer.seek(B, 0)
+        if kind == "truncated":
+            consumer.seek(A, OffsetAndMetadata(8, "", 0))
+            assert consumer.position(A) == 8
+            world.control.truncate(A, 6)
+            world.members[0].machinery.metadata.request_update()
+            world.members[0].network.wake()
+            world.clock.sleep(0.1)
+        world.control.forget_requests()
+        raised: list[float] = []
+        began = world.clock.time
+        while world.clock.time - began < 20.0:
+            try:
+                consumer.poll(1.0)
+            except expected:
+                raised.append(world.clock.time - began)
+        asked = len(world.cluster.journal.entries(api))
+        assert raised[0] < 0.1, "the first one is raised at once"
+        assert 20 <= len(raised) <= asked <= 30
+        assert max(later - at for at, later in pairwise(raised)) < 1.1
+        for _ in range(2):
+            before = world.clock.time
+            with pytest.raises(expected):
+                consumer.position(A)
+            assert world.clock.time - before < 0.1
+        consumer.seek(A, 1)
+        before = world.clock.time
+        assert consumer.position(A) == 1
+        assert world.clock.time == before

@@ -3,6 +3,7 @@
 Thread: any; data.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ class QuietTopicsResult:
             window, and that of all threads of confluent-kafka (its producer's too).
         only: Topics that one reader alone reads, and its name.
         narrow: Readers that do not read all topics, and those that they read.
+        finds: Seconds that readers may take beside to find new topics and partitions.
         wrongs: What was wrong, in words.
     """
 
@@ -45,29 +47,42 @@ class QuietTopicsResult:
     cpu: tuple[float, float] = (0.0, 0.0)
     only: dict[str, str] = field(default_factory=dict)
     narrow: dict[str, frozenset[str]] = field(default_factory=dict)
+    finds: dict[str, float] = field(default_factory=dict)
     wrongs: list[str] = field(default_factory=list)
+    _told: set[tuple[str, Place]] = field(default_factory=set)
 
-    def judge(self, bound: float, silent: float | None = None) -> None:
+    def judge(
+        self, bound: float, silent: float | None = None, now: float = math.inf
+    ) -> list[str]:
         """Hold our readers against the reference, and the bound.
 
         Args:
-            bound: Seconds within which a record is returned.
+            bound: Seconds within which a record of a partition that is known is returned.
             silent: The same for a record written while a broker did not answer.
+            now: When what has not come is not there yet; infinite at the end.
+
+        Returns:
+            What is wrong and was not before.
         """
-        reference = self.read["reference"]
+        reference, new = self.read["reference"], list[str]()
         for name, came in self.read.items():
             for place, at in self.written.items():
                 if name == "reference" or place not in reference or not self.reads(name, place):
                     continue
                 kind = self.after.get(place, "")
                 within = silent if silent is not None and kind in SILENT_KINDS else bound
+                within += self.finds.get(name, 0.0)
                 allowed = max(2 * (reference[place] - at), within)
-                took = came.get(place, float("inf")) - at
-                if took > allowed:
-                    self.wrongs.append(
-                        f"{name}: {place} came after {took:.1f} s, and the reference had it "
+                took = came.get(place, now) - at
+                if took > allowed and (name, place) not in self._told:
+                    self._told.add((name, place))
+                    came_or_not = "came after" if place in came else "has not come for"
+                    new.append(
+                        f"{name}: {place} {came_or_not} {took:.1f} s, and the reference had it "
                         f"after {reference[place] - at:.1f} s (last fault: {kind or 'none'})"
                     )
+        self.wrongs += new
+        return new
 
     def reads(self, name: str, place: Place) -> bool:
         """Whether a reader's subscription has the topic of a record."""

@@ -1,6 +1,7 @@
 """Idle, rarely written and growing topics on three real nodes, with a reference beside.
 
-Readers take the same records: ours from a rack, from the end, in groups, and confluent-kafka.
+Readers take the same records: ours from a rack, from the end, in groups, after seeks, and
+confluent-kafka.
 Leaders move without a write between, brokers are restarted one after another, with another
 version where that is asked for, frozen, killed and cut off, a topic grows and another is
 created again. What the
@@ -10,28 +11,27 @@ client that asks for much, or takes much processor time, when there is nothing t
 Thread: one for each reader; the one that calls `run` makes everything happen.
 """
 
+import math
 import random
-import re
 import secrets
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import Any, Final
 
 import confluent_kafka
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
-from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from prokurist.testing.kafka import RealKafka
 from tests.oracles.bounds import Settings, returned_within
 from tests.oracles.thrift import Thrift
 from tests.oracles.watching import requests_of
-from tests.soak.comparison import Place, QuietTopicsResult
+from tests.soak.comparison import QuietTopicsResult
 from tests.soak.moving import move_leaders
+from tests.soak.quiet_readers import FINDS_WITHIN, PARTITIONS, QuietReaders
 
-PARTITIONS: Final = 3
 QUIET: Final = 5.0
 READ_WITHIN: Final = 10.0
 """Seconds that the reference is waited for; what it has not read by then tells nothing."""
@@ -46,25 +46,6 @@ def processor_time() -> tuple[float, float]:
     ]
     ours = sum(spent for name, spent in threads if name.endswith("-network"))
     return ours, time.process_time() - sum(spent for _, spent in threads)
-
-
-def reading(poll: Callable[[], list[Place]], came: dict[Place, float]) -> Callable[[], None]:
-    """Poll in a thread of its own, and note when each record came; returns what ends it."""
-    stopped = threading.Event()
-
-    def go() -> None:
-        while not stopped.is_set():
-            for place in poll():
-                came.setdefault(place, time.monotonic())
-
-    thread = threading.Thread(target=go, name="quiet-reader", daemon=True)
-    thread.start()
-
-    def stop() -> None:
-        stopped.set()
-        thread.join()
-
-    return stop
 
 
 class Run:
@@ -85,6 +66,7 @@ class Run:
         self.upgrade = upgrade
         self.outcome = QuietTopicsResult(seed)
         self.tag = tag = secrets.token_hex(3)
+        self.settings = Settings()
         self.topics = {name: f"{name}-{tag}" for name in ("rare", "idle", "growing", "again")}
         self.counts = dict.fromkeys(self.topics.values(), PARTITIONS)
         for name in self.counts:
@@ -100,7 +82,7 @@ class Run:
                 "topic.metadata.refresh.interval.ms": 1000,
             }
         )
-        self.ours: dict[str, KafkaConsumer] = {}
+        self.readers = QuietReaders(kafka, tag, self.outcome)
         self.began = time.monotonic()
 
     def say(self, what: str) -> None:
@@ -108,85 +90,6 @@ class Run:
         line = f"{time.monotonic() - self.began:7.1f} s  {what}"
         self.outcome.happened.append(line)
         self.tell(line)
-
-    # --- readers -----------------------------------------------------------------------
-
-    def start_readers(self, stack: ExitStack) -> None:
-        """Start all of them; each is ended with the stack."""
-        every = "(rare|idle|growing|again|new[0-9]+)-" + self.tag
-        common: dict[str, Any] = {
-            "bootstrap_servers": self.kafka.bootstrap,
-            "auto_offset_reset": "earliest",
-            "metadata_max_age_ms": 5_000,
-        }
-        rack = KafkaConsumer(**common, group_id="rack", client_rack="rack-1")
-        group = KafkaConsumer(**common, group_id="group", group_protocol="consumer")
-        if self.upgrade is not None:
-            stack.callback(group.close)
-            group = KafkaConsumer(**common, group_id="classic")
-        pattern = KafkaConsumer(**common, group_id="pattern", enable_auto_commit=False)
-        pattern.subscribe(re.compile(every))
-        for name, consumer in (("rack", rack), ("group", group), ("pattern", pattern)):
-            if consumer is not pattern:
-                consumer.subscribe(list(self.topics.values()))
-            self.ours[name] = consumer
-            stack.callback(consumer.close, 5.0)
-            self.outcome.read[name] = {}
-            stack.callback(reading(self._poll_ours(consumer), self.outcome.read[name]))
-        self._start_at_the_end(stack, common)
-        reference = confluent_kafka.Consumer(
-            {
-                "bootstrap.servers": self.kafka.bootstrap,
-                "group.id": "reference",
-                "auto.offset.reset": "earliest",
-                "topic.metadata.refresh.interval.ms": 5_000,
-                "log_level": 0,
-            }
-        )
-        reference.subscribe([f"^{every}$"])
-        stack.enter_context(closing(reference))
-        self.outcome.read["reference"] = {}
-
-        def poll() -> list[Place]:
-            records = reference.consume(100, 0.1)
-            return [
-                (str(each.topic()), int(each.partition() or 0), int(each.offset() or 0))
-                for each in records
-                if not each.error()
-            ]
-
-        stack.callback(reading(poll, self.outcome.read["reference"]))
-
-    def _start_at_the_end(self, stack: ExitStack, common: dict[str, Any]) -> None:
-        """Have what is rarely written read from its end on: an epoch without a record."""
-        topics = [self.topics["rare"], self.topics["idle"]]
-        keys = {**common, "auto_offset_reset": "latest", "client_rack": "rack-2"}
-        keys["group_id"] = "latest"
-        consumer = self.ours["latest"] = KafkaConsumer(**keys)
-        stack.callback(consumer.close, 5.0)
-        parts = [TopicPartition(name, each) for name in topics for each in range(PARTITIONS)]
-        consumer.assign(parts)
-        for tp in parts:
-            consumer.position(tp, timeout=30.0)
-        self.outcome.narrow["latest"] = frozenset(topics)
-        self.outcome.read["latest"] = {}
-        stack.callback(reading(self._poll_ours(consumer), self.outcome.read["latest"]))
-
-    @staticmethod
-    def _poll_ours(consumer: KafkaConsumer) -> Callable[[], list[Place]]:
-        def poll() -> list[Place]:
-            records = [(each.topic, each.partition, each.offset) for each in consumer.poll(0.1)]
-            if records and not consumer._counted.config.enable_auto_commit:
-                offsets = {
-                    TopicPartition(topic, partition): OffsetAndMetadata(offset + 1)
-                    for topic, partition, offset in records
-                }
-                # A coordinator that is down or a round of the group fails one; the next
-                # commit takes its place.
-                consumer.commit_async(offsets)
-            return records
-
-        return poll
 
     # --- what happens --------------------------------------------------------------------
 
@@ -220,11 +123,18 @@ class Run:
                 return
 
     def move(self) -> None:
-        """Leaders move twice, and nothing is written between."""
-        for _ in range(2):
-            topic = self.topics[self.lot.choice(("rare", "idle"))]
-            moved = move_leaders(self.kafka, topic, PARTITIONS, 0, self.lot)
-            self.say(f"{moved} leaders of {topic} move")
+        """Leaders move twice, and nothing is written between.
+
+        A reader goes to the end in the epoch between, which is over without a record, and in
+        the one topic once more in the last one, of which followers know nothing.
+        """
+        quiet = [self.topics["rare"], self.topics["idle"]]
+        self.await_ours(self.bound)
+        for again in (quiet, quiet[1:]):
+            for topic in quiet:
+                moved = move_leaders(self.kafka, topic, PARTITIONS, 0, self.lot)
+                self.say(f"{moved} leaders of {topic} move")
+            self.readers.seek_to_end(again)
 
     def roll(self) -> None:
         """One node after another is restarted, with another version where one is given."""
@@ -240,7 +150,9 @@ class Run:
         self.say(f"{topic} grows to {self.counts[topic]}")
         admin = AdminClient({"bootstrap.servers": self.kafka.direct_bootstrap})
         admin.create_partitions([NewPartitions(topic, self.counts[topic])])[topic].result(30)
+        self.readers.seek_in_new_partition(topic, self.counts[topic] - 1)
         time.sleep(1.0)
+        self.write("growing")
 
     def appear(self) -> None:
         """A topic that only the pattern matches is created; the last one is deleted."""
@@ -315,8 +227,8 @@ class Run:
     def run(self, seconds: float) -> QuietTopicsResult:
         """One short round of changes, or rounds of changes and faults for so many seconds."""
         with ExitStack() as stack:
-            self.start_readers(stack)
-            self.write("rare", "growing")
+            self.readers.start(stack, self.topics, classic=self.upgrade is not None)
+            self.write("rare", "growing", "idle")
             self.await_reference()
             long = seconds > 0
             events = self.events(long=long)
@@ -329,21 +241,28 @@ class Run:
                 self.write("rare")
                 if long:
                     self.await_reference()
+                    self.await_ours(self.bound + FINDS_WITHIN)
                     self.judge_idle()
+                    self.judge_read(time.monotonic())
             self.write("rare", "growing", "again", "idle")
             self.await_reference()
             self.judge_idle()
             self.write("rare")
             self.await_reference()
-            settings = Settings.of(self.ours["rack"]._counted.config)
-            self.await_ours(self.bound(settings))
-        bound = self.bound(settings)
-        self.outcome.judge(bound, bound + settings.request + settings.setup)
+            self.await_ours(self.bound + FINDS_WITHIN)
+        self.judge_read()
         return self.outcome
 
-    def bound(self, settings: Settings) -> float:
-        """Seconds for a record; new partitions are found by `metadata.max.age.ms`."""
-        return returned_within(settings) + settings.metadata
+    @property
+    def bound(self) -> float:
+        """Seconds for a record of a partition that is known."""
+        return returned_within(self.settings)
+
+    def judge_read(self, now: float = math.inf) -> None:
+        """Hold what ours have read, or not yet, against the reference and the bound."""
+        silent = self.bound + self.settings.request + self.settings.setup
+        for words in self.outcome.judge(self.bound, silent, now):
+            self.say("WRONG: " + words)
 
     def await_ours(self, seconds: float) -> None:
         """Wait until ours have read what is written, for so long at most."""
@@ -351,7 +270,7 @@ class Run:
         while time.monotonic() < until:
             if all(
                 place in self.outcome.read[each]
-                for each in self.ours
+                for each in self.readers.ours
                 for place in self.outcome.written
                 if self.outcome.reads(each, place)
             ):
@@ -372,7 +291,7 @@ class Run:
     def judge_idle(self) -> None:
         """Nothing is written for a while: hold what ours ask for against the bound."""
         time.sleep(2.0)
-        clients = {name: each._counted for name, each in self.ours.items()}
+        clients = {name: each._counted for name, each in self.readers.ours.items()}
         before = {name: requests_of(each) for name, each in clients.items()}
         began, spent = time.monotonic(), processor_time()
         time.sleep(QUIET)
@@ -390,6 +309,8 @@ class Run:
             thrift.judge(seconds, fresh, events=None, cpu=ours / len(clients), where=where)
             self.outcome.highest = max(self.outcome.highest, thrift.highest)
             self.outcome.wrongs += thrift.wrongs
+            for words in thrift.wrongs:
+                self.say("WRONG: " + words)
 
 
 def run(

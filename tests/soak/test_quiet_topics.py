@@ -24,11 +24,17 @@ def test_the_comparison_can_fail() -> None:
     place, other = ("t", 0, 0), ("t", 0, 1)
     outcome = QuietTopicsResult(1, written={place: 10.0, other: 10.0})
     outcome.read = {"ours": {place: 31.0}, "reference": {place: 20.0, other: 11.0}}
-    outcome.judge(bound=5.0)
-    assert [each.split(", and")[0] for each in outcome.wrongs] == [
-        "ours: ('t', 0, 0) came after 21.0 s",
-        "ours: ('t', 0, 1) came after inf s",
+    found = [outcome.judge(bound=5.0, now=now) for now in (14.0, 17.0)]
+    assert [[words.split(", and")[0] for words in each] for each in found] == [
+        ["ours: ('t', 0, 0) came after 21.0 s"],
+        ["ours: ('t', 0, 1) has not come for 7.0 s"],
     ]
+    assert not outcome.judge(bound=5.0), "each is told once"
+    outcome = QuietTopicsResult(1, written={place: 10.0}, finds={"ours": 16.0})
+    outcome.read = {"ours": {place: 31.0}, "reference": {place: 11.0}}
+    assert not outcome.judge(bound=5.0)
+    outcome.read["ours"].clear()
+    assert "has not come for inf s" in outcome.judge(bound=5.0)[0]
 
 
 def test_the_bound_follows_from_the_fault_and_the_subscription() -> None:

@@ -20,6 +20,7 @@ from prokurist.events.subscription import Subscription
 from prokurist.events.trace import Trace
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.offsets.position_search import Search, narrowing, truncation_of
+from prokurist.network_thread.offsets.refused_positions import RefusedPositions
 from prokurist.network_thread.offsets.validation_manager import Check
 from prokurist.network_thread.wire.log_offsets import ListedOffset
 from prokurist.types import TopicPartition
@@ -35,6 +36,7 @@ class Outcomes:
         trace: Where it is told what becomes of positions.
         ended: Called with what is of a topic that is no more: its place is committed
             unasked no more.
+        refused: Is told of the positions for which an error is raised.
 
     Attributes:
         searches: Those there are, by what they look for.
@@ -47,9 +49,11 @@ class Outcomes:
         metadata: MetadataManager,
         trace: Trace,
         ended: Callable[[Collection[TopicPartition]], None],
+        refused: RefusedPositions,
     ) -> None:
         self._trace = trace
         self._ended = ended
+        self._refused = refused
         self.searches: dict[TopicPartition, Search] = {}
         self._subscription = subscription
         self._background = background
@@ -203,6 +207,7 @@ class Outcomes:
         """
         refused = [search.left[tp] for tp in partitions if tp in search.left]
         heard = any(search.is_awaited(each.partition) for each in refused)
+        self._refused.meet(refused)
         # Given up first: the call that has raised it may ask again.
         if self._subscription.given_up(refused) and search.polled and not heard:
             self._background.post(BackgroundError(error, frozenset(refused), narrow))

@@ -12,9 +12,9 @@ and where that says nothing, what the policy says, by the leaders.
 - An answer is bound to its ticket. After a seek or another assignment
   in the meantime it is dropped, and nothing more is asked about it.
 - An error ends the look-up for the partitions that it concerns, and for no others.
-  A call that waits for one of them raises it; if none does, the next `poll`.
-- When metadata tells a new leader epoch, a poll that waits hears of it, and asks for
-  what has to be confirmed.
+  A call that waits for one of them raises it; if none does, the next `poll`. Later polls
+  look it up again after a back-off (`RefusedPositions`).
+- Of a new leader epoch a poll that waits hears, and asks for what has to be confirmed.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
@@ -56,6 +56,7 @@ from prokurist.network_thread.offsets.position_search import (
     no_offset,
     nothing,
 )
+from prokurist.network_thread.offsets.refused_positions import RefusedPositions
 from prokurist.network_thread.offsets.validation_manager import Check, ValidationManager
 from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.operation import Withdrawn
@@ -77,7 +78,7 @@ class PositionsManager:
         metadata: Knows their epochs.
         commits: Asks the group; None in a client that has none.
         timer: The Timer.
-        backoff: The pauses between two questions to a group that does not count us.
+        backoff: The pauses before what was refused is asked for again.
         patience: `default.api.timeout.ms`, in seconds.
         read_committed: Whether logs end at their last stable offset.
         time_of_day: Milliseconds since the epoch, for policies that count back from now.
@@ -113,7 +114,8 @@ class PositionsManager:
         self._patience = max(patience, LEAST)
         self._read_committed = read_committed
         self._time_of_day = time_of_day
-        self._outcomes = Outcomes(subscription, background, metadata, trace, ended)
+        refused = self._refused = RefusedPositions(timer, backoff, self._search_all)
+        self._outcomes = Outcomes(subscription, background, metadata, trace, ended, refused)
 
     def take(self, event: PositionEvent) -> None:
         """Start the work for an event."""
@@ -163,10 +165,11 @@ class PositionsManager:
         """Search for all missing positions, for a poll."""
         for search in set(self._outcomes.searches.values()):
             search.call.detached = True
-        # A search for each kind: what the group does not tell concerns only the first.
+        # One for each kind: what the group does not tell concerns only the first.
         kinds: dict[SearchKind, list[PositionRequest]] = {}
-        for wanted in self._not_looked_for():
-            kinds.setdefault(kind_of(wanted), []).append(wanted)
+        for wanted in self._refused.ready(self._subscription.wanted()):
+            if not self._outcomes.looks_for(wanted):
+                kinds.setdefault(kind_of(wanted), []).append(wanted)
         for each in kinds.values():
             search = self._new(each, polled=True)
             self._calls.start(search.call, self._work(search))
@@ -181,7 +184,7 @@ class PositionsManager:
         if search is not None:
             return search, False
         missing = self._not_looked_for()
-        mine = next((wanted for wanted in missing if wanted.partition == tp), None)
+        mine = next((each for each in missing if each.partition == tp), None)
         if mine is None:
             # The caller has left since we looked, and has sought or assigned already:
             # only it does, and it does not while it waits here.
