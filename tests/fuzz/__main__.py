@@ -24,6 +24,8 @@ from tests.fuzz.fuzzing import throw, throw_share
 STUCK: Final = 20.0
 """Seconds for one input: a thousand times what any needs. They are counted by looks, so that
 processes which are stopped together for a while are not taken for stuck."""
+STARTS: Final = 120.0
+"""Seconds for what is loaded first, which takes ten times as long under a sanitizer."""
 LOOK: Final = 0.2
 """Seconds between two looks."""
 GROWTH: Final = 32 << 20
@@ -67,12 +69,12 @@ class Share:
 
     def __init__(self, first: int, given: argparse.Namespace) -> None:
         context = multiprocessing.get_context("spawn")
-        self.at = context.RawValue("q", first)
+        self.at = context.RawValue("q", -1)
         self.process: SpawnProcess = context.Process(
             target=throw_share, args=(first, given.count, given.processes, given.seed, self.at)
         )
         self.process.start()
-        self._seen = first
+        self._seen = -1
         self._unmoved = 0
         self._settled_at = given.count * SETTLED
         self.growth = Growth()
@@ -85,7 +87,9 @@ class Share:
             return f"ended with {code} at input {number}" if code else ""
         self._unmoved = self._unmoved + 1 if number == self._seen else 0
         self._seen = number
-        if self._unmoved * LOOK > STUCK:
+        if number < 0 and self._unmoved * LOOK > STARTS:
+            return "is stuck before its first input"
+        if number >= 0 and self._unmoved * LOOK > STUCK:
             return f"is stuck at input {number}"
         try:
             resident = psutil.Process(self.process.pid).memory_info().rss
