@@ -26,6 +26,9 @@ ROOT: Final = logging.getLogger("prokurist")
 MOST: Final = 10
 """Items of a collection that a line shows; it says how many more there are."""
 
+LONGEST: Final = 4000
+"""Characters of a line before those are written out that cannot be printed: a screen."""
+
 COLLECTIONS: Final = (frozenset, set, list, tuple)
 """Exactly these: a partition is a tuple too, and one item."""
 
@@ -106,6 +109,8 @@ def _to_structlog(
 def sentence(kind: EventKind, values: Mapping[str, object]) -> str:
     """The line for people: one line, even if a broker's message has several."""
     text = kind.text.format_map({key: _shown(value) for key, value in values.items()})
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}…"
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

@@ -16,6 +16,7 @@ from typing import Final
 from prokurist.config.secret import Secret
 from prokurist.config.tls import TlsKeys
 from prokurist.errors import ConfigException
+from prokurist.security.rounds import check, modest, rounds_in_pem
 
 PEM_BEGINS: Final = b"-----BEGIN"
 JKS_MAGIC: Final = bytes.fromhex("feedfeed")
@@ -100,6 +101,10 @@ def identity(keys: TlsKeys) -> Identity | None:
         {"ssl.key.location": keys.ssl_key_location, "ssl.keystore.key": keys.ssl_keystore_key}
     )
     key = _private_key(keys)
+    if key is not None:
+        _check_rounds(
+            "ssl.key.location" if keys.ssl_key_location is not None else "ssl.keystore.key", key
+        )
     if keys.ssl_keystore_location is not None:
         if key is not None:
             raise ConfigException(
@@ -109,10 +114,10 @@ def identity(keys: TlsKeys) -> Identity | None:
         return _of_keystore(keys, keys.ssl_keystore_location)
     if keys.ssl_certificate_location is not None:
         path = _readable("ssl.certificate.location", keys.ssl_certificate_location)
-        return Identity(Pem(path=path), key, keys.ssl_key_password)
+        return _of_chain("ssl.certificate.location", Pem(path=path), key, keys.ssl_key_password)
     if keys.ssl_keystore_certificate_chain is not None:
-        chain = keys.ssl_keystore_certificate_chain.reveal()
-        return Identity(Pem(text=chain), key, keys.ssl_key_password)
+        chain = Pem(text=keys.ssl_keystore_certificate_chain.reveal())
+        return _of_chain("ssl.keystore.certificate.chain", chain, key, keys.ssl_key_password)
     if key is not None:
         raise ConfigException(
             "a private key is given and no certificate: give ssl.certificate.location or "
@@ -132,11 +137,31 @@ def _private_key(keys: TlsKeys) -> Pem | None:
 def _of_keystore(keys: TlsKeys, path: str) -> Identity:
     password = keys.ssl_key_password or keys.ssl_keystore_password
     if _store("keystore", path, keys.ssl_keystore_type) == "PEM":
-        return Identity(Pem(path=path), None, password)
+        return _of_chain("ssl.keystore.location", Pem(path=path), None, password)
     from prokurist.security import pkcs12  # noqa: PLC0415 - an extra
 
     chain, key = pkcs12.identity(path, keys.ssl_keystore_password)
     return Identity(Pem(text=chain), Pem(text=key), None)
+
+
+def _of_chain(name: str, chain: Pem, key: Pem | None, password: Secret | None) -> Identity:
+    if key is None:
+        _check_rounds(name, chain)
+    return Identity(chain, key, password)
+
+
+def _check_rounds(name: str, pem: Pem) -> None:
+    """See that the password of a private key is not hashed without end.
+
+    Raises:
+        ConfigException: It is, or what has the key is too large.
+    """
+    data = (pem.text or "").encode() if pem.path is None else modest(name, pem.path)
+    check(
+        name if pem.path is None else f"{name}={pem.path}",
+        rounds_in_pem(data),
+        "encrypt the key anew with fewer, as openssl pkcs8 -topk8 -v2 aes256 does",
+    )
 
 
 def _only_one(given: Mapping[str, object]) -> None:

@@ -24,13 +24,44 @@ from tests.fuzz.fuzzing import throw, throw_share
 STUCK: Final = 20.0
 """Seconds for one input: a thousand times what any needs. They are counted by looks, so that
 processes which are stopped together for a while are not taken for stuck."""
+STARTS: Final = 120.0
+"""Seconds for what is loaded first, which takes ten times as long under a sanitizer."""
 LOOK: Final = 0.2
 """Seconds between two looks."""
 GROWTH: Final = 32 << 20
 LOOKS: Final = 25
-"""What grows is there at each of so many looks: an input that asks for much is over sooner."""
+"""What grows is there at each of so many inputs; one that asks for much is over then."""
 SETTLED: Final = 0.2
 """After this part of its share a process has all the memory that it ought to need."""
+
+
+class Growth:
+    """What a process keeps beyond what it had once it was settled.
+
+    Attributes:
+        most: In bytes, of what was there at each of so many inputs in a row.
+    """
+
+    def __init__(self) -> None:
+        self.most = 0
+        self._base = 0
+        self._number = -1
+        self._looks: deque[int] = deque(maxlen=LOOKS)
+
+    def look(self, number: int, resident: int) -> None:
+        """Take down what is resident at an input.
+
+        On a busy machine one input that asks for much is there for seconds, at many looks:
+        it counts once.
+        """
+        if number == self._number:
+            return
+        self._number = number
+        self._looks.append(resident)
+        if len(self._looks) == LOOKS:
+            least = min(self._looks)
+            self._base = self._base or least
+            self.most = max(self.most, least - self._base)
 
 
 class Share:
@@ -38,17 +69,15 @@ class Share:
 
     def __init__(self, first: int, given: argparse.Namespace) -> None:
         context = multiprocessing.get_context("spawn")
-        self.at = context.RawValue("q", first)
+        self.at = context.RawValue("q", -1)
         self.process: SpawnProcess = context.Process(
             target=throw_share, args=(first, given.count, given.processes, given.seed, self.at)
         )
         self.process.start()
-        self._seen = first
+        self._seen = -1
         self._unmoved = 0
         self._settled_at = given.count * SETTLED
-        self._base = 0
-        self._looks: deque[int] = deque(maxlen=LOOKS)
-        self.grown = 0
+        self.growth = Growth()
 
     def wrong(self) -> str:
         """What is wrong with it; empty while nothing is."""
@@ -58,19 +87,18 @@ class Share:
             return f"ended with {code} at input {number}" if code else ""
         self._unmoved = self._unmoved + 1 if number == self._seen else 0
         self._seen = number
-        if self._unmoved * LOOK > STUCK:
+        if number < 0 and self._unmoved * LOOK > STARTS:
+            return "is stuck before its first input"
+        if number >= 0 and self._unmoved * LOOK > STUCK:
             return f"is stuck at input {number}"
         try:
             resident = psutil.Process(self.process.pid).memory_info().rss
         except psutil.NoSuchProcess:
             return ""
         if number > self._settled_at:
-            self._looks.append(resident)
-            if len(self._looks) == LOOKS:
-                least = min(self._looks)
-                self._base = self._base or least
-                self.grown = max(self.grown, least - self._base)
-        return f"has grown by {self.grown >> 20} MiB" if self.grown > GROWTH else ""
+            self.growth.look(number, resident)
+        grown = self.growth.most
+        return f"has grown by {grown >> 20} MiB by input {number}" if grown > GROWTH else ""
 
 
 def watched(shares: Sequence[Share], count: int) -> list[str]:
@@ -112,7 +140,7 @@ def main() -> int:
         for share in shares:
             share.process.kill()
             share.process.join()
-    grown = max(share.grown for share in shares)
+    grown = max(share.growth.most for share in shares)
     say(
         f"{given.count} hostile inputs of seed {given.seed} in "
         f"{time.monotonic() - began:.0f} s, grown by {grown >> 20} MiB"

@@ -22,6 +22,7 @@ from prokurist.records.arrow_interface import Column
 from prokurist.records.reader import PartitionReader
 from prokurist.twins import choose
 from tests.fuzz import costs, endpoints, swelling, tables, targets
+from tests.fuzz.__main__ import LOOKS, Growth
 from tests.fuzz.fuzzing import throw
 from tests.fuzz.hostile import answers, batch_around, batches, hostile_records, hostile_stream
 from tests.unit.records.twins import native_twin, twin
@@ -184,6 +185,20 @@ def test_an_input_that_takes_too_long_is_found() -> None:
     with pytest.raises(costs.Costly, match=r"s, and 0\.0\d* are allowed"):
         costs.within(costs.Allowance(0.01 / costs.SLOWER, 1 << 30), slow)
     assert len(tries) == costs.TRIES
+
+
+def test_a_process_that_grows_is_found() -> None:
+    """What is there at input after input; one that asks for much, however slowly, is not."""
+    growth = Growth()
+    for number in range(LOOKS):
+        growth.look(number, 100 << 20)
+    for _ in range(10 * LOOKS):
+        growth.look(LOOKS, 200 << 20)
+    growth.look(LOOKS + 1, 100 << 20)
+    assert growth.most == 0
+    for number in range(LOOKS + 2, 2 * LOOKS + 2):
+        growth.look(number, 140 << 20)
+    assert growth.most == 40 << 20
 
 
 @pytest.mark.skipif(not costs.SEEN, reason="the peak of memory cannot be read here")

@@ -19,6 +19,7 @@ from prokurist.assignors.named import NAMED
 from prokurist.errors import ConfigException, InconsistentGroupProtocolException, KafkaException
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
 from prokurist.network_thread.membership.leader_assignment import checked
+from prokurist.network_thread.wire.translation import said
 from prokurist.types import TopicPartition
 
 KEY: Final = "partition.assignment.strategy"
@@ -116,7 +117,7 @@ class ClassicAssignors:
         assignor = self._assignors.get(name or "")
         if assignor is None:
             raise InconsistentGroupProtocolException(
-                f"the group uses assignor {name!r}, which is none of {KEY} "
+                f"the group uses assignor {said(name)!r}, which is none of {KEY} "
                 f"({', '.join(self._assignors)}): add it there"
             )
         return assignor

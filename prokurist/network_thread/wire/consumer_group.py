@@ -11,7 +11,7 @@ from uuid import UUID
 from prokurist.network_thread.wire.apis import CONSUMER_GROUP_HEARTBEAT, Api
 from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.request import Body, Limit
-from prokurist.network_thread.wire.translation import milliseconds, seconds, throttle
+from prokurist.network_thread.wire.translation import milliseconds, said, seconds, throttle
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class ConsumerGroupHeartbeat:
             member_epoch=body["member_epoch"],
             heartbeat_interval=seconds(body["heartbeat_interval"]),
             assignment=None if assignment is None else assigned(assignment),
-            message=body["error_message"],
+            message=said(body["error_message"]),
             throttle=throttle(body),
         )
 

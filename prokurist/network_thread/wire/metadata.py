@@ -12,7 +12,7 @@ from uuid import UUID
 from prokurist.network_thread.wire.apis import FIND_COORDINATOR, METADATA, Api
 from prokurist.network_thread.wire.request import Body, Limit
 from prokurist.network_thread.wire.rights import NOT_TOLD, Operations, operations
-from prokurist.network_thread.wire.translation import known, node, the_only, throttle
+from prokurist.network_thread.wire.translation import known, node, said, the_only, throttle
 from prokurist.types import Node
 
 
@@ -225,6 +225,6 @@ class FindCoordinator:
         return FindCoordinatorAnswer(
             error=error,
             node=None if error else node(row["node_id"], row["host"], row["port"]),
-            message=row.get("error_message"),
+            message=said(row.get("error_message")),
             throttle=throttle(body),
         )

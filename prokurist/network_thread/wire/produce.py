@@ -17,6 +17,7 @@ from prokurist.network_thread.wire.translation import (
     known,
     milliseconds,
     node,
+    said,
     throttle,
 )
 from prokurist.types import Node, TopicPartition
@@ -151,10 +152,10 @@ def produced(topic: str, row: Body) -> ProducedPartition:
         append_time=known(row["log_append_time"]),
         log_start=known(row.get("log_start_offset", -1)),
         record_errors={
-            each["batch_index"]: each["batch_index_error_message"]
+            each["batch_index"]: said(each["batch_index_error_message"])
             for each in row.get("record_errors", ())
         },
-        message=row.get("error_message"),
+        message=said(row.get("error_message")),
         leader=None
         if leader is None or leader["leader_id"] < 0
         else LeaderHint(leader["leader_id"], leader["leader_epoch"]),

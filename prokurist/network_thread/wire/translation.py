@@ -4,7 +4,7 @@ Thread: any; pure functions.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 from uuid import UUID
 
 from prokurist.network_thread.wire.failures import Malformed
@@ -12,6 +12,17 @@ from prokurist.network_thread.wire.request import Body
 from prokurist.types import Node, TopicPartition
 
 T = TypeVar("T")
+
+
+LONGEST_TEXT: Final = 1000
+"""Characters of a broker's own words that errors and lines of the log repeat."""
+LONGEST_HOST: Final = 255
+"""Of a name that any resolver takes."""
+
+
+def said(text: str | None) -> str | None:
+    """A broker's own words, cut to what can be read."""
+    return text if text is None or len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
 
 
 def known(number: int) -> int | None:
@@ -47,8 +58,9 @@ def node(node_id: int, host: str, port: int, rack: str | None = None) -> Node:
             or the operating system would refuse its address with an exception of
             its own.
     """
-    if node_id < 0 or not host or not 0 <= port <= 65535:
-        raise Malformed(f"broker {node_id} cannot be at {host!r}, port {port}")
+    if node_id < 0 or not 0 < len(host) <= LONGEST_HOST or not 0 <= port <= 65535:
+        shown = f"{host[:LONGEST_HOST]!r}{'…' if len(host) > LONGEST_HOST else ''}"
+        raise Malformed(f"broker {node_id} cannot be at {shown}, port {port}")
     return Node(node_id, host, port, rack)
 
 

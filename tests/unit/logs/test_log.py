@@ -77,6 +77,13 @@ def test_a_partition_is_one_item_and_many_are_cut() -> None:
     assert shown.endswith("orders-9 and 990 more")
 
 
+def test_a_line_is_no_longer_than_a_screen() -> None:
+    """B403: whatever a broker calls its partitions and says of them."""
+    line = sentence(log_events.LAG_UNKNOWN, {"partition": "t-0", "error": "E" * 100_000})
+    assert len(line) == 4001
+    assert line.endswith("E…")
+
+
 def test_a_brokers_message_stays_on_its_line(caplog: pytest.LogCaptureFixture) -> None:
     """No answer of a broker can write lines or colours into our log."""
     evil = KafkaException("no\n2026 CRITICAL all is lost \x1b[31m %s {error}")
