@@ -72,13 +72,13 @@ def test_a_partition_is_of_the_right_types(arguments: tuple[Any, ...]) -> None:
 def test_a_partitions_numbers_may_be_changed(name: str, number: Any) -> None:
     """B411: to what they may be."""
     found = []
-    for kind in (theirs.TopicPartition, face.TopicPartition):
-        tp: Any = kind("a", True, 2**63 - 1, "m", -1)
+    ours: Any = face.TopicPartition("a", True, 2**63 - 1, "m", -1)
+    for tp in (theirs.TopicPartition("a", True, 2**63 - 1, "m", -1), ours):
         assert (tp.partition, tp.offset, tp.leader_epoch) == (1, 2**63 - 1, None)
         setattr(tp, name, 3)
         assert getattr(tp, name) == 3
         found.append(outcome(lambda: setattr(tp, name, number)))  # noqa: B023 - called here
-    assert getattr(tp, name) == 3
+    assert getattr(ours, name) == 3
     assert found[0] == found[1]
 
 
