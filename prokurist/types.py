@@ -51,7 +51,8 @@ class OffsetAndMetadata:
             known; it lets the client notice a log that was cut back.
 
     Raises:
-        ValueError: The offset or the leader epoch is negative.
+        ValueError: The offset is negative or has more than 63 bits, or the leader epoch is
+            negative or has more than 31.
         TypeError: The offset or the leader epoch is no int, or the metadata no str.
     """
 
@@ -64,7 +65,7 @@ class OffsetAndMetadata:
         if not isinstance(self.metadata, str):
             raise TypeError(f"metadata is a str, not {self.metadata!r}")
         if self.leader_epoch is not None:
-            require_int("leader_epoch", self.leader_epoch)
+            require_int("leader_epoch", self.leader_epoch, 31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class OffsetAndTimestamp:
         require_int("offset", self.offset)
         require_int("timestamp", self.timestamp)
         if self.leader_epoch is not None:
-            require_int("leader_epoch", self.leader_epoch)
+            require_int("leader_epoch", self.leader_epoch, 31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,17 +229,24 @@ def named(partitions: Iterable[TopicPartition], most: int = 5) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def require_int(name: str, value: object) -> None:
+def require_int(name: str, value: object, bits: int = 63) -> None:
     """Check a number that Kafka keeps as a non-negative integer.
+
+    Args:
+        name: What it is.
+        value: The number.
+        bits: How many the protocol has for it, beside its sign.
 
     Raises:
         TypeError: It is no int (a bool is none either).
-        ValueError: It is negative.
+        ValueError: It is negative, or has more bits.
     """
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name} is an int, not {value!r}")
     if value < 0:
         raise ValueError(f"{name} is not negative: {value}")
+    if value.bit_length() > bits:
+        raise ValueError(f"{name} has {bits} bits, at most {2**bits - 1}: {value}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    if any(find_spec(name) is None for name in ("typer", "rich")):
-        complain("the command line needs Typer and Rich: pip install 'prokurist[cli]'")
+    lacking = [name for name in ("typer", "rich", "kio") if find_spec(name) is None]
+    if lacking:
+        complain(
+            f"the command line needs {' and '.join(lacking)}, not installed here: "
+            "pip install 'prokurist[cli]'"
+        )
         return FAILURE
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # An arrow must not end it in a poor locale.

@@ -177,8 +177,9 @@ def check(deliveries: Deliveries) -> None:
     """
     if deliveries.failed:
         all_of_them = counted(deliveries.delivered + deliveries.failed, "record")
+        verb = "was" if deliveries.failed == 1 else "were"
         raise Failed(
-            f"{deliveries.failed} of {all_of_them} were not delivered; the first: "
+            f"{deliveries.failed} of {all_of_them} {verb} not delivered; the first: "
             f"{deliveries.first_error}"
         )
 

@@ -12,6 +12,7 @@ from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed, Misused
 from prokurist.cli.time_arguments import milliseconds, span
 from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.errors import InvalidGroupIdException
 from prokurist.events.clock import epoch_milliseconds
 from prokurist.types import TopicPartition
 
@@ -97,6 +98,7 @@ class StartOffset:
 
         Raises:
             KafkaException: The brokers do not tell.
+            Misused: There is no group whose place it would be.
         """
         if self.edge == "earliest":
             return consumer.beginning_offsets(partitions, asked.left())
@@ -106,7 +108,13 @@ class StartOffset:
             return at_moment(consumer, asked, partitions, self.moment)
         if self.stored:
             begins = consumer.beginning_offsets(partitions, asked.left())
-            kept = consumer.committed(partitions, asked.left())
+            try:
+                kept = consumer.committed(partitions, asked.left())
+            except InvalidGroupIdException:
+                raise Misused(
+                    "-o stored is where a group goes on, and none is named: -X group.id=NAME, "
+                    "or -G NAME to read as its member"
+                ) from None
             return {
                 tp: begins[tp] if each is None else each.offset for tp, each in kept.items()
             }

@@ -17,6 +17,8 @@ from prokurist.types import OffsetAndMetadata, SubscriptionPattern, TopicPartiti
 Offsets: TypeAlias = Mapping[TopicPartition, int | OffsetAndMetadata]
 
 EXAMPLE: Final = 'TopicPartition("orders", 0)'
+MOST_PARTITION: Final = 2**31 - 1
+"""The protocol has 31 bits for it."""
 
 
 def partitions_in(
@@ -26,7 +28,7 @@ def partitions_in(
 
     Raises:
         TypeError: Something in it is no TopicPartition.
-        ValueError: A topic is empty or a partition negative.
+        ValueError: A topic is empty, or a partition negative or too large.
     """
     # A TopicPartition is a tuple, hence iterable: it has to be asked for first.
     several: object = (given,) if isinstance(given, TopicPartition) else given
@@ -43,7 +45,7 @@ def partition_in(given: TopicPartition) -> TopicPartition:
 
     Raises:
         TypeError: It is no TopicPartition.
-        ValueError: Its topic is empty or its number negative.
+        ValueError: Its topic is empty, or its number negative or too large.
     """
     if not isinstance(given, TopicPartition):
         raise TypeError(f"a partition is a TopicPartition, such as {EXAMPLE}, not {given!r}")
@@ -53,6 +55,8 @@ def partition_in(given: TopicPartition) -> TopicPartition:
         raise TypeError(f"a partition's number is an int, not {number!r}")
     if number < 0:
         raise ValueError(f"a partition's number is not negative: {given!r}")
+    if number > MOST_PARTITION:
+        raise ValueError(f"a partition's number is at most {MOST_PARTITION}: {given!r}")
     return given
 
 

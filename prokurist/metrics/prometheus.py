@@ -49,8 +49,8 @@ def register(
     """Have all clients of this process read by a registry of `prometheus_client`.
 
     Once for a process is enough: it covers clients that are made later, and those that
-    are closed have no series any more. A second time does nothing but set
-    `most_partitions`. Nothing is served by this: see `start_http_server` of
+    are closed have no series any more. A second time sets `most_partitions`, and a directory
+    where there was none. Nothing is served by this: see `start_http_server` of
     `prometheus_client`.
 
     Args:
@@ -62,7 +62,8 @@ def register(
 
     Raises:
         ImportError: `prometheus_client` is not installed.
-        ValueError: The registry holds some of the names already, or the number is negative.
+        ValueError: The registry holds some of the names already, or shares another directory,
+            or the number is negative.
     """
     if most_partitions < 0:
         raise ValueError(f"most_partitions is 0 or more, not {most_partitions}")
@@ -70,6 +71,8 @@ def register(
         registry = default_registry()
     known = REGISTERED.get(registry)
     if known is not None:
+        if directory is not None:
+            known.share(Path(directory))
         known.most_partitions = most_partitions
         return
     collector = ClientsCollector(most_partitions)
@@ -133,7 +136,18 @@ class ClientsCollector:
         yield from self._of_queries()
 
     def share(self, directory: Path) -> None:
-        """Write the clients' samples to a directory, and read there those of other workers."""
+        """Write the clients' samples to a directory, and read there those of other workers.
+
+        Raises:
+            ValueError: They are written to another one already.
+        """
+        if self._workers is not None:
+            if self._workers.directory.resolve() == directory.resolve():
+                return
+            raise ValueError(
+                f"directory={directory}: this registry shares {self._workers.directory} "
+                "already; register with one directory, or with another registry"
+            )
         self._workers = WorkerFiles(directory, self._lines)
         self._workers.begin()
 

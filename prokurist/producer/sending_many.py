@@ -54,7 +54,7 @@ class SendingMany:
         if not isinstance(topic, str):
             raise TypeError(f"a topic is a str, not {topic!r}")
         if partition is not None:
-            require_int("partition", partition)
+            require_int("partition", partition, 31)
         appender = self._accumulator.appender
         if appender.refusal is not None:
             appender.refusal()

@@ -166,7 +166,7 @@ class UserCode:
         if error is not None:
             return error
         place = self._partitioner(record.topic, record.key, record.value, self._cluster())
-        require_int("the partition that partitioner.class returns", place)
+        require_int("the partition that partitioner.class returns", place, 31)
         return place
 
     def _intercepted(self, record: ProducerRecord) -> ProducerRecord:

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
@@ -64,14 +65,14 @@ class Prometheus:
 
     def value(self, query: str) -> float | None:
         """What a query of one series comes to."""
-        data = self.ask(f"query?query={urllib.request.quote(query)}")  # type: ignore[attr-defined]
+        data = self.ask(f"query?query={urllib.parse.quote(query)}")
         if not data or not data["result"]:
             return None
         return float(data["result"][0]["value"][1])
 
     def draws(self, query: str) -> bool:
         """Whether a panel's query has anything to draw; an error where it is none."""
-        data = self.ask(f"query?query={urllib.request.quote(query)}")  # type: ignore[attr-defined]
+        data = self.ask(f"query?query={urllib.parse.quote(query)}")
         return bool(data and data["result"])
 
     def firing(self) -> dict[str, dict[str, str]]:

@@ -73,6 +73,13 @@ def test_consume_reads_what_it_is_asked_for(
     assert len(done.out.split()) == len(written)
 
 
+def test_where_a_group_is_wants_a_group(at: Command) -> None:
+    """Exit code 2, and the text names what is missing and how it is given."""
+    done = at("consume", "-t", "orders", "-o", "stored", "-e", "--timeout", STARTING)
+    assert done.code == 2
+    assert "none is named: -X group.id=NAME" in done.err
+
+
 def test_consume_writes_several_partitions_by_time(at: Command) -> None:
     """`--merge` all of them, `-n` the newest of the topic."""
     done = at("consume", "-t", "orders", "-e", "--merge", "-f", "%T,")

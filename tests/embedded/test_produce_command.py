@@ -118,7 +118,7 @@ def test_a_record_that_is_too_large_is_counted(at: Command, tmp_path: Path) -> N
     path.write_bytes(b"small\n" + b"x" * 2_000_000 + b"\nsmall, too\n")
     done = at("produce", "-t", "empty", "-l", path)
     assert done.code == FAILURE
-    assert "1 of 3 records were not delivered; the first: a record of" in done.err
+    assert "1 of 3 records was not delivered; the first: a record of" in done.err
     assert at("consume", "-t", "empty", "-e", "-q").out == b"small\nsmall, too\n"
 
 
@@ -126,7 +126,7 @@ def test_a_topic_that_is_not_there_ends_it_at_once(at: Command, lines: Path) -> 
     """The first record's wait is the last: what follows would wait as long."""
     done = at("produce", "-t", "nowhere", "-l", lines, "--timeout", 2)
     assert done.code == FAILURE
-    assert "1 of 1 record were not delivered" in done.err
+    assert "1 of 1 record was not delivered" in done.err
     assert "nowhere does not exist" in done.err
     assert done.seconds < 2 + LATE
 
@@ -185,7 +185,7 @@ def test_ctrl_c_of_a_frozen_broker_ends_with_counts(kafka: EmbeddedBroker) -> No
             err = process.stderr.read()
         finally:
             process.kill()
-    assert err.startswith(b"prokurist: 1 of 1 record were not delivered; the first: ")
+    assert err.startswith(b"prokurist: 1 of 1 record was not delivered; the first: ")
 
 
 @pytest.mark.parametrize(

@@ -24,16 +24,16 @@ from tests.unit.events.accumulator.twins_of_appending import TWINS, Path
 
 ROOM: Final = bytes(8192)
 """Behind each buffer of a hostile array."""
-KINDS: Final = (
+TEXT_KINDS: Final = (
     pa.binary(),
     pa.large_binary(),
     pa.string(),
     pa.large_string(),
     pa.binary_view(),
     pa.string_view(),
-    pa.binary(3),
-    pa.null(),
 )
+"""The kinds that a column of texts may have."""
+KINDS: Final = (*TEXT_KINDS, pa.binary(3), pa.null())
 REFUSED: Final = (pa.int32(), pa.list_(pa.binary()), pa.bool_(), pa.float64())
 PAIR: Final = pa.struct([("key", pa.string()), ("value", pa.binary())])
 HEADERS: Final = (pa.list_(PAIR), pa.large_list(PAIR), pa.map_(pa.string(), pa.binary()))

@@ -205,6 +205,9 @@ def test_assignments_have_places() -> None:
         assert [each.offset() for each in consumer.consume(9, 1.0)] == [3, 4]
         with pytest.raises(KafkaException) as raised:
             consumer.seek(TopicPartition("orders", 2, 0))
+        assert raised.value.args[0].code() == KafkaError._STATE
+        with pytest.raises(KafkaException) as raised:
+            consumer.seek(TopicPartition("invoices", 0, 0))
         assert raised.value.args[0].code() == KafkaError._UNKNOWN_PARTITION
         consumer.unassign()
         assert consumer.assignment() == []

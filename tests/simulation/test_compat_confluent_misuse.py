@@ -53,3 +53,13 @@ def test_a_closed_consumer_has_no_positions() -> None:
     consumer.close()
     with pytest.raises(RuntimeError, match="Consumer closed"):
         consumer.position([TopicPartition("orders", 0)])
+
+
+def test_what_a_rebalance_has_taken_is_not_stored() -> None:
+    """B411: and what is stored beside it is."""
+    here, gone = TopicPartition("orders", 0, 1), TopicPartition("orders", 44, 1)
+    with assigned(written(2), enable_auto_offset_store=False) as consumer:
+        consumer.store_offsets(offsets=[gone, here])
+        done = consumer.commit(asynchronous=False)
+        assert done is not None
+        assert [(each.partition, each.offset) for each in done] == [(0, 1)]

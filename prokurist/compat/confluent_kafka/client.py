@@ -20,6 +20,11 @@ class ConfluentClient(Client):
     def __init__(
         self, config: Mapping[str, Any] | None = None, *, logger: object = None, **keywords: Any
     ) -> None:
+        if config is None and not keywords:
+            raise TypeError("a client takes a configuration: a dict of keys and values")
+        if config is not None and not isinstance(config, Mapping):
+            raise TypeError(f"a configuration is a dict, not {config!r}")
+        self._look_at({**(config or {}), **keywords})
         settings = type(self)._settings_of(config, keywords, logger)
         self._wire(type(self)._kind(settings.rest), settings, MonotonicClock())
 
@@ -29,6 +34,9 @@ class ConfluentClient(Client):
         self = cls.__new__(cls)
         self._wire(client, settings, clock)
         return self
+
+    def _look_at(self, given: Mapping[str, Any]) -> None:
+        """Refuse a configuration that lacks what there is no client without."""
 
     @abstractmethod
     def _wire(self, client: Any, settings: Settings, clock: CallersClock) -> None:

@@ -80,14 +80,23 @@ class Committing(Subscribing):
     ) -> None:
         """Mark what is done, with `enable.auto.offset.store=false`.
 
+        Of several partitions those that are not assigned are passed over.
+
         Raises:
-            KafkaException: `enable.auto.offset.store` is true, or a partition is not assigned.
+            KafkaException: `_INVALID_ARG`: `enable.auto.offset.store` is true; `_STATE`: none
+                of the partitions is assigned.
             ValueError: Neither or both are given.
         """
         if (message is None) == (offsets is None):
             raise ValueError("store_offsets takes either a message or offsets")
         done = offsets_in(message, offsets)
         with self._converted():
+            assigned = self._consumer.assignment()
+            if self._settings.stores:
+                text = "store_offsets is for enable.auto.offset.store=false: set it"
+                raise KafkaException(KafkaError(KafkaError._INVALID_ARG, text))
+            if not assigned.isdisjoint(done):
+                done = {tp: place for tp, place in done.items() if tp in assigned}
             self._consumer.store_offsets(done)
         self._stored.update(done)
 

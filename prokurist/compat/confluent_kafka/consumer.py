@@ -5,12 +5,12 @@ Thread: the application's, one call at a time.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
 from prokurist.compat.confluent_kafka.committing import Committing
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
-from prokurist.compat.confluent_kafka.offsets import as_committed
+from prokurist.compat.confluent_kafka.offsets import as_bytes, as_committed
 from prokurist.compat.confluent_kafka.outages import Outages
 from prokurist.compat.confluent_kafka.settings import Settings, consumer_settings
 from prokurist.compat.confluent_kafka.statistics import CONSUMER, Statistics
@@ -27,7 +27,6 @@ from prokurist.errors import IllegalStateException, TimeoutException
 from prokurist.errors import KafkaException as OurException
 from prokurist.events.clock import CallersClock, Deadline
 from prokurist.records.consumer_records import ConsumerRecord as OurRecord
-from prokurist.types import ConsumerGroupMetadata
 from prokurist.types import TopicPartition as OurPartition
 
 LOOK: Final = 0.1
@@ -52,6 +51,8 @@ class Consumer(Committing):
 
     Raises:
         KafkaException: The configuration cannot be used.
+        TypeError: There is none, or it is no mapping.
+        ValueError: It has no `group.id`.
     """
 
     _left_out: ClassVar[Mapping[str, str]] = MappingProxyType(
@@ -63,6 +64,13 @@ class Consumer(Committing):
 
     _settings_of = staticmethod(consumer_settings)
     _kind = KafkaConsumer
+
+    def _look_at(self, given: Mapping[str, Any]) -> None:
+        if given.get("group.id", given.get("group_id")) is None:
+            raise ValueError(
+                "group.id must be set, as in confluent-kafka: without a group there is "
+                "prokurist.KafkaConsumer"
+            )
 
     def _wire(self, client: KafkaConsumer, settings: Settings, clock: CallersClock) -> None:
         self._consumer = client
@@ -279,10 +287,10 @@ class Consumer(Committing):
         with self._converted():
             return self._consumer.group_metadata().member_id or None
 
-    def consumer_group_metadata(self) -> ConsumerGroupMetadata:
-        """The member's place in its group."""
+    def consumer_group_metadata(self) -> bytes:
+        """The member's place in its group, as librdkafka writes it for its producers."""
         with self._converted():
-            return self._consumer.group_metadata()
+            return as_bytes(self._consumer.group_metadata())
 
     # --- the end ---------------------------------------------------------------------
 

@@ -1,10 +1,11 @@
 """Offsets to commit, and what was committed, between confluent-kafka's values and ours."""
 
+import struct
 from collections.abc import Mapping
 
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
 from prokurist.compat.confluent_kafka.values import Message, TopicPartition, ours
-from prokurist.types import OffsetAndMetadata
+from prokurist.types import ConsumerGroupMetadata, OffsetAndMetadata
 from prokurist.types import TopicPartition as OurPartition
 
 
@@ -48,4 +49,21 @@ def as_committed(partition: TopicPartition, place: OffsetAndMetadata | None) -> 
         place.offset,
         place.metadata or None,
         place.leader_epoch,
+    )
+
+
+def as_bytes(place: ConsumerGroupMetadata) -> bytes:
+    """A member's place in its group as bytes.
+
+    They are librdkafka's: a transaction of confluent-kafka's `Producer` takes them.
+    """
+    instance = place.group_instance_id
+    return b"".join(
+        (
+            b"CGMDv2:",
+            struct.pack("=i", place.generation_id),
+            place.group_id.encode() + b"\0",
+            place.member_id.encode() + b"\0",
+            b"\1" if instance is None else b"\0" + instance.encode() + b"\0",
+        )
     )

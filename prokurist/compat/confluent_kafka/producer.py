@@ -3,7 +3,7 @@
 Thread: any thread sends; delivery callbacks run on the one that calls `poll` or `flush`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from types import MappingProxyType
@@ -21,9 +21,7 @@ from prokurist.compat.confluent_kafka.settings import (
     producer_settings,
 )
 from prokurist.compat.confluent_kafka.statistics import PRODUCER, Statistics
-from prokurist.compat.confluent_kafka.values import (
-    Headers,
-)
+from prokurist.compat.confluent_kafka.values import Headers, whole
 from prokurist.compat.waiting import seconds
 from prokurist.config import ProducerConfig
 from prokurist.consumer.consumer import KafkaConsumer
@@ -41,6 +39,7 @@ _RAISED: Final = (KafkaError._QUEUE_FULL, KafkaError.MSG_SIZE_TOO_LARGE)
 """What `produce` itself raises, and tells no callback."""
 _LAST: Final = 1.0
 """Seconds for `flush` after the last message's time is over, so that it is told."""
+_BYTES: Final = (bytes, bytearray, memoryview)
 _TRANSACTIONS: Final = "transactions are not built yet"
 
 
@@ -94,7 +93,7 @@ class Producer(ConfluentClient):
         partition: int = -1,
         on_delivery: OnDelivery | None = None,
         timestamp: int = 0,
-        headers: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None,
+        headers: dict[str, Any] | list[tuple[str, Any]] | None = None,
         *,
         callback: OnDelivery | None = None,
     ) -> None:
@@ -107,7 +106,7 @@ class Producer(ConfluentClient):
             partition: The partition; −1 to have one chosen.
             on_delivery: Called in `poll` or `flush`, with an error or None, and the message.
             timestamp: Milliseconds since the epoch; 0 for now.
-            headers: Pairs of a name and bytes or text, or a mapping.
+            headers: A list of pairs of a name and bytes, text or None, or a dict of them.
             callback: The same as `on_delivery`.
 
         Raises:
@@ -115,12 +114,14 @@ class Producer(ConfluentClient):
                 `queue.buffering.max.messages` have not ended, or wait to be told in `poll`.
             KafkaException: The producer is closed, the message is too large, or the topic is
                 known and has no such partition.
+            OverflowError: `partition` or `timestamp` has more bits than the protocol has.
             TypeError: An argument is of a wrong type.
+            ValueError: `timestamp` is negative.
         """
         if not isinstance(topic, str):
             raise TypeError(f"a topic is a str, not {topic!r}")
-        if not isinstance(partition, int):
-            raise TypeError(f"partition is an int, not {partition!r}")
+        partition = whole("partition", partition, 32)
+        timestamp = whole("timestamp", timestamp, 64)
         if partition < -1:
             raise KafkaException(
                 KafkaError(
@@ -129,7 +130,7 @@ class Producer(ConfluentClient):
                 )
             )
         pairs = _headers_in(headers)
-        raw_key, raw_value = _as_bytes(key), _as_bytes(value)
+        raw_key, raw_value = _as_bytes("key", key), _as_bytes("value", value)
         largest = self._settings.largest
         if largest is not None and len(raw_key or b"") + len(raw_value or b"") > largest:
             raise KafkaException(
@@ -366,15 +367,35 @@ class Producer(ConfluentClient):
             sent.callback(failure, message)
 
 
-def _as_bytes(given: Any) -> Any:
-    return given.encode() if isinstance(given, str) else given
+def _as_bytes(name: str, given: Any) -> Any:
+    if given is None or isinstance(given, _BYTES):
+        return given
+    if isinstance(given, str):
+        return given.encode()
+    raise TypeError(f"a {name} is bytes, text or None, not {type(given).__name__}: encode it")
 
 
-def _headers_in(
-    given: Mapping[str, Any] | Iterable[tuple[str, Any]] | None,
-) -> Headers | None:
+def _headers_in(given: Any) -> Headers | None:
+    """A message's headers as ours.
+
+    Raises:
+        TypeError: They are neither a dict nor a list of pairs, or a value is of a wrong type.
+    """
     if given is None:
         return None
-    pairs = given.items() if isinstance(given, Mapping) else given
-    # librdkafka's Python writes what is no name as its text, None as "None".
-    return [(str(name), _as_bytes(value)) for name, value in pairs]
+    if not isinstance(given, dict | list):
+        raise TypeError(f"headers are a dict or a list of (name, value) tuples, not {given!r}")
+    pairs = given.items() if isinstance(given, dict) else given
+    found: Headers = []
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"a header is a tuple of a name and a value, not {pair!r}")
+        name, value = pair
+        if value is not None and not isinstance(value, str | bytes):
+            raise TypeError(
+                f"the value of header {name!r} is bytes, text or None, not "
+                f"{type(value).__name__}: encode it"
+            )
+        # librdkafka's Python writes what is no name as its text, None as "None".
+        found.append((str(name), value.encode() if isinstance(value, str) else value))
+    return found

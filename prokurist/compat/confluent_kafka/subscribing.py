@@ -57,7 +57,7 @@ class Subscribing(ConfluentClient):
 
     def subscribe(
         self,
-        topics: Iterable[str],
+        topics: list[str],
         on_assign: Hears | None = None,
         on_revoke: Hears | None = None,
         on_lost: Hears | None = None,
@@ -65,32 +65,34 @@ class Subscribing(ConfluentClient):
         """Subscribe to topics; one that begins with `^` is a pattern.
 
         Args:
-            topics: Their names.
+            topics: Their names, in a list.
             on_assign: Called with this consumer and the partitions that come.
             on_revoke: The same for what goes, and for what is lost without `on_lost`.
             on_lost: The same for what is lost.
 
         Raises:
-            KafkaException: The state does not allow it.
-            TypeError: `topics` are no names, or a callback cannot be called.
+            KafkaException: The state does not allow it; `_INVALID_ARG` for no topic, or
+                an empty name.
+            TypeError: `topics` are no list of names, or a callback cannot be called.
         """
-        if isinstance(topics, str):
+        if not isinstance(topics, list):
             raise TypeError(f"topics are a list of names, not {topics!r}")
-        names: list[Any] = list(topics)
-        for each in names:
+        for each in topics:
             if not isinstance(each, str):
                 raise TypeError(f"a topic is a str, not {each!r}")
         callbacks = {"on_assign": on_assign, "on_revoke": on_revoke, "on_lost": on_lost}
         for name, callback in callbacks.items():
             if callback is not None and not callable(callback):
                 raise TypeError(f"{name} is a function, not {callback!r}")
+        if not self._closed and not all(topics or ("",)):
+            raise _invalid(f"topics have names, not {topics!r}; unsubscribe() ends it")
         lost = on_lost or on_revoke
         if self._leaves:
             self._leave()
         self._hears = lost is not None
         with self._converted():
             self._consumer.subscribe(
-                wanted(names),
+                wanted(topics),
                 on_assigned=lambda given: self._hear(on_assign, given),
                 on_revoked=lambda given: self._hear(on_revoke, given, going=True),
                 on_lost=lambda given: self._hear(lost, given, going=True),
@@ -116,8 +118,12 @@ class Subscribing(ConfluentClient):
         """Read these partitions and no others, each from its offset if it has one.
 
         In `on_assign` the partitions are those of the group, and their offsets are sought.
+
+        Raises:
+            KafkaException: `_INVALID_ARG`: a partition is there twice.
+            TypeError: They are no list of partitions.
         """
-        given = {ours(each): each.offset for each in partitions}
+        given = offsets_of(partitions)
         if self._leaves:
             self._leave()
         self._given = dict(given)
@@ -131,21 +137,42 @@ class Subscribing(ConfluentClient):
         self._seek_given(given)
 
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
-        """Read these partitions too."""
-        given = {ours(each): each.offset for each in partitions}
-        self._given.update(given)
+        """Read these partitions too.
+
+        Raises:
+            KafkaException: `_CONFLICT`: one is assigned already; `_INVALID_ARG`: one is there
+                twice. Nothing is assigned then.
+            TypeError: They are no list of partitions.
+        """
+        given = offsets_of(partitions)
         if not self._rebalancing:
             with self._converted():
-                self._consumer.assign(self._consumer.assignment() | given.keys())
+                before = self._consumer.assignment()
+                for tp in given:
+                    if tp in before:
+                        raise KafkaException(
+                            KafkaError(KafkaError._CONFLICT, f"{tp} is assigned already")
+                        )
+                self._consumer.assign(before | given.keys())
+        self._given.update(given)
         self._seek_given(given)
 
     def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
-        """Read these partitions no more; in a rebalance callback they go by themselves."""
-        gone = {ours(each) for each in partitions}
+        """Read these partitions no more; in a rebalance callback they go by themselves.
+
+        Raises:
+            KafkaException: `_INVALID_ARG`: one is not assigned, or there twice. All go on then.
+            TypeError: They are no list of partitions.
+        """
+        gone = offsets_of(partitions).keys()
         if self._rebalancing:
             return
         with self._converted():
-            self._consumer.assign(self._consumer.assignment() - gone)
+            before = self._consumer.assignment()
+            for tp in gone:
+                if tp not in before:
+                    raise _invalid(f"{tp} is not assigned, so it cannot be taken away")
+            self._consumer.assign(before - gone)
         self._forget(gone)
 
     def unassign(self) -> None:
@@ -163,14 +190,17 @@ class Subscribing(ConfluentClient):
         """Read on from a partition's offset.
 
         Raises:
-            KafkaException: It is not assigned.
+            KafkaException: It is not assigned: `_STATE`, or `_UNKNOWN_PARTITION` where nothing
+                of its topic is read.
         """
         tp = ours(partition)
         with self._converted():
-            if tp not in self._consumer.assignment():
-                raise KafkaException(
-                    KafkaError(KafkaError._UNKNOWN_PARTITION, f"{tp} is not assigned")
-                )
+            assigned = self._consumer.assignment()
+            if tp not in assigned:
+                read = {each.topic for each in assigned} | self._consumer.subscription()
+                is_read = tp.topic in read
+                code = KafkaError._STATE if is_read else KafkaError._UNKNOWN_PARTITION
+                raise KafkaException(KafkaError(code, f"{tp} is not assigned"))
         self._seek_given({tp: partition.offset})
 
     def pause(self, partitions: list[TopicPartition]) -> None:
@@ -265,6 +295,25 @@ class Subscribing(ConfluentClient):
         if self._closed:
             return RuntimeError("Consumer closed")
         return exception_of(error)
+
+
+def offsets_of(partitions: list[TopicPartition]) -> dict[OurPartition, int]:
+    """Partitions to assign, each with its offset.
+
+    Raises:
+        KafkaException: `_INVALID_ARG`: one is there twice.
+        TypeError: They are no list of partitions.
+    """
+    if not isinstance(partitions, list):
+        raise TypeError(f"partitions are a list of TopicPartition, not {partitions!r}")
+    found = {ours(each): each.offset for each in partitions}
+    if len(found) < len(partitions):
+        raise _invalid(f"a partition is there twice: {partitions}")
+    return found
+
+
+def _invalid(text: str) -> KafkaException:
+    return KafkaException(KafkaError(KafkaError._INVALID_ARG, text))
 
 
 def wanted(topics: Iterable[str]) -> list[str] | re.Pattern[str]:

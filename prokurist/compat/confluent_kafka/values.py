@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import total_ordering
+from operator import index
 from typing import Any, Final
 
 from prokurist.compat.confluent_kafka.error import KafkaError
@@ -29,10 +30,14 @@ class TopicPartition:
         partition: Its number.
         offset: An offset, a time, or one of the `OFFSET_` constants.
         metadata: What is committed beside the offset.
-        leader_epoch: The offset's leader epoch.
+        leader_epoch: The offset's leader epoch; a negative one is none.
+
+    Raises:
+        OverflowError: A number has more bits than the protocol has for it.
+        TypeError: An argument is of a wrong type.
     """
 
-    __slots__ = ("error", "leader_epoch", "metadata", "offset", "partition", "topic")
+    __slots__ = ("_offset", "_partition", "error", "leader_epoch", "metadata", "topic")
 
     def __init__(
         self,
@@ -42,19 +47,44 @@ class TopicPartition:
         metadata: str | None = None,
         leader_epoch: int | None = None,
     ) -> None:
+        if not isinstance(topic, str):
+            raise TypeError(f"a topic is a str, not {topic!r}")
+        if metadata is not None and not isinstance(metadata, str):
+            raise TypeError(f"metadata is a str, not {metadata!r}")
+        epoch = -1 if leader_epoch is None else whole("leader_epoch", leader_epoch, 32)
         self.topic: str = topic
-        self.partition: int = partition
-        self.offset: int = offset
+        self.partition = partition
+        self.offset = offset
         self.metadata: str | None = metadata
-        self.leader_epoch: int | None = leader_epoch
+        self.leader_epoch: int | None = None if epoch < 0 else epoch
         self.error: KafkaError | None = None
+
+    @property
+    def partition(self) -> int:
+        """Its number."""
+        return self._partition
+
+    @partition.setter
+    def partition(self, partition: int) -> None:
+        self._partition = whole("partition", partition, 32)
+
+    @property
+    def offset(self) -> int:
+        """An offset, a time, or one of the `OFFSET_` constants."""
+        return self._offset
+
+    @offset.setter
+    def offset(self, offset: int) -> None:
+        self._offset = whole("offset", offset, 64)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TopicPartition):
             return NotImplemented
         return (self.topic, self.partition) == (other.topic, other.partition)
 
-    def __lt__(self, other: "TopicPartition") -> bool:
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, TopicPartition):
+            return NotImplemented
         return (self.topic, self.partition) < (other.topic, other.partition)
 
     def __hash__(self) -> int:
@@ -65,6 +95,22 @@ class TopicPartition:
             f"TopicPartition{{topic={self.topic},partition={self.partition},"
             f"offset={self.offset},leader_epoch={self.leader_epoch},error={self.error}}}"
         )
+
+
+def whole(name: str, given: Any, bits: int) -> int:
+    """A whole number that fits into a signed field of so many bits.
+
+    Raises:
+        OverflowError: It does not fit.
+        TypeError: It is no whole number.
+    """
+    try:
+        number = index(given)
+    except TypeError:
+        raise TypeError(f"{name} is an int, not {given!r}") from None
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise OverflowError(f"{name} has {bits} bits with its sign, and {number} has more")
+    return number
 
 
 def ours(partition: TopicPartition) -> OurPartition:

@@ -14,7 +14,7 @@ that is closed takes no more records.
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from prokurist.events.accumulator.delivery import Delivery
 from prokurist.events.accumulator.murmur2 import partition_of_key
@@ -25,7 +25,6 @@ from prokurist.types import require_int
 
 Bytes: TypeAlias = bytes | bytearray | memoryview
 Headers: TypeAlias = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]] | None
-MOST_TIMESTAMP: Final = (1 << 63) - 1
 
 
 class QueueBase:
@@ -130,7 +129,7 @@ class Appender:
         else:
             require_timestamp(timestamp)
         if partition is not None:
-            require_int("partition", partition)
+            require_int("partition", partition, 31)
         record = (
             topic,
             as_bytes("value", value),
@@ -286,8 +285,6 @@ def require_timestamp(timestamp: int) -> None:
         ValueError: It is negative, or has more than 63 bits.
     """
     require_int("timestamp", timestamp)
-    if timestamp > MOST_TIMESTAMP:
-        raise ValueError(f"timestamp has 63 bits: {timestamp}")
 
 
 def as_headers(headers: Headers) -> bytes:

@@ -124,7 +124,7 @@ def test_a_bug_of_ours_is_one_line_too(
     assert "ZeroDivisionError: planted here" in told
 
 
-@pytest.mark.parametrize("name", ["typer", "rich"])
+@pytest.mark.parametrize("name", ["typer", "rich", "kio"])
 def test_without_the_extra_it_says_what_to_install(name: str) -> None:
     """In one line, with exit code 1, before anything of it is imported."""
     program = (
@@ -136,7 +136,8 @@ def test_without_the_extra_it_says_what_to_install(name: str) -> None:
     )
     assert done.returncode == entry.FAILURE
     assert done.stderr == (
-        "prokurist: the command line needs Typer and Rich: pip install 'prokurist[cli]'\n"
+        f"prokurist: the command line needs {name}, not installed here: "
+        "pip install 'prokurist[cli]'\n"
     )
 
 

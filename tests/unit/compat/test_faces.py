@@ -46,7 +46,7 @@ CLASSES: list[tuple[Any, Any, Callable[[], Any]]] = [
     (
         real_confluent_kafka.Consumer,
         confluent_kafka.Consumer,
-        lambda: confluent_kafka.Consumer(SERVERS),
+        lambda: confluent_kafka.Consumer({**SERVERS, "group.id": "billing"}),
     ),
     (
         real_confluent_kafka.Producer,
@@ -198,11 +198,16 @@ def test_a_late_delivery_has_a_number_of_its_own() -> None:
     assert error_of(error, delivery=True).name() == "_PURGE_INFLIGHT"
 
 
-@pytest.mark.parametrize("kind", [confluent_kafka.Consumer, confluent_kafka.Producer])
-def test_confluent_kafkas_configuration_is_refused_with_the_way_out(kind: Any) -> None:
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [(confluent_kafka.Consumer, {"group.id": "billing"}), (confluent_kafka.Producer, {})],
+)
+def test_confluent_kafkas_configuration_is_refused_with_the_way_out(
+    kind: Any, keys: dict[str, Any]
+) -> None:
     """B335: all faults at once, as `_INVALID_ARG`."""
     with pytest.raises(confluent_kafka.KafkaException) as raised:
-        kind({**SERVERS, "no.such.key": 1, "throttle_cb": print})
+        kind({**SERVERS, **keys, "no.such.key": 1, "throttle_cb": print})
     [error] = raised.value.args
     assert error.code() == confluent_kafka.KafkaError._INVALID_ARG
     assert "unknown key no.such.key" in error.str()
@@ -211,7 +216,7 @@ def test_confluent_kafkas_configuration_is_refused_with_the_way_out(kind: Any) -
     assert isinstance(cause, ConfigException)
     assert len(cause.faults) == 2
     with pytest.raises(TypeError, match="error_cb is called"):
-        kind({**SERVERS, "error_cb": 1})
+        kind({**SERVERS, **keys, "error_cb": 1})
 
 
 @pytest.mark.parametrize("kind", [kafka.KafkaConsumer, kafka.KafkaProducer])
@@ -226,7 +231,9 @@ def test_switches_of_the_face() -> None:
     with pytest.raises(
         confluent_kafka.KafkaException, match=r"enable\.partition\.eof: must be"
     ):
-        confluent_kafka.Consumer({**SERVERS, "enable.partition.eof": "maybe"})
+        confluent_kafka.Consumer(
+            {**SERVERS, "group.id": "billing", "enable.partition.eof": "maybe"}
+        )
     with pytest.raises(confluent_kafka.KafkaException, match="must be a whole number"):
         confluent_kafka.Producer({**SERVERS, "statistics.interval.ms": -1})
     assert producer_settings({**SERVERS, "delivery.report.only.error": True}, {}).only_errors

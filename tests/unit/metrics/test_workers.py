@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, Metric, generate_latest
 
-from prokurist.metrics.prometheus import of_workers
+from prokurist.metrics.prometheus import of_workers, register
 from prokurist.metrics.workers import STALE, Samples, WorkerFiles, of_process
 
 PARENT = os.getppid()
@@ -162,3 +162,18 @@ def test_a_scrape_of_one_has_the_samples_of_all(tmp_path: Path) -> None:
     text = generate_latest(registry).decode()
     assert f'{NAME}{{client_id="orders@{os.getpid()}"}} 5.0' in text
     assert f'{NAME}{{client_id="orders@{PARENT}"}} 2.0' in text
+
+
+def test_a_registry_shares_one_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later one begins it, the same one is nothing new, and another one is refused."""
+    begun: list[Path] = []
+    monkeypatch.setattr(WorkerFiles, "begin", lambda files: begun.append(files.directory))
+    registry = CollectorRegistry()
+    register(registry)
+    for _ in range(2):
+        register(registry, directory=tmp_path / "a")
+    with pytest.raises(ValueError, match="already; register with one directory"):
+        register(registry, directory=tmp_path / "b")
+    assert begun == [tmp_path / "a"]

@@ -17,15 +17,8 @@ from prokurist.records.arrow_interface import (
     packed_headers,
 )
 from prokurist.records.columns import read_headers
+from tests.fuzz.tables import TEXT_KINDS
 
-KINDS = [
-    pa.binary(),
-    pa.large_binary(),
-    pa.string(),
-    pa.large_string(),
-    pa.binary_view(),
-    pa.string_view(),
-]
 TEXTS = st.lists(st.none() | st.text(max_size=20), max_size=40)
 
 
@@ -51,7 +44,7 @@ def named(chunk: list[Column]) -> dict[str, Column]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(texts=TEXTS, kind=st.sampled_from(KINDS), first=st.integers(0, 12), data=st.data())
+@given(texts=TEXTS, kind=st.sampled_from(TEXT_KINDS), first=st.integers(0, 12), data=st.data())
 def test_byte_strings_of_each_kind(
     texts: list[str | None], kind: Any, first: int, data: st.DataObject
 ) -> None:
