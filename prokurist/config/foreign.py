@@ -112,7 +112,10 @@ LIBRDKAFKA = MappingProxyType(
         "sasl.oauthbearer.assertion.private.key.pem": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.grant.type": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.metadata.authentication.type": Foreign(_SASL_DETAIL),
-        "sasl.oauthbearer.method": Foreign(_SASL_DETAIL),
+        "sasl.oauthbearer.method": Foreign(
+            "a token endpoint is asked with client credentials, as by oidc, and a callable for "
+            "its token; no key says which"
+        ),
         "socket.blocking.max.ms": Foreign(_SOCKETS),
         "socket.max.fails": Foreign("one request past request.timeout.ms ends a connection"),
         "socket.nagle.disable": Foreign(_SOCKETS),

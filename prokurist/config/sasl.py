@@ -24,8 +24,8 @@ BROKER_SIDE = without_effect(
     "concerns the checking of tokens, which a broker does and a client does not"
 )
 NO_CLASS = refused(
-    "a Java class cannot be loaded here, and ignoring it would authenticate in another way; "
-    "leave the key out"
+    "a Java class cannot be loaded here, and one of your own may log in otherwise; "
+    "leave the key out: what Kafka's and Amazon's classes do, sasl.mechanism and its keys do"
 )
 
 

@@ -78,6 +78,24 @@ def test_a_wrong_password_is_told_at_once(mechanism: str, idempotent: bool) -> N
     assert not values_of(world)
 
 
+def test_calls_one_after_another_wait_for_one_try_each() -> None:
+    """B386: a call after a refusal ends with the next try, and not with the one after it."""
+    world = secured()
+    ours, _ = producer(world, sasl_password="wrong")  # noqa: S106
+    # Kafka holds a refusal back for so long; SCRAM has two answers.
+    world.control.delay("SaslAuthenticate", 0.35)
+    took = []
+    with ours:
+        for number in range(8):
+            began = world.clock.time
+            delivery = ours.send("orders", b"%d" % number, partition=0)
+            assert isinstance(delivery.exception(0), errors.SaslAuthenticationException)
+            took.append(world.clock.time - began)
+            # A thread wakes up a little after the turn that has told it.
+            world.clock.sleep(0.001)
+    assert max(took) < 2.0, took
+
+
 def test_a_password_that_is_mended_serves_the_same_producer() -> None:
     """B251: what is sent after it is delivered; what failed is not in the log."""
     world = secured()

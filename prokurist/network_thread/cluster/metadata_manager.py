@@ -409,6 +409,10 @@ class MetadataManager:
                 promise.keep(self.cluster)
             else:
                 promise.break_(error)
+        if isinstance(error, AuthenticationException) and not self._waiting:
+            # The timer has it asked again. Begun now, it would be refused a second later, and
+            # the call that comes meanwhile would wait for the question behind it.
+            self._wanted.all = False
 
     # --- what happens elsewhere ------------------------------------------------------
 
