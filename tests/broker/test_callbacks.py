@@ -35,7 +35,7 @@ def polls_until(consumer: KafkaConsumer, seen: Callable[[], object], seconds: fl
 
 
 def test_a_broker_that_goes_and_comes_back_is_told(kafka: RealKafka) -> None:
-    """B323, B326, B391: the rebalance, an outage and its end, statistics; on poll's thread."""
+    """B323, B326, B392: the rebalance, an outage and its end, statistics; on poll's thread."""
     topic = kafka.unique_topic("events", partitions=2)
     events: list[LogEvent] = []
     threads: set[int] = set()

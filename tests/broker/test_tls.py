@@ -143,7 +143,7 @@ def test_every_call_tells_a_refusal_at_once(secured: Secured) -> None:
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SASL_PLAINTEXT"])
 def test_a_client_without_tls_is_refused_at_once(secured: Secured, protocol: str) -> None:
-    """B421: the listener's alert is a refusal; each call says which key to turn."""
+    """B381: the listener's alert is a refusal; each call says which key to turn."""
     keys: Keys = {"bootstrap.servers": secured.kafka.bootstrap, "group.id": "g-without"}
     keys["security.protocol"] = protocol
     if protocol == "SASL_PLAINTEXT":

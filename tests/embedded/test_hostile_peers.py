@@ -76,7 +76,7 @@ def test_what_was_seen_is_what_the_caller_is_told(
 
 
 def test_a_listener_with_tls_refuses_at_once() -> None:
-    """B421: by its alert, which no try within the deadline would change."""
+    """B381: by its alert, which no try within the deadline would change."""
     with Hostile(lambda _: ALERT) as hostile:
         with KafkaConsumer(bootstrap_servers=hostile.bootstrap) as consumer:
 

@@ -56,7 +56,7 @@ def test_a_closed_consumer_has_no_positions() -> None:
 
 
 def test_what_a_rebalance_has_taken_is_not_stored() -> None:
-    """B411: and what is stored beside it is."""
+    """B398: and what is stored beside it is."""
     here, gone = TopicPartition("orders", 0, 1), TopicPartition("orders", 44, 1)
     with assigned(written(2), enable_auto_offset_store=False) as consumer:
         consumer.store_offsets(offsets=[gone, here])

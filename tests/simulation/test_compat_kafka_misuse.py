@@ -26,7 +26,7 @@ def read_in_a_block(world: World, error: Exception | None) -> None:
 
 
 def test_a_block_that_an_error_leaves_commits_nothing() -> None:
-    """B396: what was returned in it was not worked on."""
+    """B382: what was returned in it was not worked on."""
     world = written(2)
     with pytest.raises(KeyError, match="work"):
         read_in_a_block(world, KeyError("work"))
@@ -48,7 +48,7 @@ def test_a_block_that_an_error_leaves_commits_nothing() -> None:
     ids=repr,
 )
 def test_a_pattern_of_any_form_is_read(pattern: Any) -> None:
-    """B397: also a compiled one, which was looked for by its repr."""
+    """B383: also a compiled one, which was looked for by its repr."""
     world = grouped(partitions=2, records=1)
     with consumer_in(world, group_id="g", consumer_timeout_ms=10000) as consumer:
         consumer.subscribe(pattern=pattern)
@@ -56,7 +56,7 @@ def test_a_pattern_of_any_form_is_read(pattern: Any) -> None:
 
 
 def test_what_cannot_be_subscribed_to_is_refused() -> None:
-    """B397: nothing, and topics beside a pattern."""
+    """B383: nothing, and topics beside a pattern."""
     with consumer_in(grouped(), group_id="g") as consumer:
         empty: tuple[Any, ...] = ((), [], None)
         for nothing in empty:
@@ -70,7 +70,7 @@ def test_what_cannot_be_subscribed_to_is_refused() -> None:
 
 
 def test_wrong_arguments_of_a_consumer_end_as_there() -> None:
-    """B397: seeks of what is not assigned, polls, and commits."""
+    """B383: seeks of what is not assigned, polls, and commits."""
     other = TopicPartition("orders", 2)
     with consumer_in(written(1), group_id="g") as consumer:
         for seek in (consumer.seek_to_beginning, consumer.seek_to_end):
@@ -94,7 +94,7 @@ def test_wrong_arguments_of_a_consumer_end_as_there() -> None:
 
 
 def test_a_consumer_without_a_group_commits_nothing() -> None:
-    """B397: automatic commits have no effect, commits are refused."""
+    """B383: automatic commits have no effect, commits are refused."""
     with consumer_in(written(1), enable_auto_commit=True) as consumer:
         consumer.assign([A])
         assert len(consumer.poll(1000)[A]) == 1
@@ -104,7 +104,7 @@ def test_a_consumer_without_a_group_commits_nothing() -> None:
 
 
 def test_an_iteration_ends_with_the_consumer() -> None:
-    """B397: one that the loop closes ends the loop."""
+    """B383: one that the loop closes ends the loop."""
     consumer = assigned(written(3))
     offsets = []
     for record in consumer:
@@ -115,7 +115,7 @@ def test_an_iteration_ends_with_the_consumer() -> None:
 
 
 def test_a_look_for_a_topic_creates_none() -> None:
-    """B398: `partitions_for_topic`, though `allow_auto_create_topics` is true."""
+    """B384: `partitions_for_topic`, though `allow_auto_create_topics` is true."""
     world = written(1, 1)
     with consumer_in(world) as consumer:
         assert consumer.partitions_for_topic("missing") == set()
@@ -125,7 +125,7 @@ def test_a_look_for_a_topic_creates_none() -> None:
 
 
 def test_automatic_commits_are_told() -> None:
-    """B398: to `default_offset_commit_callback`, with kafka-python's offsets."""
+    """B384: to `default_offset_commit_callback`, with kafka-python's offsets."""
     told: list[tuple[Any, Any]] = []
     world = written(2)
     with assigned(
@@ -144,7 +144,7 @@ def test_automatic_commits_are_told() -> None:
 
 
 def test_a_serializer_is_asked_for_none() -> None:
-    """B399: so JSON's null is no tombstone, and None that it returns is one."""
+    """B385: so JSON's null is no tombstone, and None that it returns is one."""
     world = World(topics={"orders": 1})
     producer = producer_in(
         world,
@@ -159,7 +159,7 @@ def test_a_serializer_is_asked_for_none() -> None:
 
 
 def test_a_record_that_cannot_be_sent_is_refused_by_send() -> None:
-    """B399: one of nothing, and one that is too large."""
+    """B385: one of nothing, and one that is too large."""
     producer = producer_in(World(topics={"orders": 1}), max_request_size=5000)
     with pytest.raises(ValueError, match="a value, or a key"):
         producer.send("orders")
@@ -169,7 +169,7 @@ def test_a_record_that_cannot_be_sent_is_refused_by_send() -> None:
 
 
 def test_two_partitions_are_told_apart() -> None:
-    """B397: of several partitions the one that is not assigned is named."""
+    """B383: of several partitions the one that is not assigned is named."""
     with assigned(written(1, 1), A, B) as consumer:
         consumer.seek_to_end(A, B)
         with pytest.raises(ValueError, match="orders-7"):

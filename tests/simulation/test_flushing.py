@@ -40,7 +40,7 @@ def test_flush_with_a_frozen_broker() -> None:
 
 
 def test_flush_where_one_broker_is_refused() -> None:
-    """B385: what waits for it is told with the refusal, though other brokers answer."""
+    """B390: what waits for it is told with the refusal, though other brokers answer."""
     world = World()
     producer, sender = made(world, linger_ms=0)
     with producer:

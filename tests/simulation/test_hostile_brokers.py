@@ -51,7 +51,7 @@ def test_a_caller_is_told_what_was_seen_instead_of_a_greeting(
 def test_a_listener_with_tls_refuses_a_client_without_it_at_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """B421: its alert is a refusal, which no try within the deadline would change."""
+    """B381: its alert is a refusal, which no try within the deadline would change."""
     world = World()
     with world.consumer() as consumer:
         world.control.garbage("ApiVersions", ALERT, times=None, framed=False)
@@ -70,7 +70,7 @@ def test_a_listener_with_tls_refuses_a_client_without_it_at_once(
 
 
 def test_an_alert_in_the_place_of_a_later_answer_is_no_refusal() -> None:
-    """B421: the broker has answered on this connection, so that it speaks without TLS."""
+    """B381: the broker has answered on this connection, so that it speaks without TLS."""
     world = World()
     with world.consumer() as consumer:
         consumer.commit_sync({TP: OffsetAndMetadata(3)})
@@ -98,7 +98,7 @@ def test_what_comes_in_the_place_of_an_answer_ends_that_connection_alone(what: s
     "data", [ALERT, *(data for data, _ in STRANGE.values())], ids=["a TLS alert", *STRANGE]
 )
 def test_one_strange_broker_of_three_is_passed_by(data: bytes) -> None:
-    """B204, B421: regardless of which broker is asked first."""
+    """B204, B381: regardless of which broker is asked first."""
     for number in (1, 2, 3):
         world = World(nodes=3)
         with world.consumer() as consumer:

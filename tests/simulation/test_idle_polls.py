@@ -10,7 +10,7 @@ TP = TopicPartition("orders", 0)
 
 
 def test_answers_without_records_wake_no_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B392: two a second from each broker would change threads for nothing."""
+    """B393: two a second from each broker would change threads for nothing."""
     nudges: list[int] = []
     nudge = BackgroundEvents.nudge
 

@@ -136,7 +136,7 @@ def test_silent_brokers_count_though_idle_connections_to_them_stand(
 
 
 def test_an_outage_is_as_long_as_nothing_was_answered(caplog: pytest.LogCaptureFixture) -> None:
-    """B391: half a minute passes before a request times out, and is counted all the same."""
+    """B392: half a minute passes before a request times out, and is counted all the same."""
     world = World(nodes=3)
     with world.consumer() as consumer:
         consumer.subscribe("orders")
@@ -152,7 +152,7 @@ def test_an_outage_is_as_long_as_nothing_was_answered(caplog: pytest.LogCaptureF
 
 
 def test_an_outage_does_not_count_the_one_before(caplog: pytest.LogCaptureFixture) -> None:
-    """B391: an address that was tried in both has been reached over its broker in between."""
+    """B392: an address that was tried in both has been reached over its broker in between."""
     world = World(nodes=3)
     with world.consumer() as consumer:
         consumer.subscribe("orders")

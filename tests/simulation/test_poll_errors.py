@@ -152,7 +152,7 @@ def test_missing_rights_on_the_group() -> None:
 def test_polls_that_leave_an_error_as_it_is_do_not_have_brokers_asked_without_end(
     kind: str,
 ) -> None:
-    """B406: a back-off that grows lies between; `position` and a seek wait for none."""
+    """B394: a back-off that grows lies between; `position` and a seek wait for none."""
     world = World()
     for _ in range(8):
         world.control.append(A, b"v")

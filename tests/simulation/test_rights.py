@@ -91,7 +91,7 @@ def test_a_consumer_without_any_rights(subscribed: bool) -> None:  # noqa: FBT00
 
 
 def test_what_is_fetched_may_be_seen_and_not_read() -> None:
-    """B381: with DESCRIBE alone poll says that the right to read is missing."""
+    """B386: with DESCRIBE alone poll says that the right to read is missing."""
     world = World(topics={"open": 1, "secret": 1})
     with world.consumer() as consumer:
         consumer.assign([SECRET])
@@ -105,7 +105,7 @@ def test_what_is_fetched_may_be_seen_and_not_read() -> None:
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_member_that_lost_its_right_for_a_while(protocol: str) -> None:
-    """B382: granted again, it leaves, and joins again within a second."""
+    """B387: granted again, it leaves, and joins again within a second."""
     world = grouped()
     with member(world, group_protocol=protocol) as consumer:
         settle(consumer, seconds=10.0)

@@ -255,7 +255,7 @@ def test_a_callable_that_raises_is_told_without_its_text() -> None:
 
 
 def test_a_callable_that_returns_no_text() -> None:
-    """B383: a member's poll tells it at once, as it does a refusal, and is not empty."""
+    """B388: a member's poll tells it at once, as it does a refusal, and is not empty."""
     password: Any = lambda: None  # noqa: E731 - what a look-up without a result comes to
     with consumer(secured(), password=password, group_id="g") as ours:
         ours.subscribe("orders")

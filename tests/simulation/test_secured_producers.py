@@ -79,7 +79,7 @@ def test_a_wrong_password_is_told_at_once(mechanism: str, idempotent: bool) -> N
 
 
 def test_calls_one_after_another_wait_for_one_try_each() -> None:
-    """B386: a call after a refusal ends with the next try, and not with the one after it."""
+    """B391: a call after a refusal ends with the next try, and not with the one after it."""
     world = secured()
     ours, _ = producer(world, sasl_password="wrong")  # noqa: S106
     # Kafka holds a refusal back for so long; SCRAM has two answers.

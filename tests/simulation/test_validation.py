@@ -197,7 +197,7 @@ def test_a_log_that_was_cut_back_without_a_policy(by: str) -> None:
                 ask()
             assert caught.value.offsets == {A: 8}
             assert caught.value.divergent_offsets == {A: at(6, 1)}
-        # A poll that comes again waits for a back-off (B406).
+        # A poll that comes again waits for a back-off (B394).
         assert world.clock.time - began < (0.2 if by == "poll" else 0.1)
         consumer.seek(A, at(6, 1))
         assert consumer.position(A) == 6

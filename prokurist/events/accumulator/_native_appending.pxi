@@ -88,7 +88,7 @@ cdef class Appender:
         else:
             when = self.milliseconds()
         if partition is not None:
-            require_int("partition", partition)
+            require_int("partition", partition, 31)
         if value is not None and not PyBytes_Check(value):
             value = as_bytes("value", value)
         if key is not None and not PyBytes_Check(key):

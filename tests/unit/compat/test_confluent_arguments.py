@@ -61,7 +61,7 @@ def both(call: Callable[[Any, Any], Any], **keys: Any) -> tuple[object, object]:
     ],
 )
 def test_a_partition_is_of_the_right_types(arguments: tuple[Any, ...]) -> None:
-    """B411: `TopicPartition("a", "1")` would be refused somewhere else, or nowhere."""
+    """B398: `TopicPartition("a", "1")` would be refused somewhere else, or nowhere."""
     expected = outcome(lambda: theirs.TopicPartition(*arguments))
     assert expected in ("TypeError", "OverflowError")
     assert outcome(lambda: face.TopicPartition(*arguments)) == expected
@@ -70,7 +70,7 @@ def test_a_partition_is_of_the_right_types(arguments: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize("number", ["3", None, 2**70])
 @pytest.mark.parametrize("name", ["partition", "offset"])
 def test_a_partitions_numbers_may_be_changed(name: str, number: Any) -> None:
-    """B411: to what they may be."""
+    """B398: to what they may be."""
     found = []
     ours: Any = face.TopicPartition("a", True, 2**63 - 1, "m", -1)
     for tp in (theirs.TopicPartition("a", True, 2**63 - 1, "m", -1), ours):
@@ -91,14 +91,14 @@ def test_partitions_are_in_an_order_of_their_own() -> None:
 
 @pytest.mark.parametrize("topics", [[], [""], ["a", ""], (), ("a",), {"a"}, None, "a"])
 def test_a_subscription_is_to_a_list_of_topics(topics: Any) -> None:
-    """B411: an empty one ended it."""
+    """B398: an empty one ended it."""
     expected, found = both(lambda consumer, _: consumer.subscribe(topics))
     assert found == expected != None  # noqa: E711 - that would be no refusal
 
 
 @pytest.mark.parametrize("arguments", [(), (None,), ({},), (NOWHERE,), (1,), ("a",)])
 def test_a_consumer_has_a_configuration_and_a_group(arguments: tuple[Any, ...]) -> None:
-    """B411: the error says which is missing."""
+    """B398: the error says which is missing."""
     expected = outcome(lambda: theirs.Consumer(*arguments))
     assert expected in ("TypeError", "ValueError")
     assert outcome(lambda: face.Consumer(*arguments)) == expected
@@ -106,7 +106,7 @@ def test_a_consumer_has_a_configuration_and_a_group(arguments: tuple[Any, ...]) 
 
 @pytest.mark.parametrize("arguments", [(), (None,), (1,)])
 def test_a_producer_has_a_configuration(arguments: tuple[Any, ...]) -> None:
-    """B411: and not another thing in its place."""
+    """B398: and not another thing in its place."""
     assert outcome(lambda: theirs.Producer(*arguments)) == "TypeError"
     assert outcome(lambda: face.Producer(*arguments)) == "TypeError"
 
@@ -131,7 +131,7 @@ def test_a_group_is_named_in_any_spelling() -> None:
     ],
 )
 def test_what_is_stored(stores: Any, offsets: list[tuple[Any, ...]]) -> None:
-    """B411: `_INVALID_ARG` where all that is returned counts as done."""
+    """B398: `_INVALID_ARG` where all that is returned counts as done."""
 
     def call(consumer: Any, package: Any) -> object:
         consumer.assign([package.TopicPartition("a", 0)])
@@ -162,7 +162,7 @@ def test_what_is_stored(stores: Any, offsets: list[tuple[Any, ...]]) -> None:
     ids=str,
 )
 def test_what_is_assigned_twice_or_not_at_all(calls: list[tuple[str, Any]]) -> None:
-    """B411: it is refused whole, with confluent-kafka's number."""
+    """B398: it is refused whole, with confluent-kafka's number."""
 
     def call(consumer: Any, package: Any) -> object:
         ended: list[object] = []
@@ -178,14 +178,14 @@ def test_what_is_assigned_twice_or_not_at_all(calls: list[tuple[str, Any]]) -> N
 @pytest.mark.parametrize("name", ["assign", "incremental_assign", "incremental_unassign"])
 @pytest.mark.parametrize("given", [None, (), "a", ["a"]])
 def test_what_is_assigned_is_a_list(name: str, given: Any) -> None:
-    """B411: of partitions."""
+    """B398: of partitions."""
     expected, found = both(lambda consumer, _: getattr(consumer, name)(given))
     assert found == expected == "TypeError"
 
 
 @pytest.mark.parametrize("instance", [None, "first"])
 def test_a_place_in_a_group_is_librdkafkas_bytes(instance: str | None) -> None:
-    """B411: a transaction of confluent-kafka's own producer takes them."""
+    """B398: a transaction of confluent-kafka's own producer takes them."""
     keys = {} if instance is None else {"group.instance.id": instance}
     expected, found = both(lambda consumer, _: consumer.consumer_group_metadata(), **keys)
     assert isinstance(found, bytes)
@@ -227,7 +227,7 @@ def both_producers() -> Iterator[list[Any]]:
     ids=str,
 )
 def test_headers_of_wrong_types(producers: list[Any], headers: Any) -> None:
-    """B411: among them `["ab"]`, which went as `a: b`."""
+    """B398: among them `["ab"]`, which went as `a: b`."""
     for producer in producers:
         with pytest.raises(TypeError):
             producer.produce("orders", b"v", headers=headers)
@@ -240,7 +240,7 @@ def test_headers_of_wrong_types(producers: list[Any], headers: Any) -> None:
     ids=str,
 )
 def test_headers_that_are_taken(producers: list[Any], headers: Any) -> None:
-    """B411: text, bytes and None."""
+    """B398: text, bytes and None."""
     for producer in producers:
         producer.produce("orders", b"v", headers=headers)
 
@@ -265,7 +265,7 @@ def test_headers_that_are_taken(producers: list[Any], headers: Any) -> None:
     ids=str,
 )
 def test_other_arguments_of_produce(producers: list[Any], arguments: dict[str, Any]) -> None:
-    """B411: they end as there, and nothing is on its way."""
+    """B398: they end as there, and nothing is on its way."""
     expected, found = (
         outcome(lambda: producer.produce("orders", **arguments))  # noqa: B023 - called here
         for producer in producers

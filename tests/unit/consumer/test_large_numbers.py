@@ -28,7 +28,7 @@ SERVERS: dict[str, Any] = {"bootstrap_servers": "localhost:1"}
     ids=[f"call {number}" for number in range(9)],
 )
 def test_a_consumer_refuses_them(call: Callable[[Any], object], told: str) -> None:
-    """B412: with the number and the most there may be."""
+    """B399: with the number and the most there may be."""
     with KafkaConsumer(**SERVERS, group_id="billing") as consumer:
         consumer.assign(TP)
         with pytest.raises(ValueError, match=told):
@@ -39,11 +39,12 @@ def test_a_consumer_refuses_them(call: Callable[[Any], object], told: str) -> No
     ("call", "told"),
     [
         (lambda it: it.send("orders", b"v", timestamp=2**63), "timestamp has 63 bits"),
+        (lambda it: it.send("orders", b"v", partition=2**31), "partition has 31 bits"),
         (lambda it: it.send_many("orders", [b"v"], partition=2**31), "partition has 31 bits"),
     ],
-    ids=[f"call {number}" for number in range(2)],
+    ids=[f"call {number}" for number in range(3)],
 )
 def test_a_producer_refuses_them(call: Callable[[Any], object], told: str) -> None:
-    """B412: a partition was waited for until the time was over."""
+    """B399: a partition was waited for until the time was over."""
     with KafkaProducer(**SERVERS, max_block_ms=0) as it, pytest.raises(ValueError, match=told):
         call(it)

@@ -78,7 +78,7 @@ def test_a_partition_is_one_item_and_many_are_cut() -> None:
 
 
 def test_a_line_is_no_longer_than_a_screen() -> None:
-    """B403: whatever a broker calls its partitions and says of them."""
+    """B397: whatever a broker calls its partitions and says of them."""
     line = sentence(log_events.LAG_UNKNOWN, {"partition": "t-0", "error": "E" * 100_000})
     assert len(line) == 4001
     assert line.endswith("E…")

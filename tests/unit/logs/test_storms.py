@@ -67,7 +67,7 @@ def test_stories_that_have_ceased_are_forgotten() -> None:
 
 
 def test_an_event_that_knows_it_says_how_long_it_lasts() -> None:
-    """B391: silence is noticed when a request times out, and has lasted for longer."""
+    """B392: silence is noticed when a request times out, and has lasted for longer."""
     storms = Storms()
     told = {"cluster": "c", "seconds": 36.0}
     assert storms.lasted(CLUSTER_UNREACHABLE, told, 100.0) == 36.0
@@ -76,7 +76,7 @@ def test_an_event_that_knows_it_says_how_long_it_lasts() -> None:
 
 
 def test_what_has_ended_untold_in_between_is_not_counted() -> None:
-    """B391: what begins later is as long as it says, and no second line within the minute."""
+    """B392: what begins later is as long as it says, and no second line within the minute."""
     storms = Storms()
     for now, seconds, line in ((10.0, 10.0, 10.0), (30.0, 8.0, None), (75.0, 53.0, 53.0)):
         told = {"cluster": "c", "seconds": seconds}

@@ -121,7 +121,7 @@ def test_passwords_that_there_cannot_be(keys: Keys, certificates: Certificates) 
 def test_a_key_that_has_its_password_hashed_without_end(
     keys: Keys, certificates: Certificates, tmp_path: Path, key: bytes, often: str, form: str
 ) -> None:
-    """B401: it is refused before, says how often, and names the key of the configuration."""
+    """B395: it is refused before, says how often, and names the key of the configuration."""
     chain = certificates.client.read_text()
     path = tmp_path / "slow.pem"
     path.write_text(pem(key) + chain)
@@ -151,7 +151,7 @@ def test_a_key_that_has_its_password_hashed_without_end(
 
 
 def test_a_key_that_is_hashed_as_often_as_may_be(certificates: Certificates) -> None:
-    """B401: what is made every day is below the bound."""
+    """B395: what is made every day is below the bound."""
     rounds = list(rounds_in_pem(certificates.locked.read_bytes()))
     assert len(rounds) == 1
     assert 1000 <= rounds[0] <= MOST_ROUNDS
@@ -164,7 +164,7 @@ def test_a_key_that_is_hashed_as_often_as_may_be(certificates: Certificates) -> 
 def test_a_key_of_openssl_is_taken(
     keys: Keys, certificates: Certificates, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
-    """B401: PBKDF2 and scrypt, as the command writes them."""
+    """B395: PBKDF2 and scrypt, as the command writes them."""
     path, word = tmp_path / "key.pem", f"pass:{PASSWORD}"
     command = ["openssl", "pkcs8", "-topk8", "-in", str(certificates.client)]
     try:
@@ -187,13 +187,13 @@ def test_a_key_of_openssl_is_taken(
 
 
 def test_keys_that_are_hashed_too_often_together() -> None:
-    """B402: each of them is below the bound."""
+    """B396: each of them is below the bound."""
     with pytest.raises(ConfigException, match=f"more than {MOST_TOGETHER} times together"):
         check("a file", [MOST_ROUNDS] * 5, "make it with fewer")
 
 
 def test_a_name_of_a_key_is_found_as_openssl_finds_it() -> None:
-    """B401: behind a line that is too long, with other blanks, and without an end."""
+    """B395: behind a line that is too long, with other blanks, and without an end."""
     text = pem(locked(PBKDF2, 7))
     for each in (
         "x" * 254 + text,
@@ -206,7 +206,7 @@ def test_a_name_of_a_key_is_found_as_openssl_finds_it() -> None:
 
 
 def test_rounds_are_found_however_deep_they_lie() -> None:
-    """B402: bags within bags, and strings that come in parts."""
+    """B396: bags within bags, and strings that come in parts."""
     hidden = der(SALT, integer(2_000_000))
     deep = hidden
     for _ in range(100):
@@ -220,7 +220,7 @@ def test_rounds_are_found_however_deep_they_lie() -> None:
 
 
 def test_strings_in_parts_within_strings_in_parts_without_end() -> None:
-    """B402: they are copied a few times, and refused."""
+    """B396: they are copied a few times, and refused."""
     data = b""
     for _ in range(20):
         data = der(der(der(data), tag=4), tag=0x24)
@@ -241,7 +241,7 @@ def test_strings_in_parts_within_strings_in_parts_without_end() -> None:
     ],
 )
 def test_a_file_full_of_nothing_is_read_in_time(data: bytes) -> None:
-    """B402: looking for the numbers takes time in proportion to its size."""
+    """B396: looking for the numbers takes time in proportion to its size."""
     began = time.process_time()
     for _ in rounds_of(data):
         pass
@@ -250,7 +250,7 @@ def test_a_file_full_of_nothing_is_read_in_time(data: bytes) -> None:
 
 @pytest.mark.parametrize("line", [b"-----BEGIN ", b"-----BEGIN ENCRYPTED PRIVATE KEY-----"])
 def test_pem_full_of_beginnings_is_read_in_time(line: bytes) -> None:
-    """B402: likewise."""
+    """B396: likewise."""
     began = time.process_time()
     assert list(rounds_in_pem(line * (SOME // len(line)))) == []
     assert time.process_time() - began < 4.0

@@ -20,7 +20,7 @@ def test_errors_that_the_library_has_not_made(error: ssl.SSLError) -> None:
 
 
 def test_whose_certificate_is_described() -> None:
-    """B384: an alert speaks of this client's certificate, and what follows of the broker's."""
+    """B389: an alert speaks of this client's certificate, and what follows of the broker's."""
     error = ssl.SSLError(1, "alert")
     error.reason = "SSLV3_ALERT_CERTIFICATE_UNKNOWN"
     shown = {"notAfter": "Dec 25 19:10:18 2026 GMT"}

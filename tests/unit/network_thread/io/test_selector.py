@@ -297,7 +297,7 @@ def test_a_peer_that_does_not_speak_kafka_is_lost(
 def test_a_tls_alert_is_a_refusal_only_before_the_first_answer(
     driver: "Driver", peer: "Peer"
 ) -> None:
-    """B421: what has answered without TLS on this connection speaks without it."""
+    """B381: what has answered without TLS on this connection speaks without it."""
     alert = b"\x15\x03\x03\x00\x02\x02\x28"
     new, old = driver.connected(1, peer), driver.connected(2, peer)
     old.sendall(framed(b"an answer"))
