@@ -126,13 +126,14 @@ def run(asked: CommandOptions, wanted: SendRequest) -> None:
             complete = send(asked, wanted, producer, descriptor, deliveries)
         except KeyboardInterrupt:
             producer.close(INTERRUPTED)
-            check(deliveries)
+            check(asked, deliveries)
+            asked.say(counted(deliveries.delivered, "record"))
             raise
         except BaseException:
             producer.close(INTERRUPTED)
             raise
         producer.close(asked.left() if bounded else None)
-    check(deliveries)
+    check(asked, deliveries)
     if not complete:
         sent = counted(deliveries.delivered, "record")
         raise Failed(f"the time is over after {sent}: the input has not ended")
@@ -169,7 +170,7 @@ def send(
     return chunks.has_ended
 
 
-def check(deliveries: Deliveries) -> None:
+def check(asked: CommandOptions, deliveries: Deliveries) -> None:
     """Fail where records have failed.
 
     Raises:
@@ -178,9 +179,12 @@ def check(deliveries: Deliveries) -> None:
     if deliveries.failed:
         all_of_them = counted(deliveries.delivered + deliveries.failed, "record")
         verb = "was" if deliveries.failed == 1 else "were"
+        why = str(deliveries.first_error)
+        if asked.timeout != ENDLESS:
+            # `run` has bounded it by --timeout.
+            why = why.replace("raise max.block.ms", "give a longer --timeout")
         raise Failed(
-            f"{deliveries.failed} of {all_of_them} {verb} not delivered; the first: "
-            f"{deliveries.first_error}"
+            f"{deliveries.failed} of {all_of_them} {verb} not delivered; the first: {why}"
         )
 
 
