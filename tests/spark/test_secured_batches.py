@@ -4,6 +4,7 @@ import pickle
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import confluent_kafka
@@ -115,3 +116,26 @@ def test_a_stream(spark: "SparkSession", secured: Secured, tmp_path: Path) -> No
     kept = [each for each in (tmp_path / "checkpoint").rglob("*") if each.is_file()]
     assert kept
     assert not [each for each in kept if PASSWORD.encode() in each.read_bytes()]
+
+
+def test_a_stream_whose_password_is_refused(
+    spark: "SparkSession", secured: Secured, tmp_path: Path
+) -> None:
+    """The query ends with the refusal, and not with a time that was over; no secret is told."""
+    options = secured.options(secured.written(1))
+    del options["kafka.sasl.username"], options["kafka.sasl.password.location"]
+    options["kafka.sasl.jaas.config"] = (
+        "org.apache.kafka.common.security.scram.ScramLoginModule required "
+        f'username="anna" password="not {PASSWORD}";'
+    )
+    began = monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a secret that is given as text
+        stream = spark.readStream.format(OURS).options(**options).load()
+        query = stream.writeStream.format("noop").option(
+            "checkpointLocation", str(tmp_path / "checkpoint")
+        )
+        with pytest.raises(Exception, match="SaslAuthenticationException") as refused:
+            query.start().awaitTermination(120)
+    assert monotonic() - began < 100.0
+    assert PASSWORD not in str(refused.value)
