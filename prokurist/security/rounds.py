@@ -3,7 +3,7 @@
 Thread: that of `stores`.
 Invariants: a file costs what its size, `MOST_ROUNDS` and `MOST_TOGETHER` allow, whatever stands
 in it; reading the numbers takes time in proportion to its size. What lies in what is encrypted
-is not seen: whoever knows the password could ask for more there.
+is not seen: a file whose author knows the password could ask for more there.
 """
 
 import binascii

@@ -160,7 +160,7 @@ def _check_rounds(name: str, pem: Pem) -> None:
     check(
         name if pem.path is None else f"{name}={pem.path}",
         rounds_in_pem(data),
-        "encrypt the key anew with fewer, as openssl pkcs8 -topk8 -v2 aes256 does",
+        "encrypt the key again with fewer, as openssl pkcs8 -topk8 -v2 aes256 does",
     )
 
 

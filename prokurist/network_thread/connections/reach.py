@@ -42,7 +42,7 @@ class Reach:
         self._connections = connections
         self._timer = timer
         self._limit = limits.request
-        # A broker that nobody has wanted for so long may have been up in between.
+        # A broker that was not wanted for so long may have been up in between.
         self._unwanted = limits.reconnect.most + EVERY
         self._trace = trace
         # Since when tries to connect fail, and when the last one did.

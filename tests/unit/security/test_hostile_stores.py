@@ -147,7 +147,7 @@ def test_a_key_that_has_its_password_hashed_without_end(
     why = refusal(keys, ssl_key_password=PASSWORD, **given)
     assert why.startswith(named)
     assert f"has its password hashed {often}" in why
-    assert "1000000 times are done here: encrypt the key anew with fewer" in why
+    assert "1000000 times are done here: encrypt the key again with fewer" in why
 
 
 def test_a_key_that_is_hashed_as_often_as_may_be(certificates: Certificates) -> None:
