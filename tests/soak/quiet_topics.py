@@ -71,17 +71,7 @@ class Run:
         self.counts = dict.fromkeys(self.topics.values(), PARTITIONS)
         for name in self.counts:
             kafka.create_topic(name, PARTITIONS, replication_factor=3)
-        self.producer = confluent_kafka.Producer(
-            {
-                "bootstrap.servers": kafka.direct_bootstrap,
-                "acks": "all",
-                "linger.ms": 0,
-                # Without it a request to a frozen node is waited for as long as the writer is.
-                "socket.timeout.ms": 6000,
-                # Topics grow here: by default it would be told of it after five minutes.
-                "topic.metadata.refresh.interval.ms": 1000,
-            }
-        )
+        self.producer = self.writer()
         self.readers = QuietReaders(kafka, tag, self.outcome)
         self.began = time.monotonic()
 
@@ -90,6 +80,20 @@ class Run:
         line = f"{time.monotonic() - self.began:7.1f} s  {what}"
         self.outcome.happened.append(line)
         self.tell(line)
+
+    def writer(self) -> confluent_kafka.Producer:
+        """A producer that knows of no topic yet."""
+        return confluent_kafka.Producer(
+            {
+                "bootstrap.servers": self.kafka.direct_bootstrap,
+                "acks": "all",
+                "linger.ms": 0,
+                # Without it a request to a frozen node is waited for as long as the writer is.
+                "socket.timeout.ms": 6000,
+                # Topics grow here: by default it would be told of it after five minutes.
+                "topic.metadata.refresh.interval.ms": 1000,
+            }
+        )
 
     # --- what happens --------------------------------------------------------------------
 
@@ -159,6 +163,8 @@ class Run:
         for name in [each for each in self.topics if each.startswith("new")]:
             topic = self.topics.pop(name)
             del self.counts[topic]
+            # The old one goes on asking for what it has written to, which creates it again.
+            self.producer = self.writer()
             self.kafka.delete_topic(topic)
         self.created += 1
         name = f"new{self.created}"
