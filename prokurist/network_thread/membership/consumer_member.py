@@ -208,9 +208,9 @@ class ConsumerMember:
         self._lose(self._join)
 
     def _fail(self, why: KafkaException) -> None:
-        # Who lost the right to be in the group is in it yet, and may have it again by the
-        # time the application leaves.
-        self._is_known = self._is_known and isinstance(why, GroupAuthorizationException)
+        # A member that has lost the right to its group is in it still, and may have the right
+        # again by the time the application leaves.
+        self._is_known = self._epoch > 0 and isinstance(why, GroupAuthorizationException)
         self._end(MemberState.FATAL)
         self._context.background.fail(why)
         self._lose(lambda: None)

@@ -184,7 +184,7 @@ class PositionsManager:
         if search is not None:
             return search, False
         missing = self._not_looked_for()
-        mine = next((each for each in missing if each.partition == tp), None)
+        mine = next((wanted for wanted in missing if wanted.partition == tp), None)
         if mine is None:
             # The caller has left since we looked, and has sought or assigned already:
             # only it does, and it does not while it waits here.
