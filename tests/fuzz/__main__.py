@@ -10,7 +10,6 @@ the number of that input.
 
 import argparse
 import multiprocessing
-import os
 import sys
 import time
 from collections import deque
@@ -29,9 +28,7 @@ STARTS: Final = 120.0
 """Seconds for what is loaded first, which takes ten times as long under a sanitizer."""
 LOOK: Final = 0.2
 """Seconds between two looks."""
-GROWTH: Final = 1 << 40 if "ASAN_OPTIONS" in os.environ else 32 << 20
-"""AddressSanitizer keeps what was freed: the same inputs have grown by 94 MiB with it, and by
-two without. What grows is looked for without it."""
+GROWTH: Final = 32 << 20
 LOOKS: Final = 25
 """What grows is there at each of so many inputs; one that asks for much is over then."""
 SETTLED: Final = 0.2
