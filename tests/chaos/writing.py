@@ -28,9 +28,6 @@ from tests.chaos.member import JournalHandler
 from tests.soak.lateness import starved
 
 CLOSE: Final = 5.0
-LATE_THREAD: Final = 0.25
-"""Seconds that a closed producer's network thread may be behind with its last callbacks."""
-
 KEYS: Final = 40
 LARGE: Final = 60_000
 """Bytes of a value that a topic takes at times, and at times refuses."""
@@ -316,19 +313,11 @@ class Writer:
             if thread.is_alive():
                 self.journal.write("wrong", "a thread still sends with a closed producer")
         for stream in streams:
-            if self._still_pending(stream):
+            if stream.pending:
                 words = (
                     f"closed, and {len(stream.pending)} of stream {stream.number} are pending"
                 )
                 self.journal.write("wrong", words)
-
-    @staticmethod
-    def _still_pending(stream: Stream) -> bool:
-        """Whether records have no end, with time for a network thread that had no processor."""
-        until, owed = time.monotonic() + LATE_THREAD, starved()
-        while stream.pending and time.monotonic() < until + starved() - owed:
-            time.sleep(0.01)
-        return bool(stream.pending)
 
     def timed(self, kind: str, timeout: float, call: Callable[[], object]) -> str:
         """Make a call and write down how long it took: how it ended."""
