@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prokurist.config.secret import Secret
 from prokurist.errors import ConfigException
-from prokurist.security.rounds import check, modest, rounds_of
+from prokurist.security.rounds import check, read_bounded, rounds_of
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
@@ -62,7 +62,7 @@ def _opened(key: str, path: str, password: Secret | None) -> "PKCS12KeyAndCertif
     secret = None if password is None else password.reveal().encode()
     if secret is not None and 0 in secret:
         raise ConfigException(f"{key}.password has a zero byte, which no store can have")
-    data = modest(f"{key}.location", path)
+    data = read_bounded(f"{key}.location", path)
     check(f"{key}.location={path}", rounds_of(data), "make it with fewer")
     try:
         return pkcs12.load_pkcs12(data, secret)

@@ -38,7 +38,7 @@ _ENCRYPTED: Final = re.compile(
 _NO_BASE64: Final = re.compile(rb"[^A-Za-z0-9+/]+")
 
 
-def modest(key: str, path: str) -> bytes:
+def read_bounded(key: str, path: str) -> bytes:
     """Read the bytes of a file.
 
     Args:

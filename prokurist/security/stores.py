@@ -16,7 +16,7 @@ from typing import Final
 from prokurist.config.secret import Secret
 from prokurist.config.tls import TlsKeys
 from prokurist.errors import ConfigException
-from prokurist.security.rounds import check, modest, rounds_in_pem
+from prokurist.security.rounds import check, read_bounded, rounds_in_pem
 
 PEM_BEGINS: Final = b"-----BEGIN"
 JKS_MAGIC: Final = bytes.fromhex("feedfeed")
@@ -156,7 +156,7 @@ def _check_rounds(name: str, pem: Pem) -> None:
     Raises:
         ConfigException: It is, or what has the key is too large.
     """
-    data = (pem.text or "").encode() if pem.path is None else modest(name, pem.path)
+    data = (pem.text or "").encode() if pem.path is None else read_bounded(name, pem.path)
     check(
         name if pem.path is None else f"{name}={pem.path}",
         rounds_in_pem(data),

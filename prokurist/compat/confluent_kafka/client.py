@@ -24,7 +24,7 @@ class ConfluentClient(Client):
             raise TypeError("a client takes a configuration: a dict of keys and values")
         if config is not None and not isinstance(config, Mapping):
             raise TypeError(f"a configuration is a dict, not {config!r}")
-        self._look_at({**(config or {}), **keywords})
+        self._require_keys({**(config or {}), **keywords})
         settings = type(self)._settings_of(config, keywords, logger)
         self._wire(type(self)._kind(settings.rest), settings, MonotonicClock())
 
@@ -35,7 +35,7 @@ class ConfluentClient(Client):
         self._wire(client, settings, clock)
         return self
 
-    def _look_at(self, given: Mapping[str, Any]) -> None:
+    def _require_keys(self, given: Mapping[str, Any]) -> None:
         """Refuse a configuration that lacks what there is no client without."""
 
     @abstractmethod

@@ -65,7 +65,7 @@ class Consumer(Committing):
     _settings_of = staticmethod(consumer_settings)
     _kind = KafkaConsumer
 
-    def _look_at(self, given: Mapping[str, Any]) -> None:
+    def _require_keys(self, given: Mapping[str, Any]) -> None:
         if given.get("group.id", given.get("group_id")) is None:
             raise ValueError(
                 "group.id must be set, as in confluent-kafka: without a group there is "

@@ -237,7 +237,7 @@ class KafkaConsumer(LookingUp):
         Raises:
             KafkaError: It has failed.
         """
-        self._look_for_a_group()
+        self._require_group()
         with self._converted():
             self._consumer.commit_sync(self._to_commit(offsets), self._seconds(timeout_ms))
 
@@ -252,7 +252,7 @@ class KafkaConsumer(LookingUp):
             offsets: For each partition the next offset to read.
             callback: Called in a later call with the offsets, and an error or None.
         """
-        self._look_for_a_group()
+        self._require_group()
         future: StandardFuture[Any] = StandardFuture()
 
         def told(

@@ -81,7 +81,7 @@ class LookingUp(Client):
             KafkaError: It cannot be looked up.
             TypeError: It is no partition.
         """
-        self._look_for_a_group()
+        self._require_group()
         if not isinstance(partition, TopicPartition):
             raise TypeError(f"a partition is a TopicPartition, not {partition!r}")
         with self._converted():
@@ -133,7 +133,7 @@ class LookingUp(Client):
         Raises:
             ValueError: It is not assigned, or the offset is negative.
         """
-        self._look_whether_assigned(partition)
+        self._require_assigned(partition)
         with self._converted():
             self._consumer.seek(partition, offset)
         self._in_hand = None
@@ -144,7 +144,7 @@ class LookingUp(Client):
         Raises:
             ValueError: One is not assigned, or nothing is.
         """
-        self._look_whether_assigned(*partitions)
+        self._require_assigned(*partitions)
         with self._converted():
             self._consumer.seek_to_beginning(partitions)
         self._in_hand = None
@@ -155,7 +155,7 @@ class LookingUp(Client):
         Raises:
             ValueError: One is not assigned, or nothing is.
         """
-        self._look_whether_assigned(*partitions)
+        self._require_assigned(*partitions)
         with self._converted():
             self._consumer.seek_to_end(partitions)
         self._in_hand = None
@@ -177,7 +177,7 @@ class LookingUp(Client):
 
     # --- within ----------------------------------------------------------------------
 
-    def _look_for_a_group(self) -> None:
+    def _require_group(self) -> None:
         """Refuse what needs a group, as kafka-python does.
 
         Raises:
@@ -186,7 +186,7 @@ class LookingUp(Client):
         if not self._has_group:
             raise IllegalStateError("commits need a group: set group_id")
 
-    def _look_whether_assigned(self, *partitions: Any) -> None:
+    def _require_assigned(self, *partitions: Any) -> None:
         """Refuse partitions that are not assigned; of none, that nothing is.
 
         Raises:

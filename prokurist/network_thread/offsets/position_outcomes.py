@@ -207,7 +207,7 @@ class Outcomes:
         """
         refused = [search.left[tp] for tp in partitions if tp in search.left]
         heard = any(search.is_awaited(each.partition) for each in refused)
-        self._refused.meet(refused)
+        self._refused.note(refused)
         # Given up first: the call that has raised it may ask again.
         if self._subscription.given_up(refused) and search.polled and not heard:
             self._background.post(BackgroundError(error, frozenset(refused), narrow))

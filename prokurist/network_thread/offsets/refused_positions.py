@@ -47,7 +47,7 @@ class RefusedPositions:
         self._refused: dict[TopicPartition, RefusedPosition] = {}
         self._due: Due | None = None
 
-    def meet(self, refused: Iterable[PositionRequest]) -> None:
+    def note(self, refused: Iterable[PositionRequest]) -> None:
         """Note that one error was raised for some positions: they are asked for together."""
         tickets = {each.partition: each.ticket for each in refused}
         failures = 1 + max((self._failures(tp, at) for tp, at in tickets.items()), default=0)
