@@ -49,14 +49,16 @@ class Pure:
 
     def __init__(self, kafka: RealKafka, group: str, topic: str) -> None:
         self._consumer = kafka_python.KafkaConsumer(
-            topic,
             bootstrap_servers=kafka.bootstrap,
             group_id=group,
             session_timeout_ms=6000,
             heartbeat_interval_ms=500,
-            # As a leader it shares out what it knows of, which is nothing at first.
             metadata_max_age_ms=1000,
         )
+        # As a leader it shares out what it knows of. Where its metadata comes while it does, it
+        # takes what it shared out, nothing, for what is there, and does not join again.
+        assert len(self._consumer.partitions_for_topic(topic)) == 6
+        self._consumer.subscribe([topic])
 
     def poll(self) -> None:
         """See `Member`."""

@@ -100,7 +100,6 @@ class Pure:
         self._read = read
         self._ends = threading.Event()
         self._consumer = kafka_python.KafkaConsumer(
-            topic,
             bootstrap_servers=kafka.bootstrap,
             group_id=group,
             auto_offset_reset="earliest",
@@ -109,6 +108,9 @@ class Pure:
             heartbeat_interval_ms=500,
             metadata_max_age_ms=1000,
         )
+        # Known before it leads: see `test_mixed_groups`.
+        assert self._consumer.partitions_for_topic(topic)
+        self._consumer.subscribe([topic])
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
