@@ -56,6 +56,17 @@ cdef class Frames:
         for nth in range(self.count):
             munmap(self.kept[nth].memory, self.kept[nth].size)
 
+    def memory_for(self, length):
+        """Memory for a frame that the caller fills; see `framing.fresh_memory`."""
+        cdef Whole whole = Whole.__new__(Whole)
+        whole.frames, whole.length, whole.fills = self, length, True
+        whole.memory = self.take(whole.length, &whole.size)
+        if whole.memory == NULL:
+            raise MemoryError(f"no memory for a frame of {length} bytes")
+        room = memoryview(whole)
+        whole.fills = False
+        return room
+
     cdef char* take(self, Py_ssize_t length, Py_ssize_t* size) noexcept nogil:
         """Room for a frame, and how much it really is; NULL where there is none."""
         size[0] = max(length, <Py_ssize_t>1)
@@ -109,12 +120,16 @@ cdef class Frames:
 
 @cython.no_gc  # the collector would clear `frames` before the memory is given back
 cdef class Whole:
-    """One frame's memory, read-only, given back with the last view of it."""
+    """One frame's memory, given back with the last view of it.
+
+    It is read-only, but for the view that it is filled through.
+    """
 
     cdef Frames frames
     cdef char* memory
     cdef Py_ssize_t length
     cdef Py_ssize_t size
+    cdef bint fills
 
     def __init__(self):
         raise TypeError("a frame is made by the watch that reads it")
@@ -127,7 +142,7 @@ cdef class Whole:
     def __getbuffer__(self, Py_buffer* view, int flags):
         if self.frames is None:
             raise BufferError("a frame that was not read")
-        PyBuffer_FillInfo(view, self, self.memory, self.length, 1, flags)
+        PyBuffer_FillInfo(view, self, self.memory, self.length, not self.fills, flags)
 
     def __dealloc__(self):
         if self.frames is not None:

@@ -1,5 +1,7 @@
 from ssl import SSLObject
 
+from prokurist.network_thread.io.framing import MemoryFor
+
 DRAINED: int
 FULL: int
 ENDED: int
@@ -18,4 +20,5 @@ class Pump:
     ) -> tuple[int, int, int]: ...
 
 def is_known(inner: object) -> bool: ...
+def frame_memory() -> MemoryFor: ...
 def pump_of(connection: SSLObject) -> Pump | None: ...

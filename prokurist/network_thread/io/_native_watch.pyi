@@ -3,6 +3,9 @@ from socket import socket
 from prokurist.network_thread.io.framing import Progress
 from prokurist.network_thread.io.watch import Seen
 
+class Frames:
+    def memory_for(self, length: int) -> memoryview: ...
+
 class NativeWatch:
     def __init__(self, wake: int, largest: int) -> None: ...
     @property

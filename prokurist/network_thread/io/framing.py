@@ -9,8 +9,12 @@ reader; a frame handed out is never written again; nothing is allocated for a
 length that was not checked.
 """
 
+from collections.abc import Callable
 from mmap import mmap
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
+
+MemoryFor: TypeAlias = Callable[[int], memoryview]
+"""Allocates memory for a frame of so many bytes."""
 
 SCRATCH_BYTES: Final = (1 << 20) + (1 << 16)
 """One read takes a whole receive buffer of 1 MiB and the headers around it.
@@ -83,12 +87,21 @@ class Progress(NamedTuple):
         return "before the first answer"
 
 
+def fresh_memory(length: int) -> memoryview:
+    """Allocate memory for a frame; pages of a large one are touched as it arrives.
+
+    A bytearray is filled with zeros, and a length that lies would cost what it says.
+    """
+    return memoryview(bytearray(length) if length <= BELIEVED_BYTES else mmap(-1, length))
+
+
 class FrameReader:
     """Cuts one connection's incoming bytes into frames.
 
     Args:
         scratch: Shared by all readers of a network; see the invariants.
         largest: The longest frame that is accepted, in bytes.
+        memory_for: Allocates a frame that comes in more than one read.
 
     Attributes:
         largest: Likewise; it may be changed.
@@ -101,6 +114,7 @@ class FrameReader:
         "_carried",
         "_filled",
         "_frame",
+        "_memory_for",
         "_received",
         "_scratch",
         "frames",
@@ -108,8 +122,11 @@ class FrameReader:
         "refused",
     )
 
-    def __init__(self, scratch: memoryview, largest: int) -> None:
+    def __init__(
+        self, scratch: memoryview, largest: int, memory_for: MemoryFor = fresh_memory
+    ) -> None:
         self._scratch = scratch
+        self._memory_for = memory_for
         self.largest: int = largest
         self._carried = b""  # a length of which not all four bytes have come
         self._frame: memoryview | None = None
@@ -154,7 +171,7 @@ class FrameReader:
                 return frames
             position = start + length
             if position > end:
-                frame = memory_for(length)
+                frame = self._memory_for(length)
                 frame[: end - start] = self._scratch[start:end]
                 self._frame, self._filled = frame, end - start
                 return frames
@@ -181,14 +198,6 @@ class FrameReader:
 
     def __repr__(self) -> str:
         return f"<FrameReader {self.progress().place()}>"
-
-
-def memory_for(length: int) -> memoryview:
-    """Allocate memory for a frame; pages of a large one are touched as it arrives.
-
-    A bytearray is filled with zeros, and a length that lies would cost what it says.
-    """
-    return memoryview(bytearray(length) if length <= BELIEVED_BYTES else mmap(-1, length))
 
 
 def objection(length: int, largest: int, start: bytes, *, first: bool) -> str:

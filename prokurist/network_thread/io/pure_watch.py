@@ -9,7 +9,13 @@ import selectors
 from socket import socket
 from typing import Final
 
-from prokurist.network_thread.io.framing import SCRATCH_BYTES, FrameReader, Progress
+from prokurist.network_thread.io.framing import (
+    SCRATCH_BYTES,
+    FrameReader,
+    MemoryFor,
+    Progress,
+    fresh_memory,
+)
 from prokurist.network_thread.io.transport import SEND_FLAGS
 from prokurist.network_thread.io.watch import (
     CLOSED,
@@ -57,11 +63,15 @@ class PureWatch:
     Args:
         wake: The descriptor that ends a wait when it becomes readable.
         largest: A longer frame ends its stream.
+        memory_for: Allocates the memory of frames.
     """
 
-    def __init__(self, wake: int, largest: int) -> None:
+    def __init__(
+        self, wake: int, largest: int, memory_for: MemoryFor = fresh_memory
+    ) -> None:
         self.received: int = 0
         self._largest = largest
+        self._memory_for = memory_for
         self._scratch = memoryview(bytearray(SCRATCH_BYTES))
         self._streams: dict[int, Stream] = {}
         self._selector = selectors.DefaultSelector()
@@ -70,7 +80,7 @@ class PureWatch:
     def add(self, number: int, made: socket, interest: int) -> None:
         """Watch a socket; see `Watch.add`."""
         check_interest(interest)
-        stream = Stream(number, made, FrameReader(self._scratch, self._largest))
+        stream = Stream(number, made, FrameReader(self._scratch, self._largest, self._memory_for))
         self._selector.register(made, interest, stream)
         self._streams[number] = stream
 

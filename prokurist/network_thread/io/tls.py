@@ -198,9 +198,9 @@ class TlsWatch(PureWatch):
     received: int
 
     def __init__(self, wake: int, largest: int) -> None:
-        super().__init__(wake, largest)
-        self._wake = wake
         self._native: Any = chosen(PUMPS).module
+        super().__init__(wake, largest, self._native.frame_memory())
+        self._wake = wake
         self._pumps: dict[int, Pump] = {}
         self._ciphertext = memoryview(bytearray(CIPHERTEXT_BYTES))
         self._filters: dict[int, TlsFilter] = {}

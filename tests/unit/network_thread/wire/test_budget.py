@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from prokurist.network_thread.io.framing import memory_for
+from prokurist.network_thread.io.framing import fresh_memory
 from prokurist.network_thread.wire import apis, codec, reading
 from prokurist.network_thread.wire.api_versions import ApiVersions
 from prokurist.network_thread.wire.codec import decode
@@ -88,7 +88,7 @@ def test_what_is_wrong_behind_very_many_elements_is_not_looked_for_twice() -> No
 
 def test_all_of_a_frame_is_counted_as_held() -> None:
     """B275: records are views of their frame, however few of its bytes they are."""
-    frame = memory_for(50 << 20)
+    frame = fresh_memory(50 << 20)
     frames = frame.toreadonly(), memoryview(b"x" * 1000)
     tp = TopicPartition("t", 0)
     rows = (
