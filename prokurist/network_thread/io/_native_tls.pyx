@@ -26,19 +26,11 @@ cdef extern from "<dlfcn.h>" nogil:
     const int RTLD_LAZY
     const int RTLD_NOLOAD
 
-cdef extern from "<poll.h>" nogil:
-    cdef struct pollfd:
-        int fd
-        short events
-        short revents
-    int poll(pollfd* all, unsigned long count, int milliseconds)
-    const short POLLIN
-
-cdef extern from "<sys/socket.h>" nogil:
-    ssize_t recv(int descriptor, void* room, size_t length, int flags)
-
 from cpython.object cimport PyObject
 from libc.errno cimport EAGAIN, EINTR, errno
+from libc.stdint cimport int64_t
+
+include "_native_calls.pxi"
 
 ctypedef int (*ReadEx)(void*, void*, size_t, size_t*) noexcept nogil
 ctypedef int (*GetError)(const void*, int) noexcept nogil
@@ -58,7 +50,7 @@ cdef enum:
     WANT_READ = 2  # of SSL_get_error
     ZERO_RETURN = 6
     SHARE = 4 << 20  # bytes received in one call
-    PORTION = 256 << 10  # bytes received at once
+    PORTION = 256 << 10  # bytes received at once, and worth a wake-up
     CHUNK = 32 << 10  # bytes decrypted at once, more than a record
     WITHOUT_DATA = 64 << 10  # bytes in which some data has to come; see tls.py
 
@@ -197,6 +189,7 @@ cdef class Pump:
         cdef size_t count = 0
         cdef int end = DRAINED_, why = 0
         cdef pollfd waiting[2]
+        cdef int worth = 1
         if self.session == NULL or self.busy:
             raise RuntimeError("a pump reads for one thread at a time, once it was made")
         self.busy = True
@@ -246,16 +239,22 @@ cdef class Pump:
                     break
                 if patience <= 0:
                     break
+                # Plaintext is shorter than what it comes in: so much is still to come.
+                if worth != min(PORTION, size - filled):
+                    worth = <int>min(PORTION, size - filled)
+                    prokurist_portion(descriptor, worth)
                 waiting[0].fd, waiting[1].fd = descriptor, wake
                 waiting[0].events = waiting[1].events = POLLIN
                 waiting[0].revents = waiting[1].revents = 0
-                if poll(waiting, 2, patience) <= 0 or waiting[1].revents:
+                if prokurist_wait(waiting, 2, patience * 1_000_000) <= 0 or waiting[1].revents:
                     break
                 patience -= 1
             if end == FULL_ and at < got:
                 # The scratch is every connection's: the rest is decrypted by the next call.
                 if bio_write(self.bio, &scratch[at], <int>(got - at)) != got - at:
                     end = FAILED_
+            if worth > 1:
+                prokurist_portion(descriptor, 1)
         self.busy = False
         return filled, received, end
 

@@ -101,7 +101,7 @@ class FrameReader:
     Args:
         scratch: Shared by all readers of a network; see the invariants.
         largest: The longest frame that is accepted, in bytes.
-        memory_for: Allocates a frame that comes in more than one read.
+        memory_for: Allocates the memory of a frame.
 
     Attributes:
         largest: Likewise; it may be changed.
@@ -170,12 +170,13 @@ class FrameReader:
             if self.refused:
                 return frames
             position = start + length
-            if position > end:
-                frame = self._memory_for(length)
-                frame[: end - start] = self._scratch[start:end]
-                self._frame, self._filled = frame, end - start
+            frame = self._memory_for(length)
+            there = min(position, end) - start
+            frame[:there] = self._scratch[start : start + there]
+            if there < length:
+                self._frame, self._filled = frame, there
                 return frames
-            frames.append(self._whole(memoryview(bytes(self._scratch[start:position]))))
+            frames.append(self._whole(frame))
             if len(frames) > MOST_AT_ONCE:
                 self.refused = TOO_MANY
                 return frames

@@ -66,9 +66,7 @@ class PureWatch:
         memory_for: Allocates the memory of frames.
     """
 
-    def __init__(
-        self, wake: int, largest: int, memory_for: MemoryFor = fresh_memory
-    ) -> None:
+    def __init__(self, wake: int, largest: int, memory_for: MemoryFor = fresh_memory) -> None:
         self.received: int = 0
         self._largest = largest
         self._memory_for = memory_for
@@ -80,7 +78,9 @@ class PureWatch:
     def add(self, number: int, made: socket, interest: int) -> None:
         """Watch a socket; see `Watch.add`."""
         check_interest(interest)
-        stream = Stream(number, made, FrameReader(self._scratch, self._largest, self._memory_for))
+        stream = Stream(
+            number, made, FrameReader(self._scratch, self._largest, self._memory_for)
+        )
         self._selector.register(made, interest, stream)
         self._streams[number] = stream
 

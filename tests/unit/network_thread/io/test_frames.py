@@ -1,5 +1,7 @@
 """Large frames of the native watch: portions of them, and the pages they lie in."""
 
+import ctypes
+import gc
 import os
 import socket
 import threading
@@ -125,3 +127,21 @@ def test_a_frame_tells_the_memory_behind_it(wire: Wire) -> None:
     assert memory_behind(first[5:10]) == 3 * MIB
     del first
     assert memory_behind(wire.pull(bytes(2 * MIB))) == 3 * MIB
+
+
+def test_pages_of_a_frame_that_the_caller_fills() -> None:
+    """As under TLS: they are written through one view, and serve the next frame."""
+    frames = pytest.importorskip(MODULES["native"]).Frames()
+    room = frames.memory_for(MIB)
+    room[:] = b"1" * MIB
+    place = ctypes.addressof(ctypes.c_char.from_buffer(room))
+    frame = room.toreadonly()
+    assert memoryview(frame.obj).readonly, "nobody else writes to it"
+    assert MIB <= memory_behind(frame) < MIB + MIB // 8
+    del room
+    assert bytes(frame[-4:]) == b"1111"
+    del frame
+    gc.collect()
+    room = frames.memory_for(MIB - 1)
+    assert ctypes.addressof(ctypes.c_char.from_buffer(room)) == place
+    assert len(room) == MIB - 1

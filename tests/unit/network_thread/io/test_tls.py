@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from prokurist.errors import DisconnectException, SslAuthenticationException
-from prokurist.network_thread.io.network import Connected, Securing
-from prokurist.network_thread.io.tls import TlsFilter
+from prokurist.network_thread.io.network import Arrived, Connected, Securing
+from prokurist.network_thread.io.tls import PUMPS, TlsFilter
 from prokurist.security.context import built
 from prokurist.testing.kafka.pki import Authority
+from prokurist.twins import chosen
 from tests.unit.network_thread.io.conftest import Peer
 from tests.unit.network_thread.io.tls_peers import (
     Drive,
@@ -281,6 +282,28 @@ def test_what_was_received_is_read_to_its_end(
     driver.network.trust(1)
     driver.network.write(1, framed(b"hiya"))
     assert driver.until_frames(1, 61)[1:] == bodies
+
+
+def test_large_frames_lie_in_pages_that_serve_the_next(
+    driven: Drive, peer: Peer, authority: Authority, certificate: Path
+) -> None:
+    """A fresh page for each of its bytes was a third of what reading over TLS took."""
+    native = pytest.importorskip("prokurist.network_thread.io._native_watch")
+    if chosen(PUMPS).name != "native":
+        pytest.skip("the pure twin's frames are the allocator's")
+    driver = driven(keys_of(authority))
+
+    def act(secured: ssl.SSLSocket) -> None:
+        secured.sendall(framed(bytes(1 << 20)) + framed(bytes(2 << 20)))
+        secured.recv(1)
+
+    serving(peer, server_context(certificate), act)
+    driver.network.connect(1, peer.address, "localhost")
+    driver.until(lambda: Connected(1) in driver.told)
+    driver.network.trust(1)
+    driver.until_frames(1, 2)
+    arrived = [each for each in driver.told if isinstance(each, Arrived)]
+    assert [type(each.frame.obj) for each in arrived] == [native.Whole] * 2
 
 
 def test_the_end_behind_trusted_frames(
