@@ -180,6 +180,7 @@ def fastest(rounds: Rounds, count: int, how: str) -> Table:
                 f"{count * share(turn) / 1e6:.2f}",
                 rate(of),
                 cell(Spread.of(values(of, "cpu")) if any(of) else None),
+                f"{median(of, 'reading'):.2f}",
                 f"{median(of, 'peak'):.0f}",
                 "" if turn == POLL else cell(times(rounds.get(POLL, []), of)),
             )
@@ -189,6 +190,7 @@ def fastest(rounds: Rounds, count: int, how: str) -> Table:
         "million records read",
         "thousand records/s",
         "CPU s per million",
+        "of which the thread that reads",
         "peak MiB",
         "`poll` of ours is so many times as fast",
     )

@@ -106,6 +106,7 @@ def compared(rounds: Rounds, how: str) -> Table:
                 f"{turn.title}, {turn.way}",
                 cell(Spread.of(values(of, "mb")) if any(of) else None, 0),
                 f"{median(of, 'cpu'):.2f}",
+                f"{median(of, 'reading'):.2f}",
                 "" if turn.way == PLAIN else cell(times(of, plain)),
                 "" if turn.client == OURS else cell(times(ours, of)),
             )
@@ -114,6 +115,7 @@ def compared(rounds: Rounds, how: str) -> Table:
         "client",
         "MB/s",
         "CPU s per million",
+        "of which the thread that reads",
         "of its own plain text",
         "ours is so many times as fast",
     )

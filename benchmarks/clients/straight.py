@@ -211,9 +211,11 @@ def main() -> None:
     if busy:
         threading.Thread(target=compute, daemon=True).start()
     spent = resource.getrusage(resource.RUSAGE_SELF)
+    own = time.thread_time()
     began = time.perf_counter()
     seen, read_bytes = read(int(count))
     seconds = time.perf_counter() - began
+    own = time.thread_time() - own
     after = resource.getrusage(resource.RUSAGE_SELF)
     cpu = after.ru_utime + after.ru_stime - spent.ru_utime - spent.ru_stime
     if seen < int(count) or (client != "raw pull" and read_bytes != seen * int(size)):
@@ -221,6 +223,7 @@ def main() -> None:
     figures = {
         "rate": seen / seconds,
         "cpu": cpu / seen * 1e6,
+        "reading": own / seen * 1e6,
         "mb": read_bytes / seconds / 1e6,
         "peak": peak(),
     }

@@ -49,7 +49,9 @@ public final class Reading {
             consumer.assign(all);
             long seen = 0;
             long bytes = 0;
+            var threads = ManagementFactory.getThreadMXBean();
             long used = system.getProcessCpuTime();
+            long own = threads.getCurrentThreadCpuTime();
             long began = System.nanoTime();
             while (seen < count) {
                 for (ConsumerRecord<byte[], byte[]> each : consumer.poll(Duration.ofSeconds(1))) {
@@ -59,12 +61,14 @@ public final class Reading {
             }
             double seconds = (System.nanoTime() - began) / 1e9;
             double cpu = (system.getProcessCpuTime() - used) / 1e9;
+            double reading = (threads.getCurrentThreadCpuTime() - own) / 1e9;
             if (bytes != seen * size) {
                 throw new IllegalStateException("read " + seen + " records of " + bytes + " bytes");
             }
             System.out.printf(Locale.ROOT,
-                "{\"rate\": %.1f, \"cpu\": %.4f, \"mb\": %.2f, \"peak\": %.1f}%n",
-                seen / seconds, cpu / seen * 1e6, bytes / seconds / 1e6, peak());
+                "{\"rate\": %.1f, \"cpu\": %.4f, \"reading\": %.4f, \"mb\": %.2f, \"peak\": %.1f}%n",
+                seen / seconds, cpu / seen * 1e6, reading / seen * 1e6, bytes / seconds / 1e6,
+                peak());
         }
     }
 
