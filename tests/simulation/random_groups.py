@@ -90,9 +90,14 @@ class One:
     # --- the listener ----------------------------------------------------------------
 
     def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
-        """Partitions that neither it nor another member of the group has."""
+        """Partitions that neither it nor another member of the group has.
+
+        Who has stood still until its session was over, and has heard nothing since, cannot
+        know that what it was given before is another's by now.
+        """
         assert not partitions & self.held, f"{self.name} was told twice: {partitions}"
-        for other in self.life.present():
+        present = self.life.present()
+        for other in present if self in present else ():
             both = partitions & other.held if other is not self else frozenset()
             assert not both, f"{other.name} was not told before {self.name}: {sorted(both)}"
         self.held |= partitions
@@ -162,7 +167,7 @@ class One:
     def has_read(self, ends: dict[TopicPartition, int]) -> bool:
         """Whether it is at the end of all that it has: a commit says so then."""
         states = self.consumer._subscription._partitions.items()
-        at = {tp: state.position.offset for tp, state in states if state.position is not None}
+        at = {tp: state.returned.offset for tp, state in states if state.returned is not None}
         return all(at.get(tp) == ends[tp] for tp, _ in states)
 
 
