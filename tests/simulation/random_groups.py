@@ -90,9 +90,14 @@ class One:
     # --- the listener ----------------------------------------------------------------
 
     def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
-        """Partitions that neither it nor another member of the group has."""
+        """Partitions that neither it nor another member of the group has.
+
+        Who has stood still until its session was over, and has heard nothing since, cannot
+        know that what it was given before is another's by now.
+        """
         assert not partitions & self.held, f"{self.name} was told twice: {partitions}"
-        for other in self.life.present():
+        present = self.life.present()
+        for other in present if self in present else ():
             both = partitions & other.held if other is not self else frozenset()
             assert not both, f"{other.name} was not told before {self.name}: {sorted(both)}"
         self.held |= partitions
@@ -158,6 +163,12 @@ class One:
         """What it may return records of."""
         states = self.consumer._subscription._partitions.items()
         return frozenset(tp for tp, state in states if not state.giving_up)
+
+    def has_read(self, ends: dict[TopicPartition, int]) -> bool:
+        """Whether it is at the end of all that it has: a commit says so then."""
+        states = self.consumer._subscription._partitions.items()
+        at = {tp: state.returned.offset for tp, state in states if state.returned is not None}
+        return all(at.get(tp) == ends[tp] for tp, _ in states)
 
 
 class Many:
@@ -373,12 +384,17 @@ class Many:
             self.members.pop()
 
     def is_settled(self) -> bool:
-        """Whether each has its part, all is shared out, and all is read."""
+        """Whether each has its part and has read that, all is shared out, and all is read.
+
+        Each itself: who was given a partition and has not polled since has no position of it,
+        commits nothing of it, and has to read again what another has read and not committed.
+        """
         parts = [each.consumer.assignment() for each in self.members]
         whole = sum(map(len, parts)) == len(PARTITIONS)
         ends = {tp: self.world.control.offsets(tp)[1] for tp in PARTITIONS}
         return (
             whole
+            and all(each.has_read(ends) for each in self.members)
             and len(self.present()) == len(self.members) == len(self.group().members)
             and self.group().state in ("Stable", "STABLE")
             and self.next == ends

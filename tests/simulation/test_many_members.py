@@ -15,7 +15,7 @@ from tests.simulation.random_groups import Many
 from tests.simulation.world import BUILT
 
 PROTOCOLS = ("consumer", "classic")
-USUAL = (*range(1, 24), 34)
+USUAL = (*range(1, 24), 34, 65256, 65739, 66053)
 STRIDE = 21
 """Of the seeds that one asks for each so-manieth: a life takes as long as so many of one
 client alone. It is odd, for every other seed is a calm life's."""

@@ -82,6 +82,26 @@ def test_what_was_to_come_and_is_not_any_more_is_given_back() -> None:
             assert len(third.assignment()) == 2
 
 
+def test_what_comes_is_not_given_to_another_before_the_listener_has_heard() -> None:
+    """B100, B146: the coordinator lost meanwhile is told everything again, what comes too."""
+    world = grouped()
+    notes = Notes()
+    with member(world, listener=notes) as first, member(world) as second:
+        first.poll(0.0)
+        world.clock.sleep(1.0)  # It computes, with a part that it has not heard of.
+        assert len(first.assignment()) == 4
+        second.poll(1.0)
+        world.control.fail("ConsumerGroupHeartbeat", 16, times=1)
+        for _ in range(round(4 * INTERVAL)):
+            second.poll(1.0)
+            assert not first.assignment() & second.assignment()
+        assert of(world, first)[-1].topic_partitions is None
+        assert not notes.heard
+        settle(first, second)
+        assert len(first.assignment()) == len(second.assignment()) == 2
+        assert [what for what, _ in notes.heard] == ["assigned", "revoked"]
+
+
 def test_nothing_for_the_first_time_is_news() -> None:
     """B148: `assigned` is called once, with nothing."""
     world = grouped(partitions=1)

@@ -51,9 +51,20 @@ class HeartbeatTerms:
         self._owes = False
 
     def request(
-        self, epoch: int, subscribed: Subscribed, owned: tuple[TopicIdPartitions, ...]
+        self,
+        epoch: int,
+        subscribed: Subscribed,
+        owned: tuple[TopicIdPartitions, ...],
+        listed: tuple[TopicIdPartitions, ...],
     ) -> ConsumerGroupHeartbeat:
-        """Make the next ConsumerGroupHeartbeat request."""
+        """Make the next ConsumerGroupHeartbeat request.
+
+        Args:
+            epoch: The member's.
+            subscribed: What it wants.
+            owned: What it owns: it is said when it changes.
+            listed: What is said then: with what comes, which others must not be given.
+        """
         pattern = subscribed.pattern
         by_broker = isinstance(pattern, SubscriptionPattern)
         says = SentTerms(
@@ -75,7 +86,7 @@ class HeartbeatTerms:
                 says.topics,
                 says.pattern,
                 self._assignor,
-                owned,
+                listed,
             )
         changed = says.pattern != said.pattern
         return ConsumerGroupHeartbeat(
@@ -86,7 +97,7 @@ class HeartbeatTerms:
             context.instance_id,
             topics=says.topics if says.topics != said.topics else None,
             pattern=(says.pattern or NO_PATTERN) if changed else None,
-            owned=owned if owes or owned != said.owned else None,
+            owned=listed if owes or owned != said.owned else None,
         )
 
     def answered(self) -> None:

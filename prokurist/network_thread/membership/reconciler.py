@@ -12,6 +12,10 @@ to be told what is owned, even if that is what it was told before: it may have w
 have something meanwhile, and gives that to no other until it hears that we have not. That
 holds as well where the listener refuses what comes: others do not wait for that.
 
+What the coordinator wants us to have is no other's until we say that we do not own it, and
+it takes a list without it for that word. So a list that is sent while something comes, as
+everything is said again after an error, contains what comes: its callback may be running.
+
 A partition is held by the id of its topic: a topic that was deleted and made again is
 another one, even under the same name.
 """
@@ -66,6 +70,7 @@ class Reconciler:
         self._target: Target = frozenset()
         self._held: dict[TopicPartition, UUID] = {}
         self._read: set[TopicPartition] = set()
+        self._refused: Target = frozenset()
         self._is_new = self._greeted = True
         self._is_changed = False
         self._work: Operation[ReconcileOutcome] | None = None
@@ -77,6 +82,7 @@ class Reconciler:
         self._target = frozenset()
         self._held.clear()
         self._read.clear()
+        self._refused = frozenset()
         self._is_new = self._greeted = True
         self._is_changed = False
 
@@ -97,6 +103,7 @@ class Reconciler:
         )
         self._is_changed = self._is_changed or target != self._target
         self._target = target
+        self._refused &= target
         if not self.is_working and not self.is_needed:
             self._settle()
         self.go_on()
@@ -119,17 +126,15 @@ class Reconciler:
         return self._work is not None
 
     def owned(self) -> tuple[TopicIdPartitions, ...]:
-        """The owned partitions, as heartbeats send them.
+        """The owned partitions, whose change is told to the coordinator.
 
         What goes is owned until it is gone, even if its coming was not told yet.
         """
-        by_topic: dict[UUID, list[int]] = {}
-        for tp in sorted(self._read | self._gone()):
-            by_topic.setdefault(self._held[tp], []).append(tp.partition)
-        return tuple(
-            TopicIdPartitions(each, tuple(numbers))
-            for each, numbers in sorted(by_topic.items())
-        )
+        return by_topics(self._owned())
+
+    def owned_or_coming(self) -> tuple[TopicIdPartitions, ...]:
+        """The same with what comes, unless the listener has refused it: it is no other's."""
+        return by_topics(self._owned() | (self._target - self._refused))
 
     # --- the work --------------------------------------------------------------------
 
@@ -148,8 +153,10 @@ class Reconciler:
             named = self._named()
             new = {tp: each for tp, each in named.items() if tp not in self._read}
             self._held.update(new)
+            self._refused = frozenset()
             coming = frozenset(new)
             if not await self._transitions.take(self._term, coming, new, commit=not committed):
+                self._refused = frozenset((each, tp.partition) for tp, each in new.items())
                 return ReconcileOutcome.STUCK
             self._greeted = True
             self._read.update(new)
@@ -173,6 +180,9 @@ class Reconciler:
         changed, self._is_changed = self._is_changed, False
         return changed
 
+    def _owned(self) -> Target:
+        return frozenset((self._held[tp], tp.partition) for tp in self._read | self._gone())
+
     def _gone(self) -> frozenset[TopicPartition]:
         """The partitions to be revoked."""
         return frozenset(
@@ -193,3 +203,11 @@ class Reconciler:
     def __repr__(self) -> str:
         at_it = ", changing hands" * self.is_working
         return f"Reconciler({len(self._read)} owned, {len(self._target)} wanted{at_it})"
+
+
+def by_topics(partitions: Target) -> tuple[TopicIdPartitions, ...]:
+    """Partitions as heartbeats send them."""
+    by_topic: dict[UUID, list[int]] = {}
+    for each, number in sorted(partitions):
+        by_topic.setdefault(each, []).append(number)
+    return tuple(TopicIdPartitions(each, tuple(numbers)) for each, numbers in by_topic.items())

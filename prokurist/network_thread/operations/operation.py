@@ -13,6 +13,10 @@ operation out of its wait leaves the promise to the others.
 Nothing that has ended is part of a reference cycle, so that it is freed at once and
 the garbage collector has nothing to do: a full collection holds the interpreter for
 as long as the user's heap is large, and every deadline that falls into it is late.
+
+A client whose thread is gone is collected with what has not ended, coroutines in any order,
+and the `finally` of one may throw at an operation whose coroutine is closed already. Nothing
+is left to end then, and there is nobody to tell.
 """
 
 from collections.abc import Callable, Coroutine, Generator, Iterable
@@ -157,6 +161,9 @@ class Operation(Generic[Value]):
         self, resume: Callable[[], Promise[Any]], met: BaseException | None = None
     ) -> None:
         self._awaited = self._step = None
+        if getattr(self._coroutine, "cr_frame", True) is None:
+            self.ended = True  # By the garbage collector: see the module.
+            return
         self._running = True
         try:
             try:

@@ -9,7 +9,10 @@ from prokurist import SubscriptionPattern
 from prokurist.events.group_assignment import Subscribed
 from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.membership.heartbeat_terms import HeartbeatTerms
-from prokurist.network_thread.wire.consumer_group import TopicIdPartitions
+from prokurist.network_thread.wire.consumer_group import (
+    ConsumerGroupHeartbeat,
+    TopicIdPartitions,
+)
 
 TOPIC = UUID(int=1)
 OWNED = (TopicIdPartitions(TOPIC, (0, 1)),)
@@ -35,11 +38,21 @@ def wanting(*topics: str, pattern: Any = None) -> Subscribed:
     return Subscribed(0, 1, frozenset(topics), pattern, listens=False)
 
 
+def ask(
+    said: HeartbeatTerms,
+    epoch: int,
+    subscribed: Subscribed,
+    owned: tuple[TopicIdPartitions, ...],
+) -> ConsumerGroupHeartbeat:
+    """The next heartbeat, while nothing comes."""
+    return said.request(epoch, subscribed, owned, owned)
+
+
 def test_everything_until_it_is_answered() -> None:
     """B135: an unanswered heartbeat may not have arrived."""
     said = terms()
     for _ in range(2):
-        request = said.request(0, wanting("b", "a"), ())
+        request = ask(said, 0, wanting("b", "a"), ())
         assert (request.topics, request.rack_id, request.assignor) == (
             ("a", "b"),
             "r",
@@ -47,58 +60,68 @@ def test_everything_until_it_is_answered() -> None:
         )
         assert (request.rebalance_timeout, request.owned) == (300.0, ())
     said.answered()
-    request = said.request(1, wanting("b", "a"), ())
+    request = ask(said, 1, wanting("b", "a"), ())
     assert (request.topics, request.rack_id, request.assignor) == (None, None, None)
     assert (request.rebalance_timeout, request.owned) == (None, None)
     said.forget()
-    assert said.request(1, wanting("b", "a"), OWNED).owned == OWNED
+    assert ask(said, 1, wanting("b", "a"), OWNED).owned == OWNED
 
 
 def test_what_has_changed() -> None:
     """B135, B146: and nothing else; until that is answered."""
     said = terms()
-    said.request(0, wanting("a"), ())
+    ask(said, 0, wanting("a"), ())
     said.answered()
     for _ in range(2):
-        assert said.request(1, wanting("a"), OWNED).owned == OWNED
+        assert ask(said, 1, wanting("a"), OWNED).owned == OWNED
     said.answered()
     assert said.has_said(OWNED)
-    request = said.request(1, wanting("c"), OWNED)
+    request = ask(said, 1, wanting("c"), OWNED)
     assert (request.topics, request.owned, request.pattern) == (("c",), None, None)
+
+
+def test_what_comes_is_in_a_list_and_no_reason_for_one() -> None:
+    """B135, B146: it is acknowledged when it is owned."""
+    said, none = terms(), tuple[TopicIdPartitions, ...]()
+    assert said.request(1, wanting("a"), none, OWNED).owned == OWNED
+    said.answered()
+    assert said.has_said(none)
+    assert said.request(1, wanting("a"), none, OWNED).owned is None
+    assert said.request(1, wanting("a"), OWNED, OWNED).owned == OWNED
 
 
 def test_what_is_owed_is_said_again_once() -> None:
     """B146: the coordinator may have wanted something else since it heard just this."""
     said = terms()
-    said.request(0, wanting("a"), ())
+    ask(said, 0, wanting("a"), ())
     said.answered()
-    said.request(1, wanting("a"), OWNED)
+    ask(said, 1, wanting("a"), OWNED)
     said.answered()
     said.owe()
     assert not said.has_said(OWNED)
-    assert said.request(1, wanting("a"), OWNED).owned == OWNED
+    assert ask(said, 1, wanting("a"), OWNED).owned == OWNED
     said.answered()
     assert said.has_said(OWNED)
-    assert said.request(1, wanting("a"), OWNED).owned is None
+    assert ask(said, 1, wanting("a"), OWNED).owned is None
 
 
 def test_a_pattern_comes_and_goes() -> None:
     """B155: an empty one takes it back."""
     said = terms()
-    request = said.request(0, wanting(pattern=SubscriptionPattern("x")), ())
+    request = ask(said, 0, wanting(pattern=SubscriptionPattern("x")), ())
     assert (request.pattern, request.topics) == ("x", ())
     said.answered()
-    assert said.request(1, wanting(pattern=SubscriptionPattern("x")), ()).pattern is None
-    request = said.request(1, wanting("a"), ())
+    assert ask(said, 1, wanting(pattern=SubscriptionPattern("x")), ()).pattern is None
+    request = ask(said, 1, wanting("a"), ())
     assert (request.pattern, request.topics) == ("", ("a",))
 
 
 def test_a_static_member_says_its_name_each_time() -> None:
     """Otherwise a second one of its name would not be told from it."""
     said = terms("i")
-    said.request(0, wanting("a"), ())
+    ask(said, 0, wanting("a"), ())
     said.answered()
-    assert said.request(1, wanting("a"), ()).instance_id == "i"
+    assert ask(said, 1, wanting("a"), ()).instance_id == "i"
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,23 @@ def test_what_goes_is_owned_until_it_is_gone() -> None:
     assert settled == [True]
 
 
+def test_what_comes_is_listed_unless_the_listener_refuses_it() -> None:
+    """B146, B152: a list without it would let the coordinator give it to another."""
+    hands = Hands()
+    it = reconciler(hands, [])
+    it.aim((assigned(0), assigned(5, topic=UNKNOWN)))
+    assert it.owned() == ()
+    assert it.owned_or_coming() == (assigned(0), assigned(5, topic=UNKNOWN))
+    hands.coming.keep(False)
+    assert it.owned_or_coming() == (assigned(5, topic=UNKNOWN),)
+    hands.coming = Promise[bool]()
+    it.go_on()
+    assert it.owned_or_coming() == (assigned(0), assigned(5, topic=UNKNOWN))
+    hands.coming.keep(True)
+    assert it.owned() == (assigned(0),)
+    assert it.owned_or_coming() == (assigned(0), assigned(5, topic=UNKNOWN))
+
+
 def test_what_needs_no_listener_is_settled_once() -> None:
     """B138: what has come and gone in the same step is one thing to tell of."""
     hands, settled = Hands(), list[bool]()

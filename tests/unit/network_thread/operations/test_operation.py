@@ -74,6 +74,21 @@ def test_an_operation_that_is_thrown_at_cleans_up_after_itself() -> None:
     assert len(ends.of) == 1
 
 
+def test_one_whose_coroutine_the_collector_has_closed_is_over() -> None:
+    """Its client is gone, and the others' `finally` say nothing of it."""
+    ends, promise = Ends(), Promise[int]()
+    work = through(promise)
+    operation = ends.start(work)
+    promise.on_forsaken = lambda: operation.throw(Withdrawn())
+    other = ends.start(through(Promise[int](), promise))
+    work.close()
+    other.throw(Withdrawn())
+    operation.throw(Withdrawn())
+    promise.keep(1)
+    assert operation.ended
+    assert [type(error) for _, error in ends.of] == [Withdrawn]
+
+
 def test_the_last_to_go_forsakes_a_promise() -> None:
     """A shared look-up stays for those who still wait, and is told when no call does."""
     ends, promise, forsaken = Ends(), Promise[int](), []
