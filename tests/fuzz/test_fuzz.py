@@ -16,6 +16,7 @@ import pytest
 
 from prokurist.errors import CorruptRecordException
 from prokurist.network_thread.io.pure_watch import PureWatch
+from prokurist.network_thread.io.token_endpoint import BoundedResponse
 from prokurist.network_thread.io.watch import MODULES
 from prokurist.records import compression
 from prokurist.records.arrow_interface import Column
@@ -152,10 +153,32 @@ def test_tables_and_endpoints_that_ask_for_much() -> None:
         endpoints.swollen_endpoints(Random(number))  # noqa: S311 - likewise
 
 
-def test_an_endpoint_without_a_bound_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the standard library reads of a piece whose length is -1."""
-    monkeypatch.setattr(endpoints.LocalConnection, "response_class", HTTPResponse)
-    monkeypatch.setattr(endpoints, "FLOODS", [(endpoints.CHUNKED + b"-1\r\n", b"x")])
+@pytest.mark.parametrize(
+    ("kind", "flood"),
+    [
+        (HTTPResponse, (endpoints.CHUNKED + b"-1\r\n", b"x")),
+        pytest.param(
+            BoundedResponse,
+            (endpoints.CHUNKED, b"1\r\nx\r\n"),
+            marks=pytest.mark.skipif(not costs.SEEN, reason="its memory alone tells"),
+        ),
+    ],
+)
+def test_an_endpoint_without_a_bound_is_found(
+    monkeypatch: pytest.MonkeyPatch, kind: type[HTTPResponse], flood: tuple[bytes, bytes]
+) -> None:
+    """What the standard library reads of a piece whose length is -1, and keeps of many."""
+
+    class Reading(kind):  # type: ignore[misc, valid-type]
+        """An answer that is read by what keeps its pieces."""
+
+        def readinto(self, into: Any) -> int:
+            read = self.read(len(into))[: len(into)]
+            into[: len(read)] = read
+            return len(read)
+
+    monkeypatch.setattr(endpoints.LocalConnection, "response_class", Reading)
+    monkeypatch.setattr(endpoints, "FLOODS", [flood])
     with pytest.raises(costs.Costly):
         endpoints.swollen_endpoints(Random(1))  # noqa: S311
 
