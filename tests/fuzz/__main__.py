@@ -96,7 +96,7 @@ class Share:
         if number >= 0 and self._unmoved * LOOK > STUCK:
             return f"is stuck at input {number}"
         if number > self._settled_at:
-            with suppress(OSError):  # It has ended since.
+            with suppress(FileNotFoundError, ProcessLookupError):  # It has ended since.
                 self.growth.look(number, held(self._pid, self._live.value))
         grown = self.growth.most
         return f"has grown by {grown >> 20} MiB by input {number}" if grown > GROWTH else ""

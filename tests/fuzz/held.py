@@ -45,7 +45,8 @@ def held(pid: int, given_out: int) -> int:
         given_out: What is `live` in it.
 
     Raises:
-        OSError: It is no more.
+        FileNotFoundError: It is no more.
+        ProcessLookupError: It is no more.
     """
     if not COUNTED:
         try:
