@@ -114,11 +114,14 @@ fuzz: .venv/ready #: hostile bytes, by seed, on two cores: make fuzz FUZZ=100000
 SANITIZED := build/sanitized
 FUZZ_SANITIZED ?= 300000
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g
+# Of where each block came from and went two frames are kept, or what is kept of them grows without
+# end: beyond Python's own code, which has no frame pointers, they differ by chance.
+ASAN := detect_leaks=0:quarantine_size_mb=4:malloc_context_size=2:allocator_may_return_null=1
 fuzz-sanitized: .venv/ready #: the same with the native code under AddressSanitizer and UBSan; wants gcc
 	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
 	git ls-files -z -co --exclude-standard -- prokurist tests pyproject.toml README.md LICENSE NOTICE | tar --null -T - -c | tar -x -C $(SANITIZED)
 	cd $(SANITIZED) && sed -i 's/"-O3", "-g0"/"-O1"/' pyproject.toml && CFLAGS="$(SANITIZERS)" LDFLAGS="-fsanitize=address,undefined" "$(CURDIR)/$(PY)" -c "import setuptools; setuptools.setup()" -q build_ext --inplace
-	cd $(SANITIZED) && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 "$(CURDIR)/$(PY)" -m tests.fuzz --count $(FUZZ_SANITIZED) --seed $(SEED)
+	cd $(SANITIZED) && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONMALLOC=malloc ASAN_OPTIONS=$(ASAN) UBSAN_OPTIONS=print_stacktrace=1 "$(CURDIR)/$(PY)" -m tests.fuzz --count $(FUZZ_SANITIZED) --seed $(SEED)
 
 check: lint contracts types verify-types test ## everything a change has to pass
 

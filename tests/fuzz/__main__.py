@@ -14,12 +14,12 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.context import SpawnProcess
 from typing import Final
 
-import psutil
-
 from tests.fuzz.fuzzing import throw, throw_share
+from tests.fuzz.held import held
 
 STUCK: Final = 20.0
 """Seconds for one input: a thousand times what any needs. They are counted by looks, so that
@@ -48,8 +48,8 @@ class Growth:
         self._number = -1
         self._looks: deque[int] = deque(maxlen=LOOKS)
 
-    def look(self, number: int, resident: int) -> None:
-        """Take down what is resident at an input.
+    def look(self, number: int, there: int) -> None:
+        """Take down what is held at an input.
 
         On a busy machine one input that asks for much is there for seconds, at many looks:
         it counts once.
@@ -57,7 +57,7 @@ class Growth:
         if number == self._number:
             return
         self._number = number
-        self._looks.append(resident)
+        self._looks.append(there)
         if len(self._looks) == LOOKS:
             least = min(self._looks)
             self._base = self._base or least
@@ -70,10 +70,14 @@ class Share:
     def __init__(self, first: int, given: argparse.Namespace) -> None:
         context = multiprocessing.get_context("spawn")
         self.at = context.RawValue("q", -1)
+        self._live = context.RawValue("q", 0)
+        share = (first, given.count, given.processes, given.seed)
         self.process: SpawnProcess = context.Process(
-            target=throw_share, args=(first, given.count, given.processes, given.seed, self.at)
+            target=throw_share, args=(*share, self.at, self._live)
         )
         self.process.start()
+        assert self.process.pid is not None
+        self._pid: int = self.process.pid
         self._seen = -1
         self._unmoved = 0
         self._settled_at = given.count * SETTLED
@@ -91,12 +95,9 @@ class Share:
             return "is stuck before its first input"
         if number >= 0 and self._unmoved * LOOK > STUCK:
             return f"is stuck at input {number}"
-        try:
-            resident = psutil.Process(self.process.pid).memory_info().rss
-        except psutil.NoSuchProcess:
-            return ""
         if number > self._settled_at:
-            self.growth.look(number, resident)
+            with suppress(FileNotFoundError, ProcessLookupError):  # It has ended since.
+                self.growth.look(number, held(self._pid, self._live.value))
         grown = self.growth.most
         return f"has grown by {grown >> 20} MiB by input {number}" if grown > GROWTH else ""
 

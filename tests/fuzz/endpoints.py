@@ -29,8 +29,9 @@ LONGEST_WORDS: Final = 1000
 """Characters of an error, which quotes an answer shortly."""
 MOST: Final = 150_000
 """Bytes that a pair of sockets takes without a reader."""
-WITHOUT_END: Final = Allowance(0.3, 8 * MIB)
-"""What an answer without end may cost, its sender included."""
+WITHOUT_END: Final = Allowance(0.3, 4 * MIB)
+"""What an answer without end may cost, its sender included: all of them cost less than one MiB,
+and one whose pieces are kept six to nine."""
 
 
 class Told(AssertionError):

@@ -11,6 +11,7 @@ from typing import Any, Final
 from tests.fuzz import exchanges
 from tests.fuzz.costs import BLOCK, SMALL, Costly, within
 from tests.fuzz.endpoints import endpoints, swollen_endpoints
+from tests.fuzz.held import live
 from tests.fuzz.misuse import misuse
 from tests.fuzz.stores import stores
 from tests.fuzz.tables import swollen_tables, tables
@@ -134,12 +135,22 @@ def replay(seed: int, number: int) -> str:
     return f"replay: python -m tests.fuzz --seed {seed} --only {number}"
 
 
-def throw_share(first: int, count: int, step: int, seed: int, at: Any) -> None:
-    """One process's share; `at` is shared memory, in which its present number stands."""
+def throw_share(first: int, count: int, step: int, seed: int, at: Any, has: Any) -> None:
+    """One process's share.
+
+    Args:
+        first: Its first input.
+        count: Where it ends.
+        step: How many share the inputs.
+        seed: Of which lot.
+        at: Shared memory, in which its present number stands.
+        has: Likewise what is `live` in it.
+    """
     faulthandler.enable()
 
     def told(number: int) -> None:
         at.value = number
+        has.value = live()
 
     throw(range(first, count, step), seed, told)
     at.value = count

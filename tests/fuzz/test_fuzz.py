@@ -1,5 +1,7 @@
 """A short part of `make fuzz`, and that it is able to fail."""
 
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -10,18 +12,19 @@ from contextlib import closing
 from http.client import HTTPResponse
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from prokurist.errors import CorruptRecordException
 from prokurist.network_thread.io.pure_watch import PureWatch
+from prokurist.network_thread.io.token_endpoint import BoundedResponse
 from prokurist.network_thread.io.watch import MODULES
 from prokurist.records import compression
 from prokurist.records.arrow_interface import Column
 from prokurist.records.reader import PartitionReader
 from prokurist.twins import choose
-from tests.fuzz import costs, endpoints, swelling, tables, targets
+from tests.fuzz import costs, endpoints, held, swelling, tables, targets
 from tests.fuzz.__main__ import LOOKS, Growth
 from tests.fuzz.fuzzing import throw
 from tests.fuzz.hostile import answers, batch_around, batches, hostile_records, hostile_stream
@@ -152,10 +155,32 @@ def test_tables_and_endpoints_that_ask_for_much() -> None:
         endpoints.swollen_endpoints(Random(number))  # noqa: S311 - likewise
 
 
-def test_an_endpoint_without_a_bound_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the standard library reads of a piece whose length is -1."""
-    monkeypatch.setattr(endpoints.LocalConnection, "response_class", HTTPResponse)
-    monkeypatch.setattr(endpoints, "FLOODS", [(endpoints.CHUNKED + b"-1\r\n", b"x")])
+@pytest.mark.parametrize(
+    ("kind", "flood"),
+    [
+        (HTTPResponse, (endpoints.CHUNKED + b"-1\r\n", b"x")),
+        pytest.param(
+            BoundedResponse,
+            (endpoints.CHUNKED, b"1\r\nx\r\n"),
+            marks=pytest.mark.skipif(not costs.SEEN, reason="its memory alone tells"),
+        ),
+    ],
+)
+def test_an_endpoint_without_a_bound_is_found(
+    monkeypatch: pytest.MonkeyPatch, kind: type[HTTPResponse], flood: tuple[bytes, bytes]
+) -> None:
+    """What the standard library reads of a piece whose length is -1, and keeps of many."""
+
+    class Reading(kind):  # type: ignore[misc, valid-type]
+        """An answer that is read by what keeps its pieces."""
+
+        def readinto(self, into: Any) -> int:
+            read = self.read(len(into))[: len(into)]
+            into[: len(read)] = read
+            return len(read)
+
+    monkeypatch.setattr(endpoints.LocalConnection, "response_class", Reading)
+    monkeypatch.setattr(endpoints, "FLOODS", [flood])
     with pytest.raises(costs.Costly):
         endpoints.swollen_endpoints(Random(1))  # noqa: S311
 
@@ -199,6 +224,78 @@ def test_a_process_that_grows_is_found() -> None:
     for number in range(LOOKS + 2, 2 * LOOKS + 2):
         growth.look(number, 140 << 20)
     assert growth.most == 40 << 20
+
+
+def test_what_the_sanitizer_keeps_is_not_held() -> None:
+    """Its heap and its shadow are left out by address; all else that is resident counts."""
+    lines = (
+        b"10007fff8000-10007fff9000 rw-p 00000000 00:00 0\nSize: 64 kB\nRss: 8 kB\nPss: 8 kB\n"
+        b"7fff8000-80000000 rw-p 00000000 00:00 0\nSize: 64 kB\nRss: 16 kB\nPss: 16 kB\n"
+        b"602000000000-602000010000 rw-p 00000000 00:00 0\nSize: 64 kB\nRss: 32 kB\n"
+        b"7f0000000000-7f0000100000 r-xp 00000000 08:01 7 /lib/libc.so.6\nRss: 64 kB\n"
+    )
+    kept = [range(0x7FFF8000, 0x10007FFF8000), range(0x600000000000, 0x640000000000)]
+    assert held.outside(lines, kept) == (8 + 64) << 10
+    assert held.outside(lines, []) == (8 + 16 + 32 + 64) << 10
+
+
+PLANTED: Final = """
+import ctypes, mmap, os, sys
+from tests.fuzz.held import COUNTED, held, live
+
+def now():
+    return held(os.getpid(), live())
+
+assert COUNTED
+library = ctypes.CDLL(None)
+library.malloc.restype = ctypes.c_void_p
+
+def native(size):
+    return [ctypes.memset(library.malloc(size), 1, size) for _ in range((33 << 20) // size)]
+
+def mapped():
+    there = mmap.mmap(-1, 33 << 20)
+    there.write(bytes(33 << 20))
+    return there
+
+what = {
+    "freed": lambda: [object() for _ in range(3_000_000)] and None,
+    "objects": lambda: [bytes(900) for _ in range(40_000)],
+    "small": lambda: native(100),
+    "large": lambda: native(1 << 20),
+    "mapped": mapped,
+}[sys.argv[1]]
+before = now()
+kept = what()
+print(now() - before >> 20)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["freed", "objects", "small", "large", "mapped"])
+def test_what_is_lost_under_the_sanitizer_is_found(what: str) -> None:
+    """Of 33 MiB none is missed, of whatever kind; what was freed does not count."""
+    library = (
+        subprocess.run(
+            ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=False
+        ).stdout.strip()
+        if shutil.which("gcc")
+        else ""
+    )
+    if not Path(library).is_absolute():
+        pytest.skip("there is no AddressSanitizer")
+    options = {"ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=4", "PYTHONMALLOC": "malloc"}
+    done = subprocess.run(
+        [sys.executable, "-c", PLANTED, what],
+        cwd=ROOT,
+        env={**os.environ, **options, "LD_PRELOAD": library},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    grown = int(done.stdout)
+    assert grown < 4 if what == "freed" else grown > 32
 
 
 @pytest.mark.skipif(not costs.SEEN, reason="the peak of memory cannot be read here")

@@ -79,7 +79,9 @@ class TokenEndpoint:
             connection.sock.settimeout(self._read)
             connection.request("POST", path, body, dict(headers))
             answer = connection.getresponse()
-            body = answer.read(LONGEST_ANSWER + 1)
+            # `read` would keep each piece of the answer, and 80 bytes more to join it.
+            room = bytearray(LONGEST_ANSWER + 1)
+            body = bytes(memoryview(room)[: answer.readinto(room)])
             if answer.length and len(body) <= LONGEST_ANSWER:
                 raise http.client.IncompleteRead(b"", answer.length)
             if over.is_set():
@@ -134,8 +136,8 @@ class TokenEndpoint:
 class BoundedResponse(http.client.HTTPResponse):
     """An answer that ends in an error where it goes on for too long.
 
-    `http.client` itself bounds neither the answers before the last one (100) nor trailers, and
-    a piece whose length is -1 has it read up to the end of the connection.
+    `http.client` itself bounds neither the answers before the last one (100) nor trailers nor
+    what is told beside the length of a piece.
     """
 
     def __init__(self, *given: Any, **named: Any) -> None:

@@ -4,6 +4,7 @@ import socket
 import ssl
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -102,15 +103,16 @@ CHUNKED: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.mark.parametrize(
-    ("head", "more"),
+    ("head", "more", "most"),
     [
-        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-        (CHUNKED + b"0\r\n", b"X-Trailer: y\r\n"),
-        (CHUNKED, b"1;" + b"x" * 60_000 + b"\r\nx\r\n"),
-        (CHUNKED + b"-1\r\n", b"x" * 65536),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n", 524288),
+        (CHUNKED + b"0\r\n", b"X-Trailer: y\r\n", 524288),
+        (CHUNKED, b"1;" + b"x" * 60_000 + b"\r\nx\r\n", 524288),
+        # As much as there is room for, and then no length of a next piece.
+        (CHUNKED + b"-1\r\n", b"x" * 65536, 65536),
     ],
 )
-def test_an_answer_without_end_is_bounded(head: bytes, more: bytes) -> None:
+def test_an_answer_without_end_is_bounded(head: bytes, more: bytes, most: int) -> None:
     """B368: what http.client itself reads for as long as it comes."""
     sent = 0
 
@@ -122,9 +124,24 @@ def test_an_answer_without_end_is_bounded(head: bytes, more: bytes) -> None:
             client.sendall(piece)
             sent += len(piece)
 
-    with served(flood) as url, pytest.raises(NetworkException, match="more than 524288 bytes"):
+    with served(flood) as url, pytest.raises(NetworkException, match=f"more than {most} bytes"):
         TokenEndpoint(url, connect=5.0, read=5.0).post({}, b"")
     assert sent < 16 << 20  # Buffers of sockets take some.
+
+
+def test_an_answer_in_very_many_pieces_costs_no_more_than_its_bytes() -> None:
+    """B368: nothing is held for a piece, of which each may be of one byte."""
+    piece = b"1\r\nx\r\n"
+    with served(lambda client: client.sendall(CHUNKED + piece * 70_000)) as url:
+        endpoint = TokenEndpoint(url, connect=5.0, read=5.0)
+        tracemalloc.start()
+        try:
+            answer = endpoint.post({}, b"")
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert answer.body == b"x" * 65537
+    assert peak < 1 << 20  # What is sent is 420 000 bytes of it.
 
 
 def test_words_of_an_endpoint_are_printable() -> None:
