@@ -76,6 +76,7 @@ class Group:
         self.coordinator: CoordinatorManager = CoordinatorManager(
             group_id, client, metadata, timer, backoff
         )
+        identities = CommitIdentities(member_identity, subscription.owned)
         self.commits: CommitManager = CommitManager(
             group_id,
             client,
@@ -83,7 +84,7 @@ class Group:
             metadata,
             timer,
             backoff,
-            CommitIdentities(member_identity, subscription.owned),
+            identities,
         )
         self.auto: BackgroundCommits = BackgroundCommits(self.commits)
         interval = config.max_poll_interval_ms / 1000
@@ -115,6 +116,8 @@ class Group:
                 self._transitions,
             ),
         )
+
+        identities.on_refused = self.membership.commit_refused
 
     def take(self, event: GroupEvent) -> None:
         """Start the work for an event."""
