@@ -135,7 +135,7 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
             resolver=Resolver(network.wake, family=config.broker_address_family),
             random=Random(),  # noqa: S311 - jitter is no secret
             software=("prokurist", VERSION),
-            authenticator=authenticator_of(config, clock, network.wake),
+            authenticator=authenticator_of(config, network.wake),
         )
     except BaseException:
         network.shutdown()

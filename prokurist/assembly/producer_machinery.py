@@ -127,7 +127,7 @@ def system_producer_machinery(config: ProducerConfig, clock: CallersClock) -> Pr
             resolver=Resolver(network.wake, family=config.broker_address_family),
             random=Random(),  # noqa: S311 - jitter is no secret
             software=("prokurist", VERSION),
-            authenticator=authenticator_of(config, clock, network.wake),
+            authenticator=authenticator_of(config, network.wake),
         )
     except BaseException:
         network.shutdown()

@@ -78,7 +78,7 @@ class Doctor:
         self._config = config
         self._walk = probe
         self._topics = topics
-        self._authenticator = authenticator_of(config, asked.clock, probe.wake)
+        self._authenticator = authenticator_of(config, probe.wake)
         self._greeting: ApiVersionsAnswer | None = None
 
     def steps(self) -> Iterator[Step]:
