@@ -39,7 +39,8 @@ class RecordAccumulator:
         batch_size: `batch.size`.
         linger: `linger.ms`, in seconds.
         delivery: `delivery.timeout.ms`, in seconds.
-        most: Bytes that a batch may have, by `max.request.size`.
+        most: Bytes that a batch of several records may have, by `max.request.size`.
+        largest: Bytes that one of a single record may have, by the same.
         now: The clock.
         wait: Waits on a waiter, by the same clock.
         wake: Ends the wait of the network thread.
@@ -49,7 +50,8 @@ class RecordAccumulator:
         memory: The bound of `buffer.memory`.
         incomplete: Batches that have not ended, in the order of their beginning; without
             those that others were split into.
-        most: Bytes that a batch may have.
+        most: Bytes that a batch of several records may have.
+        largest: Bytes that one of a single record may have.
         limits: The same for topics whose brokers have refused less.
         flushing: The calls that flush at present.
         refuse: Raises why nothing is sent any more, once that is so.
@@ -66,6 +68,7 @@ class RecordAccumulator:
         linger: float,
         delivery: float,
         most: int,
+        largest: int,
         now: Callable[[], float],
         wait: Callable[[Waiter, float], bool],
         wake: Callable[[], None],
@@ -74,6 +77,7 @@ class RecordAccumulator:
         self.memory: BufferMemory = memory
         self.incomplete: OrderedDict[Batch, None] = OrderedDict()
         self.most: int = most
+        self.largest: int = largest
         self.limits: dict[str, int] = {}
         self.flushing: set[object] = set()
         self.refuse: Callable[[], None] = unclosed
