@@ -28,13 +28,13 @@ from prokurist.cli.broker_probe import BrokerProbe
 from prokurist.cli.broker_queries import BrokerQueries
 from prokurist.cli.cluster_findings import brokers, described, resolved, told
 from prokurist.cli.command_options import CommandOptions
-from prokurist.cli.output import counted
 from prokurist.cli.record_probe import last_record
 from prokurist.cli.steps import Step, StepResult, Taken
 from prokurist.cli.tls_findings import RENEWED_BEFORE, lasts, tls_finding
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException, NetworkException
+from prokurist.errors.timeout import counted
 from prokurist.events.clock import Deadline
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer

@@ -32,7 +32,7 @@ def test_flush_with_a_frozen_broker() -> None:
         assert [each.request for each in error.attempts] == ["Produce"]
         assert error.may_have_happened
         assert "9 records (" in str(error)
-        assert "they are not withdrawn" in str(error)
+        assert "flush withdraws nothing" in str(error)
         assert not any(each.done() for each in deliveries)
         world.control.thaw()
         producer.flush(5.0)
@@ -160,6 +160,25 @@ def test_close_with_a_frozen_broker(caplog: pytest.LogCaptureFixture) -> None:
     assert not failure(unsent).may_have_happened  # type: ignore[attr-defined]
     assert "6 records undelivered" in caplog.text
     assert sender.machinery.accumulator.memory.free == sender.machinery.accumulator.memory.total
+
+
+def test_one_record_is_told_in_the_singular(caplog: pytest.LogCaptureFixture) -> None:
+    """B413: in `flush`, in `close`'s line, and in that of a record that has failed."""
+    world = World()
+    producer, _ = made(world, enable_idempotence=False, linger_ms=0)
+    producer.send("orders", b"warm", partition=0)
+    producer.flush(5.0)
+    world.control.freeze()
+    producer.send("orders", b"unsent", partition=0)
+    with pytest.raises(
+        errors.TimeoutException, match=r"1 record \(\d+ bytes\) in 1 par"
+    ):
+        producer.flush(1.0)
+    with caplog.at_level(logging.WARNING):
+        assert producer.close(0.5) == 1
+    assert "closed with 1 record undelivered" in caplog.text
+    assert "failed to deliver 1 record for orders-0" in caplog.text
+    assert "1 records" not in caplog.text
 
 
 @pytest.mark.parametrize(("budget", "reserve"), [(2.0, 0.1), (0.4, 0.1), (0.2, 0.05), (0, 0)])
