@@ -214,6 +214,7 @@ def producer_machinery(
         wait=refused_to_holders(holds, clock.wait),
         wake=network.wake,
     )
+    accumulator.obstacle = client.reachability.obstacle
     accumulator.directory.on_leaders = partitioner.draw_again
     topics: ProducerTopics
     metadata = MetadataManager(

@@ -57,6 +57,33 @@ def test_flush_where_one_broker_is_refused() -> None:
         world.control.thaw()
 
 
+@pytest.mark.parametrize("call", ["result", "exception"])
+def test_the_wait_for_a_record_whose_leader_is_refused(call: str) -> None:
+    """B414: it is told with the refusal, as `flush` is; one from before the record is not."""
+    world = World()
+    producer, sender = made(world, linger_ms=0)
+    with producer:
+        reachability = sender.machinery.client.reachability
+        reachability.failed(errors.SslAuthenticationException("older"), world.clock.time)
+        world.clock.sleep(1.0)
+        producer.send("orders", b"0", partition=0).result(5.0)
+        world.control.freeze()
+        world.clock.sleep(0.1)
+        delivery = producer.send("orders", b"1", partition=0)
+        with pytest.raises(errors.TimeoutException) as raised:
+            getattr(delivery, call)(1.0)
+        assert raised.value.last_error is None
+        now = world.clock.time
+        reachability.failed(errors.SslAuthenticationException("expired"), now)
+        reachability.answered_at = now + 1.0
+        for waiting in (delivery, producer.send_many("orders", [b"2"], partition=0)):
+            with pytest.raises(errors.TimeoutException) as raised:
+                getattr(waiting, "result" if waiting is not delivery else call)(1.0)
+            assert isinstance(raised.value.last_error, errors.SslAuthenticationException)
+            assert "SslAuthenticationException: expired" in str(raised.value)
+        world.control.thaw()
+
+
 def test_flush_of_nothing_is_at_once() -> None:
     """Also where no broker is there."""
     world = World()
@@ -170,9 +197,7 @@ def test_one_record_is_told_in_the_singular(caplog: pytest.LogCaptureFixture) ->
     producer.flush(5.0)
     world.control.freeze()
     producer.send("orders", b"unsent", partition=0)
-    with pytest.raises(
-        errors.TimeoutException, match=r"1 record \(\d+ bytes\) in 1 par"
-    ):
+    with pytest.raises(errors.TimeoutException, match=r"1 record \(\d+ bytes\) in 1 par"):
         producer.flush(1.0)
     with caplog.at_level(logging.WARNING):
         assert producer.close(0.5) == 1

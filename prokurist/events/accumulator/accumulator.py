@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final
 
-from prokurist.errors import IllegalStateException
+from prokurist.errors import IllegalStateException, KafkaException
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.buffer_memory import BufferMemory, Claim
 from prokurist.events.accumulator.implementation import Appender, TopicQueues
@@ -56,6 +56,7 @@ class RecordAccumulator:
         flushing: The calls that flush at present.
         refuse: Raises why nothing is sent any more, once that is so.
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
+        obstacle: What stands in the way of records that wait since then; None for nothing.
         directory: The topics that records can be appended to.
     """
 
@@ -82,6 +83,7 @@ class RecordAccumulator:
         self.flushing: set[object] = set()
         self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
+        self.obstacle: Callable[[float], KafkaException | None] = unknown
         self.directory: TopicDirectory = TopicDirectory(appender.topics)
         self.now: Callable[[], float] = now
         self.wait: Callable[[Waiter, float], bool] = wait
@@ -402,3 +404,7 @@ def unclosed() -> None:
 
 def unrefused(_what: str) -> None:
     """Let every call pass, before the producer has said which thread delivers."""
+
+
+def unknown(_since: float) -> None:
+    """Know of nothing, before there are connections."""
