@@ -147,9 +147,11 @@ class Group:
             case CloseBegins(call):
                 self.coordinator.end_by(call.deadline)
 
-    def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
+    def on_disconnect(
+        self, node: Node, lane: Lane, error: KafkaException, since: float
+    ) -> None:
         """Tell the coordinator's manager of a lost connection."""
-        self.coordinator.on_disconnect(node, lane, error)
+        self.coordinator.on_disconnect(node, lane, error, since)
 
     def poll(self) -> None:
         """Nothing: what a membership does by itself has its Timer entries."""
