@@ -322,6 +322,9 @@ class Doctor:
             for topic in topics
             for info in listed[topic]
         ]
+        # The coordinator is asked for a topic that cannot be seen, too: it serves the group.
+        unseen = [TopicPartition(topic, 0) for topic in self._topics if topic not in listed]
+        partitions = partitions or unseen
         if self._config.group_id is None or not partitions:
             reason = "there are no topics" if self._config.group_id else "no group named: -G"
             for name in ("Coordinator", "Committed"):
@@ -353,6 +356,9 @@ class Doctor:
         if first.found is None:
             reason = "without a coordinator no offsets can be asked for"
             yield Step("Committed", StepResult.SKIPPED, reason)
+            return
+        if partitions is unseen:
+            yield Step("Committed", StepResult.SKIPPED, "no topic of it can be seen")
             return
         step = self._take("Committed", 1, committed, told, advice.on_committed).step
         if not any(first.found.values()):
