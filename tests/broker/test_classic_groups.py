@@ -198,10 +198,7 @@ def test_a_member_whose_commit_is_refused_reads_nothing_more_of_what_it_lost(
         "enable_auto_commit": False,
     }
     talker = Talker(kafka.direct_bootstrap)
-    with (
-        Member(kafka, group, topic, enable_auto_commit=False, **keys) as member,
-        closing(talker),
-    ):
+    with Member(kafka, group, topic, **keys) as member, closing(talker):
         live(member, until=lambda: len(member.read) == 10)
         was = member.consumer.group_metadata().member_id
         left = talker.ask(
