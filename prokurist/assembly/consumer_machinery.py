@@ -135,7 +135,7 @@ def system_machinery(config: ConsumerConfig, clock: Clock) -> Machinery:
             resolver=Resolver(network.wake, family=config.broker_address_family),
             random=Random(),  # noqa: S311 - jitter is no secret
             software=("prokurist", VERSION),
-            authenticator=authenticator_of(config, clock, network.wake),
+            authenticator=authenticator_of(config, network.wake),
         )
     except BaseException:
         network.shutdown()
@@ -237,10 +237,10 @@ def consumer_machinery(
             changed=lambda: on_given(),  # noqa: PLW0108 - it is made further down
         )
 
-    def on_disconnect(node: Node, lane: Lane, error: KafkaException) -> None:
-        metadata.on_disconnect(node, lane, error)
+    def on_disconnect(node: Node, lane: Lane, error: KafkaException, since: float) -> None:
+        metadata.on_disconnect(node, lane, error, since)
         if group is not None:
-            group.on_disconnect(node, lane, error)
+            group.on_disconnect(node, lane, error, since)
 
     client.on_disconnect = on_disconnect
     take_group = without_group if group is None else group.take

@@ -66,7 +66,7 @@ def tls_of(contexts: "TlsContexts | None") -> "Tls | None":
 
 
 def authenticator_of(
-    config: ConnectionKeys, clock: Clock, wake: Callable[[], None]
+    config: ConnectionKeys, wake: Callable[[], None]
 ) -> "Authenticator | None":
     """What authenticates connections; None where SASL is not wanted."""
     if not config.security_protocol.startswith("SASL"):
@@ -81,7 +81,6 @@ def authenticator_of(
     mechanisms = ConfiguredMechanisms(
         config,
         endpoint=partial(token_endpoint, config),
-        sleep=clock.sleep,
         now=lambda: epoch_milliseconds() / 1000,
         draw=random.random,
     )

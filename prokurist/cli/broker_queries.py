@@ -39,7 +39,7 @@ class BrokerQueries:
         self._asked = asked
         self._config = config
         self._probe = probe
-        self._authenticator = authenticator_of(config, asked.clock, probe.wake)
+        self._authenticator = authenticator_of(config, probe.wake)
 
     def cluster(
         self, topics: tuple[str, ...] | None, *, with_operations: bool = False

@@ -23,7 +23,8 @@ from prokurist.cli.arguments import (
     Work,
 )
 from prokurist.cli.command_options import CommandOptions
-from prokurist.cli.output import counted, write
+from prokurist.cli.output import write
+from prokurist.errors.timeout import counted
 
 
 def doctor(

@@ -5,7 +5,7 @@ Thread: any; pure functions.
 
 from collections.abc import Mapping, Sequence
 
-from prokurist.cli.output import counted
+from prokurist.errors.timeout import counted
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.types import Node, OffsetAndMetadata, PartitionInfo, TopicPartition
 

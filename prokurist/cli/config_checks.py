@@ -12,7 +12,7 @@ from pathlib import Path
 
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Misused
-from prokurist.cli.output import Column, Row, counted, show, write
+from prokurist.cli.output import Column, Row, show, write
 from prokurist.cli.property_file import properties
 from prokurist.config import (
     ConfigReport,
@@ -24,6 +24,7 @@ from prokurist.config import (
 )
 from prokurist.config.report import property_text
 from prokurist.config.secret import MASK
+from prokurist.errors.timeout import counted
 
 COLUMNS = (Column("key", "bold"), Column("verdict"), Column("instead", "green"), Column("why"))
 FAULTY = 1

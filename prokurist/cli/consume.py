@@ -14,12 +14,12 @@ from typing import Final
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed, Misused
 from prokurist.cli.formats import Format
-from prokurist.cli.output import counted
 from prokurist.cli.record_filter import Accepts
 from prokurist.cli.record_order import AsTheyCome, Merge, Newest, RecordOrder, partition_of
 from prokurist.cli.start_offset import StartOffset, at_moment
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.errors.timeout import counted
 from prokurist.events.clock import Deadline
 from prokurist.records.consumer_records import ConsumerRecord
 from prokurist.records.why_empty import EmptyCause, WhyEmpty
@@ -277,7 +277,7 @@ class Reading:
     def _progress(self) -> str:
         wanted, read = self._wanted, counted(self.count, "record")
         if wanted.count is not None:
-            return f"{self.count} of {wanted.count} records{self.why_none()}"
+            return f"{self.count} of {counted(wanted.count, 'record')}{self.why_none()}"
         if not self._behind:
             return f"{read}{self.why_none()}"
         return f"{read}: not at the end of {named(self._behind)}"

@@ -28,13 +28,13 @@ from prokurist.cli.broker_probe import BrokerProbe
 from prokurist.cli.broker_queries import BrokerQueries
 from prokurist.cli.cluster_findings import brokers, described, resolved, told
 from prokurist.cli.command_options import CommandOptions
-from prokurist.cli.output import counted
 from prokurist.cli.record_probe import last_record
 from prokurist.cli.steps import Step, StepResult, Taken
 from prokurist.cli.tls_findings import RENEWED_BEFORE, lasts, tls_finding
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException, NetworkException
+from prokurist.errors.timeout import counted
 from prokurist.events.clock import Deadline
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
@@ -78,7 +78,7 @@ class Doctor:
         self._config = config
         self._walk = probe
         self._topics = topics
-        self._authenticator = authenticator_of(config, asked.clock, probe.wake)
+        self._authenticator = authenticator_of(config, probe.wake)
         self._greeting: ApiVersionsAnswer | None = None
 
     def steps(self) -> Iterator[Step]:
@@ -322,6 +322,9 @@ class Doctor:
             for topic in topics
             for info in listed[topic]
         ]
+        # The coordinator is asked for a topic that cannot be seen, too: it serves the group.
+        unseen = [TopicPartition(topic, 0) for topic in self._topics if topic not in listed]
+        partitions = partitions or unseen
         if self._config.group_id is None or not partitions:
             reason = "there are no topics" if self._config.group_id else "no group named: -G"
             for name in ("Coordinator", "Committed"):
@@ -353,6 +356,9 @@ class Doctor:
         if first.found is None:
             reason = "without a coordinator no offsets can be asked for"
             yield Step("Committed", StepResult.SKIPPED, reason)
+            return
+        if partitions is unseen:
+            yield Step("Committed", StepResult.SKIPPED, "no topic of it can be seen")
             return
         step = self._take("Committed", 1, committed, told, advice.on_committed).step
         if not any(first.found.values()):

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed
-from prokurist.cli.output import Column, Row, counted, show
+from prokurist.cli.output import Column, Row, show
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.errors.timeout import counted
 from prokurist.types import TopicPartition
 
 COLUMNS = (

@@ -102,8 +102,3 @@ def text(cell: Cell) -> str:
     if cell is None or cell == []:
         return "-"
     return ",".join(map(str, cell)) if isinstance(cell, list) else str(cell)
-
-
-def counted(number: int, noun: str) -> str:
-    """A number and its noun: `1 record`, `2 records`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -19,9 +19,9 @@ from prokurist.cli.arguments import ENDLESS
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed, Misused
 from prokurist.cli.formats import unescaped
-from prokurist.cli.output import counted
 from prokurist.cli.record_lines import Headers, Parse
 from prokurist.errors import TimeoutException
+from prokurist.errors.timeout import counted
 from prokurist.events.accumulator.record_metadata import RecordMetadata
 from prokurist.producer.producer import KafkaProducer
 

@@ -217,6 +217,33 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class JavaClass:
+    """A class of Java's whose work is done here without it; no other one can be loaded.
+
+    Attributes:
+        names: The classes.
+        instead: What to do where it is another one.
+    """
+
+    names: tuple[str, ...]
+    instead: str
+    accepts: str = "str"
+    name: str = field(default="string", init=False)
+    unit: str = field(default="", init=False)
+
+    @property
+    def valid(self) -> str:
+        """The classes, separated by commas."""
+        return ", ".join(self.names)
+
+    def read(self, value: object) -> str:
+        """Check that it is one of them, and return its name."""
+        if isinstance(value, str) and value.strip() in self.names:
+            return value.strip()
+        raise Rejected(f"cannot be used here: {self.instead}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """One of a few words, in any mix of upper and lower case.
 

@@ -112,7 +112,8 @@ class ProducerKeys(ConnectionKeys):
         int,
         Key(
             octets(),
-            "Largest request, and so the largest record, that is sent.",
+            "Bytes of batches that a request has at most, and so a record in a batch of its "
+            "own, before compression.",
             aliases=("message.max.bytes",),
         ),
     ] = 1_048_576

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused, without_effect
-from prokurist.config.kinds import LONG_MAX, Boolean, Choice, Integer, Names, Real, Text, millis
+from prokurist.config.kinds import (
+    LONG_MAX,
+    Boolean,
+    Choice,
+    Integer,
+    JavaClass,
+    Names,
+    Real,
+    Text,
+    millis,
+)
 from prokurist.config.objects import TokenProvider
 from prokurist.config.secret import Secret, SecretText
 from prokurist.config.tls import TlsKeys
@@ -23,10 +33,20 @@ KERBEROS = without_effect(
 BROKER_SIDE = without_effect(
     "concerns the checking of tokens, which a broker does and a client does not"
 )
-NO_CLASS = refused(
+OTHERWISE = (
     "a Java class cannot be loaded here, and one of your own may log in otherwise; "
     "leave the key out: what Kafka's and Amazon's classes do, sasl.mechanism and its keys do"
 )
+NO_CLASS = refused(OTHERWISE)
+BEARER_PACKAGE = "org.apache.kafka.common.security.oauthbearer"
+LOGINS = JavaClass(
+    (
+        f"{BEARER_PACKAGE}.OAuthBearerLoginCallbackHandler",
+        f"{BEARER_PACKAGE}.secured.OAuthBearerLoginCallbackHandler",
+    ),
+    OTHERWISE,
+)
+CLIENTS = JavaClass(("software.amazon.msk.auth.iam.IAMClientCallbackHandler",), OTHERWISE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False, eq=False)
@@ -92,10 +112,10 @@ class SaslKeys(TlsKeys):
         ),
     ] = False
     sasl_client_callback_handler_class: Annotated[
-        None, Key(Text(), "Java class that answers SASL's questions.", MEDIUM, NO_CLASS)
+        str | None, Key(CLIENTS, "Java class that answers SASL's questions.", MEDIUM)
     ] = None
     sasl_login_callback_handler_class: Annotated[
-        None, Key(Text(), "Java class that answers a login's questions.", MEDIUM, NO_CLASS)
+        str | None, Key(LOGINS, "Java class that answers a login's questions.", MEDIUM)
     ] = None
     sasl_login_class: Annotated[
         None, Key(Text(), "Java class that logs in.", MEDIUM, NO_CLASS)

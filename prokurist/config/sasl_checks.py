@@ -15,6 +15,16 @@ WITH_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 BUILT: Final = (*WITH_PASSWORD, "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI")
 
 
+CLASSES: Final[dict[str, tuple[str, str | None]]] = {
+    "sasl.client.callback.handler.class": ("AWS_MSK_IAM", None),
+    "sasl.login.callback.handler.class": (
+        "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url",
+    ),
+}
+"""Keys that name a class of Java's: the mechanism that it is for, and the key that it reads."""
+
+
 def check_sasl(values: dict[str, Any], given: Collection[str]) -> None:
     """Check that there are credentials for the mechanism.
 
@@ -31,6 +41,7 @@ def check_sasl(values: dict[str, Any], given: Collection[str]) -> None:
             f"sasl.mechanism={mechanism} cannot be used: give one of {', '.join(BUILT)}, and "
             "its credentials"
         )
+    _check_classes(values, mechanism)
     if values["sasl_jaas_config"] is not None:
         _take_jaas(values, mechanism)
     if mechanism in WITH_PASSWORD:
@@ -39,6 +50,25 @@ def check_sasl(values: dict[str, Any], given: Collection[str]) -> None:
         _check_token_source(values)
     elif mechanism == "GSSAPI":
         _check_kerberos(values, is_default="sasl.mechanism" not in given)
+
+
+def _check_classes(values: dict[str, Any], mechanism: str) -> None:
+    """Check that classes of Java's, which say what the mechanism does, are of that mechanism.
+
+    Raises:
+        ConfigException: One is for another.
+    """
+    for key, (needed, source) in CLASSES.items():
+        name = values[key.replace(".", "_")]
+        if name is None:
+            continue
+        if mechanism != needed:
+            raise ConfigException(
+                f"{key}={name} is for sasl.mechanism={needed}, and sasl.mechanism={mechanism}: "
+                "make them agree"
+            )
+        if source is not None and values[source.replace(".", "_")] is None:
+            raise ConfigException(f"{key}={name} needs {source}")
 
 
 def _take_jaas(values: dict[str, Any], mechanism: str) -> None:

@@ -47,6 +47,8 @@ _ClientDict = TypedDict(
         "sasl.password.location": str | None,
         "sasl.jaas.config": SecretSource | None,
         "sasl.delegation.token": bool | str,
+        "sasl.client.callback.handler.class": str | None,
+        "sasl.login.callback.handler.class": str | None,
         "sasl.kerberos.service.name": str | None,
         "sasl.kerberos.principal": str | None,
         "sasl.kerberos.keytab": str | None,
@@ -232,6 +234,8 @@ class _ClientKeywords(TypedDict, total=False):
     sasl_password_location: str | None
     sasl_jaas_config: SecretSource | None
     sasl_delegation_token: bool | str
+    sasl_client_callback_handler_class: str | None
+    sasl_login_callback_handler_class: str | None
     sasl_kerberos_service_name: str | None
     sasl_kerberos_principal: str | None
     sasl_kerberos_keytab: str | None

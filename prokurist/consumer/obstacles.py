@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
+from prokurist.errors.timeout import counted
 from prokurist.events.cluster import ABSENT, Cluster
 from prokurist.events.reachability import Reachability
 from prokurist.events.subscription import Subscription, Survey
@@ -152,8 +153,9 @@ class Obstacles:
             return None
         return WhyEmpty(
             EmptyCause.OUTSTANDING,
-            f"{records} records are outstanding, and {held_back} are done and wait for one "
-            f"before them, which is as much as track_offsets allows",
+            f"{counted(records, 'record')} {'is' if records == 1 else 'are'} outstanding, and "
+            f"{held_back} done and waiting for one before them, which is as much as "
+            f"track_offsets allows",
             tuple(sorted(full)),
         )
 

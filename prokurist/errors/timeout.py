@@ -139,6 +139,11 @@ def _account(error: TimeoutException) -> str:
     return " ".join(sentences)
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and its noun: `1 record`, `2 records`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _verdict(error: TimeoutException) -> str:
     subject = error.operation
     if error.partitions:
@@ -164,8 +169,8 @@ def _requests(attempts: tuple[Attempt, ...], elapsed: float | None) -> list[str]
         head, tail = MOST_RUNS_TOLD // 2, MOST_RUNS_TOLD - MOST_RUNS_TOLD // 2
         between = sum(map(len, runs[head:-tail]))
         told = [*told[:head], f"{between} more like these", *told[-tail:]]
-    count = "1 request was" if len(attempts) == 1 else f"{len(attempts)} requests were"
-    return [f"{count} sent: {'; '.join(told)}."]
+    verb = "was" if len(attempts) == 1 else "were"
+    return [f"{counted(len(attempts), 'request')} {verb} sent: {'; '.join(told)}."]
 
 
 def _run(run: list[Attempt], elapsed: float | None) -> str:

@@ -13,7 +13,7 @@ _client = partial(EventKind, area="client", side=Side.APPLICATION)
 EVENTS_DROPPED: Final = _client(
     "events_dropped",
     Level.WARNING,
-    "{count} events for on_event were dropped before a poll came that could have told them",
+    "dropped {count} events for on_event before a poll came that could have told them",
     "More has happened between two polls than is kept for `on_event`; the oldest are dropped. "
     "The log has them all.",
 )

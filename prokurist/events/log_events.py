@@ -141,6 +141,15 @@ BROKER_REACHABLE: Final = _connection(
     story="node",
     ends=BROKER_UNREACHABLE,
 )
+BROKER_NOT_NEEDED: Final = _connection(
+    "broker_not_needed",
+    Level.WARNING,
+    "{node} is not tried any more, after {seconds:.0f} s: other brokers answer",
+    "The end of `broker_unreachable` for an address of `bootstrap.servers`, where others have "
+    "told the cluster's brokers, and for a broker that has left the cluster.",
+    story="node",
+    ends=BROKER_UNREACHABLE,
+)
 BROKER_PROTOCOL_ERROR: Final = _connection(
     "broker_protocol_error",
     Level.ERROR,

@@ -35,7 +35,7 @@ PRODUCE_FAILED: Final = _produce(
 DELIVERY_FAILED: Final = _produce(
     "delivery_failed",
     Level.WARNING,
-    "{records} records for {partition} were not delivered: {error}",
+    "failed to deliver {records} records for {partition}: {error}",
     "Records have failed for good. Their handles and callbacks have the error; this line is "
     "for programs that look at neither.",
     story="partition",

@@ -4,7 +4,7 @@ Thread: the network thread writes, any thread reads. Each attribute is one refer
 as a whole; two of them may be of two moments.
 """
 
-from prokurist.errors import KafkaException
+from prokurist.errors import AuthenticationException, KafkaException
 
 
 class Reachability:
@@ -36,6 +36,22 @@ class Reachability:
         """Note that no connection is left; of several such moments the first counts."""
         if self.unreachable_since is None:
             self.unreachable_since = since
+
+    def unanswered(self) -> KafkaException | None:
+        """The last error of a connection, if no broker has answered since."""
+        answered_at, failure = self.answered_at, self.last_failure
+        if failure is None or (answered_at is not None and answered_at > failure[1]):
+            return None
+        return failure[0]
+
+    def obstacle(self, since: float) -> KafkaException | None:
+        """The same, or a refusal since then: one broker's, whose partitions wait for it."""
+        failure = self.last_failure
+        if failure is not None and failure[1] >= since:
+            error = failure[0]
+            if isinstance(error, AuthenticationException):
+                return error
+        return self.unanswered()
 
     def __repr__(self) -> str:
         state = "reached" if self.unreachable_since is None else "unreachable"

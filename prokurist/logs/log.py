@@ -14,8 +14,10 @@ raise is not let through to the core.
 """
 
 import logging
+import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from prokurist.events.trace import EventKind, Level, Trace
@@ -31,6 +33,9 @@ LONGEST: Final = 4000
 
 COLLECTIONS: Final = (frozenset, set, list, tuple)
 """Exactly these: a partition is a tuple too, and one item."""
+
+COUNTED: Final = re.compile(r"\{(\w+)\} (?:records|events|metrics|bytes)\b")
+"""A number's key with its noun behind it."""
 
 _LOGGERS: Final[dict[str, logging.Logger]] = {}
 
@@ -108,12 +113,19 @@ def _to_structlog(
 
 def sentence(kind: EventKind, values: Mapping[str, object]) -> str:
     """The line for people: one line, even if a broker's message has several."""
-    text = kind.text.format_map({key: _shown(value) for key, value in values.items()})
+    wording = COUNTED.sub(partial(_in_number, values), kind.text)
+    text = wording.format_map({key: _shown(value) for key, value in values.items()})
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}…"
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def _in_number(values: Mapping[str, object], found: re.Match[str]) -> str:
+    """A key and its noun, which is in the singular behind a 1."""
+    is_one = type(values.get(found[1])) is int and values[found[1]] == 1
+    return found[0].removesuffix("s") if is_one else found[0]
 
 
 def _whose(trace: Trace) -> dict[str, object]:

@@ -76,6 +76,7 @@ class Group:
         self.coordinator: CoordinatorManager = CoordinatorManager(
             group_id, client, metadata, timer, backoff
         )
+        identities = CommitIdentities(member_identity, subscription.owned)
         self.commits: CommitManager = CommitManager(
             group_id,
             client,
@@ -83,7 +84,7 @@ class Group:
             metadata,
             timer,
             backoff,
-            CommitIdentities(member_identity, subscription.owned),
+            identities,
         )
         self.auto: BackgroundCommits = BackgroundCommits(self.commits)
         interval = config.max_poll_interval_ms / 1000
@@ -116,6 +117,8 @@ class Group:
             ),
         )
 
+        identities.on_refused = self.membership.commit_refused
+
     def take(self, event: GroupEvent) -> None:
         """Start the work for an event."""
         match event:
@@ -144,9 +147,11 @@ class Group:
             case CloseBegins(call):
                 self.coordinator.end_by(call.deadline)
 
-    def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
+    def on_disconnect(
+        self, node: Node, lane: Lane, error: KafkaException, since: float
+    ) -> None:
         """Tell the coordinator's manager of a lost connection."""
-        self.coordinator.on_disconnect(node, lane, error)
+        self.coordinator.on_disconnect(node, lane, error, since)
 
     def poll(self) -> None:
         """Nothing: what a membership does by itself has its Timer entries."""

@@ -6,6 +6,7 @@ Thread: any application thread.
 from collections.abc import Iterable
 
 from prokurist.errors import Attempt, TimeoutException
+from prokurist.errors.timeout import counted
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.clock import Deadline
@@ -98,8 +99,9 @@ def out_of_time(
         may_have_happened=any(attempt.effect for attempt in attempts),
     )
     left_over = (
-        f"{records} records ({size} bytes) in {len(partitions)} partitions are on their way; "
-        f"they are not withdrawn, and flush can be called again."
+        f"{counted(records, 'record')} ({counted(size, 'byte')}) in "
+        f"{counted(len(partitions), 'partition')} {'is' if records == 1 else 'are'} on the "
+        f"way; flush withdraws nothing, and can be called again."
     )
     error.args = (f"{error.args[0]} {left_over}",)
     return error

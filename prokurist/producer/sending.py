@@ -23,6 +23,7 @@ from prokurist.errors import (
 )
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
+from prokurist.events.accumulator.batch_buffer import size_alone
 from prokurist.events.accumulator.buffer_memory import Claim
 from prokurist.events.accumulator.implementation import Delivery
 from prokurist.events.accumulator.partition_queue import PartitionQueue
@@ -33,7 +34,6 @@ from prokurist.events.clock import Deadline
 from prokurist.events.producer_log_events import CALLBACK_RAISED
 from prokurist.events.trace import Trace
 from prokurist.producer.producer_counters import MEMORY, METADATA, SendCounters
-from prokurist.records.headers import BATCH_HEADER
 
 RECORD_OVERHEAD: Final = 36
 """Bytes that a record takes at most beside its key, value and headers."""
@@ -168,7 +168,8 @@ class Sending:
                 continue
             claim = Claim(0)
             try:
-                error = self._make_room(claim, queue, need, began, deadline)
+                alone = size_alone(key, value, headers)
+                error = self._make_room(claim, queue, need, alone, began, deadline)
                 if claim.granted:
                     batch = self._accumulator.begin(
                         queue, claim, timestamp, key, value, headers, on_delivery
@@ -218,24 +219,40 @@ class Sending:
     # --- memory --------------------------------------------------------------------------
 
     def _make_room(
-        self, claim: Claim, queue: PartitionQueue, need: int, began: float, deadline: Deadline
+        self,
+        claim: Claim,
+        queue: PartitionQueue,
+        need: int,
+        alone: int,
+        began: float,
+        deadline: Deadline,
     ) -> KafkaException | None:
-        """Find room for so many bytes of a partition; why there is none.
+        """Find room for a record of a partition; why there is none.
 
         Where the open batch has none, the claim is given some, for a batch to be begun.
+
+        Args:
+            claim: The claim.
+            queue: The partition.
+            need: What the record takes at most in a batch with others.
+            alone: What a batch takes that has nothing but the record.
+            began: When the call began.
+            deadline: When its time is over.
         """
         accumulator, memory = self._accumulator, self._accumulator.memory
         topic = queue.tp.topic
-        size = need + BATCH_HEADER
-        if size > min(accumulator.most, memory.total):
-            return RecordTooLargeException(
-                f"a record of {need} bytes for {topic} is larger than max.request.size or "
-                f"buffer.memory allows, {min(accumulator.most, memory.total)} bytes: raise "
-                f"that, or send less"
-            )
+        for key, most in (
+            ("max.request.size", accumulator.largest),
+            ("buffer.memory", memory.total),
+        ):
+            if alone > most:
+                return RecordTooLargeException(
+                    f"a record for {topic} takes {alone} bytes in a batch of its own, more "
+                    f"than {key}={most}: raise that, or send less"
+                )
         if accumulator.grow(queue, need):
             return None
-        claim.size = min(accumulator.room_for(topic, size), memory.total)
+        claim.size = min(accumulator.room_for(topic, alone), memory.total)
         if memory.take(claim) or self._await_memory(claim, deadline):
             return None
         return self._no_memory(queue, began, deadline)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from prokurist.errors import IllegalStateException, KafkaException, RecordTooLargeException
+from prokurist.errors.timeout import counted
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.appending import (
     Headers,
@@ -225,7 +226,8 @@ def listed_of(
         return listed, None
     key_list = list(keys)
     if len(key_list) != len(listed):
-        raise ValueError(f"{len(key_list)} keys for {len(listed)} values: each value has one")
+        keys_of = f"{counted(len(key_list), 'key')} for {counted(len(listed), 'value')}"
+        raise ValueError(f"{keys_of}: each value has one")
     return listed, key_list
 
 

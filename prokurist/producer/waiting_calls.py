@@ -13,7 +13,6 @@ from prokurist.application.single_thread_guard import PROCESS
 from prokurist.application.telemetry import client_instance_id, require_push
 from prokurist.assembly.producer_machinery import ProducerMachinery, purged
 from prokurist.errors import (
-    AuthenticationException,
     ForkedClientError,
     IllegalStateException,
     NetworkThreadDiedException,
@@ -67,7 +66,7 @@ class WaitingCalls:
         self._counters.calls.of("flush").seconds.observe(now - began)
         if left:
             self._counters.calls.of("flush").timed_out += 1
-            raise out_of_time(left, began, deadline, now, self._obstacle(began))
+            raise out_of_time(left, began, deadline, now, self._accumulator.obstacle(began))
 
     def purge(self, timeout: float | timedelta | None = None) -> int:
         """Fail all records that are not on the wire, for which nothing is waited.
@@ -159,22 +158,6 @@ class WaitingCalls:
         runner.counters = self._counters
         runner.wait_at = self._accumulator.wait
         return runner
-
-    def _unanswered(self) -> Exception | None:
-        """The last error of a connection, if no broker has answered since."""
-        reachability = self._built().client.reachability
-        answered_at, failure = reachability.answered_at, reachability.last_failure
-        if failure is None or (answered_at is not None and answered_at > failure[1]):
-            return None
-        return failure[0]
-
-    def _obstacle(self, since: float) -> Exception | None:
-        """The same, and a refusal since then: one broker's, whose partitions wait for it."""
-        failure = self._built().client.reachability.last_failure
-        if failure is None or failure[1] < since:
-            return self._unanswered()
-        error = failure[0]
-        return error if isinstance(error, AuthenticationException) else self._unanswered()
 
     def _may_wait(self) -> bool:
         """Whether this is not the thread that delivers."""

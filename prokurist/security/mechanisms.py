@@ -19,12 +19,13 @@ from prokurist.security.msk_iam import MskIam
 from prokurist.security.oauthbearer import OAuthBearer
 from prokurist.security.plain import Plain
 from prokurist.security.scram import Scram, ScramKeyCache
+from prokurist.security.token_backoff import TokenBackoff
 from prokurist.security.token_request import ClientCredentials, Endpoint
 from prokurist.security.token_sources import CallableSource, FileSource, UnsecuredSource
 from prokurist.security.tokens import TokenKeeper, TokenSource, checked_extensions
 
-MOST_TRIES = 5
-"""Questions to a token endpoint for one token; the next authentication asks again."""
+MOST_TRIES = 3
+"""Failures of a token endpoint in a row for which a connection waits; later ones end it."""
 
 
 class ConfiguredMechanisms:
@@ -33,7 +34,6 @@ class ConfiguredMechanisms:
     Args:
         keys: The configuration.
         endpoint: Makes the connection to a token endpoint.
-        sleep: Waits, on the helper.
         now: The time of day, in seconds since 1970.
         draw: Draws from [0, 1).
 
@@ -46,15 +46,19 @@ class ConfiguredMechanisms:
         keys: SaslKeys,
         *,
         endpoint: Callable[[str], Endpoint],
-        sleep: Callable[[float], None],
         now: Callable[[], float],
         draw: Callable[[], float],
     ) -> None:
         self._keys = keys
         self._endpoint = endpoint
-        self._sleep = sleep
         self._now = now
         self._cache = ScramKeyCache()
+        self._backoff = TokenBackoff(
+            keys.sasl_login_retry_backoff_ms / 1000,
+            keys.sasl_login_retry_backoff_max_ms / 1000,
+            now=now,
+            draw=draw,
+        )
         self._tokens: TokenKeeper | None = None
         if keys.sasl_mechanism == "OAUTHBEARER":
             try:
@@ -70,6 +74,16 @@ class ConfiguredMechanisms:
                 least=keys.sasl_login_refresh_min_period_seconds,
                 buffer=keys.sasl_login_refresh_buffer_seconds,
             )
+
+    def pause(self) -> float:
+        """See `Mechanisms`."""
+        is_held = self._tokens is not None and self._tokens.is_alive
+        return 0.0 if is_held else self._backoff.left()
+
+    @property
+    def may_ask_again(self) -> bool:
+        """See `Mechanisms`."""
+        return 0 < self._backoff.failures < MOST_TRIES
 
     def make(self, host: str) -> Mechanism:
         """A mechanism, to be used once."""
@@ -119,7 +133,7 @@ class ConfiguredMechanisms:
             urlencode=keys.sasl_oauthbearer_header_urlencode,
             extensions=extensions,
             now=self._now,
-            again=self._again,
+            backoff=self._backoff,
         )
 
     def _client_secret(self) -> Secret:
@@ -131,14 +145,6 @@ class ConfiguredMechanisms:
         if secret is None:
             raise AssertionError("the configuration was checked")
         return secret
-
-    def _again(self, tries: int) -> bool:
-        if tries >= MOST_TRIES:
-            return False
-        keys = self._keys
-        pause = keys.sasl_login_retry_backoff_ms * 2 ** (tries - 1)
-        self._sleep(min(pause, keys.sasl_login_retry_backoff_max_ms) / 1000)
-        return True
 
     def _extensions(self) -> Mapping[str, str]:
         named = [each.partition("=") for each in self._keys.sasl_oauthbearer_extensions]

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from prokurist.config.secret import Secret
 from prokurist.errors import NetworkException, SaslAuthenticationException
 from prokurist.security.mechanism import octets, printable
+from prokurist.security.token_backoff import TokenBackoff
 from prokurist.security.tokens import (
     Token,
     checked_extensions,
@@ -70,7 +71,7 @@ class ClientCredentials:
         urlencode: Whether id and secret are percent-encoded before base64.
         extensions: What `sasl.oauthbearer.extensions` adds.
         now: The time of day.
-        again: Waits before another try, for the number of tries made; False to stop.
+        backoff: Knows when the endpoint may be asked.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class ClientCredentials:
         urlencode: bool,
         extensions: Mapping[str, str],
         now: Callable[[], float],
-        again: Callable[[int], bool],
+        backoff: TokenBackoff,
     ) -> None:
         self._endpoint = endpoint
         self._client_id = client_id
@@ -92,28 +93,25 @@ class ClientCredentials:
         self._urlencode = urlencode
         self._extensions = extensions
         self._now = now
-        self._again = again
+        self._backoff = backoff
         self._failure = ""  # Read by the network thread, for the text of an error.
 
     def fetch(self) -> Token:
-        """Request a token; what another try may mend is tried again for a while."""
-        tries = 0
-        while True:
-            tries += 1
-            try:
-                token = self._fetch_once()
-            except NetworkException as error:
-                self._failure = str(error).removeprefix(
-                    f"the token endpoint {self._endpoint.url} "
-                )
-                if not self._again(tries):
-                    raise
-            except SaslAuthenticationException:
-                self._failure = ""  # It has answered, and no further try will help.
-                raise
-            else:
-                self._failure = ""
-                return token
+        """Request a token, once; one that has just failed is not asked again so soon."""
+        self._backoff.check()
+        try:
+            token = self._fetch_once()
+        except NetworkException as error:
+            self._failure = str(error).removeprefix(f"the token endpoint {self._endpoint.url} ")
+            self._backoff.failed(error)
+            raise
+        except SaslAuthenticationException as error:
+            self._failure = ""  # It has answered, and no further try will help.
+            self._backoff.failed(error)
+            raise
+        self._failure = ""
+        self._backoff.succeeded()
+        return token
 
     def _fetch_once(self) -> Token:
         asked = self._now()

@@ -1,7 +1,7 @@
 """Bearer tokens: what is known of one, and when it is fetched again.
 
-Thread: the helper's, one job at a time, but for `TokenKeeper.refused`, which is the network
-thread's; the time of day is handed in.
+Thread: the helper's, one job at a time, but for `TokenKeeper.refused` and `is_alive`, which are
+the network thread's; the time of day is handed in.
 """
 
 import binascii
@@ -200,6 +200,12 @@ class TokenKeeper:
             at = max(now + self._least, min(at, token.expires - self._buffer))
         self._renew_at = at
         return token
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether a token is held that has not run out."""
+        held = self._token
+        return held is not None and held.expires is not None and self._now() < held.expires
 
     def refused(self) -> None:
         """Drop the token that a broker refused: the next authentication fetches a new one."""

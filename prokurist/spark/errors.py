@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from prokurist.errors import CommitFailedException, KafkaException
+from prokurist.errors.timeout import counted
 from prokurist.types import TopicPartition
 
 
@@ -30,7 +31,8 @@ class Loss:
         log = f"its log has {self.beginning} to {self.end}"
         if self.wanted < self.beginning:
             gone = self.beginning - self.wanted
-            return f"{self.partition} from {self.wanted} on: {log}, so {gone} offsets are gone"
+            offsets = f"{counted(gone, 'offset')} {'is' if gone == 1 else 'are'} gone"
+            return f"{self.partition} from {self.wanted} on: {log}, so {offsets}"
         return (
             f"{self.partition} at {self.wanted}: {log}, so it was cut back, or the topic was "
             f"created again"

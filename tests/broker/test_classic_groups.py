@@ -5,6 +5,7 @@ import secrets
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -13,6 +14,7 @@ from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
 from prokurist.types import GroupMembershipOperation
 from tests.broker.conftest import Producing
 from tests.broker.grouping import Member, another, live, shared, until_it_has, write
+from tests.broker.requests_by_hand import Talker
 from tests.broker.watching import AT_ONCE, LATE, Watch, soon
 from tests.processes_watch import ProcessesWatch
 
@@ -182,6 +184,40 @@ def test_of_two_of_one_name_the_older_is_fenced(kafka: RealKafka, group: str) ->
             live(newer, until=shared(1, newer))
             with pytest.raises(errors.FencedInstanceIdException):
                 live(older_one, until=lambda: False)
+
+
+def test_a_member_whose_commit_is_refused_reads_nothing_more_of_what_it_lost(
+    kafka: RealKafka, group: str, producer_of: Producing
+) -> None:
+    """B410: an administrator removes it; its commit hears so, the next poll the listener."""
+    topic = kafka.unique_topic(partitions=1)
+    write(producer_of(kafka.bootstrap), topic, 200, 1)
+    keys = {
+        "heartbeat_interval_ms": 10_000,
+        "max_poll_records": 10,
+        "enable_auto_commit": False,
+    }
+    talker = Talker(kafka.direct_bootstrap)
+    with Member(kafka, group, topic, **keys) as member, closing(talker):
+        live(member, until=lambda: len(member.read) == 10)
+        was = member.consumer.group_metadata().member_id
+        left = talker.ask(
+            "admin",
+            "LeaveGroup",
+            3,
+            group_id=group,
+            members=[{"member_id": was, "group_instance_id": None}],
+        )
+        assert left.error_code == 0
+        with pytest.raises(errors.CommitFailedException):
+            member.consumer.commit_sync(timeout=10.0)
+        assert member.said == ["assigned"]
+        member.poll(0.0)
+        assert member.said == ["assigned", "lost"]
+        assert len(member.read) == 10
+        live(member, until=lambda: len(member.read) == 200)
+        assert member.said == ["assigned", "lost", "assigned"]
+        assert member.consumer.group_metadata().member_id != was
 
 
 def test_topics_appear_and_grow(kafka: RealKafka, group: str) -> None:

@@ -45,6 +45,15 @@ def test_the_doctor_finds_nothing_where_all_is_well(at: Command, kafka: Embedded
     assert not advice(done)
 
 
+def test_the_coordinator_is_asked_for_without_a_topic_that_is_seen(at: Command) -> None:
+    """It serves the group all the same, whose offsets cannot be asked for."""
+    done = at("doctor", "-G", "billing", "-t", "hidden", "-J")
+    assert verdicts(done)["Coordinator"] == "ok"
+    assert verdicts(done)["Committed"] == "skipped"
+    (committed,) = (each for each in done.objects if each["step"] == "Committed")
+    assert committed["finding"] == "no topic of it can be seen"
+
+
 def test_the_doctor_walks_to_a_broker_that_is_only_advertised(
     run: Command, kafka: EmbeddedBroker
 ) -> None:

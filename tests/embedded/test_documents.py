@@ -11,7 +11,6 @@ import pytest
 from prokurist import ConsumerConfig, ProducerConfig
 from prokurist.assembly.shared import authenticator_of
 from prokurist.cli.app import COMMANDS, GROUPS
-from prokurist.events.clock import MonotonicClock
 from tests.documents import PAGES, ROOT, Block, blocks, run
 
 EVERY = list(blocks())
@@ -100,10 +99,10 @@ def test_settings_to_copy_serve_both_clients(
     program = block.text.partition("\nwith ")[0]
     names: dict[str, Any] = {}
     exec(compile(program, str(block), "exec"), names)  # noqa: S102 - the page's own program
-    secured, clock = names["secured"], MonotonicClock()
+    secured = names["secured"]
     for config in (ConsumerConfig(secured), ProducerConfig(secured)):
         assert config.security_protocol in {"SSL", "SASL_SSL"}
-        authenticator = authenticator_of(config, clock, lambda: None)
+        authenticator = authenticator_of(config, lambda: None)
         named = authenticator and authenticator.mechanisms.make("b-1.eu-west-1.example").name
         has_sasl = config.security_protocol == "SASL_SSL"
         assert named == (config.sasl_mechanism if has_sasl else None)

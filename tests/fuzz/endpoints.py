@@ -17,6 +17,7 @@ from typing import Any, Final
 from prokurist.config.secret import Secret
 from prokurist.errors import NetworkException, SaslAuthenticationException
 from prokurist.network_thread.io.token_endpoint import BoundedResponse, TokenEndpoint
+from prokurist.security.token_backoff import TokenBackoff
 from prokurist.security.token_request import ClientCredentials
 from prokurist.security.tokens import LONGEST_TOKEN, TokenKeeper
 from tests.fuzz.costs import MIB, Allowance, within
@@ -91,7 +92,7 @@ def asked(endpoint: TokenEndpoint) -> None:
         urlencode=False,
         extensions={},
         now=lambda: NOW,
-        again=lambda _tries: False,
+        backoff=TokenBackoff(0.0, 0.0, now=lambda: NOW, draw=lambda: 0.5),
     )
     keeper = TokenKeeper(
         source, now=lambda: NOW, draw=lambda: 0.5, window=0.8, jitter=0.1, least=60, buffer=300

@@ -21,6 +21,7 @@ from tests.simulation.classic_members import (
     settle,
     settled,
 )
+from tests.simulation.reading import value
 from tests.simulation.world import World
 
 TP = TopicPartition("orders", 0)
@@ -199,6 +200,108 @@ def test_who_is_not_counted_any_more_has_lost_everything() -> None:
     assert heard.what() == ["assigned", "lost", "assigned"]
     assert consumer.group_metadata().member_id not in ("", old.member_id)
     assert [each.body.member_id for each in asked(world, "JoinGroup")[2:3]] == [""]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_what_a_refused_commit_says_of_the_member_holds_at_once(asynchronous: bool) -> None:  # noqa: FBT001
+    """B410: UNKNOWN_MEMBER_ID to a commit; the next poll calls `on_partitions_lost`."""
+    world = World()
+    for nth in range(100):
+        world.control.append(TP, value(nth))
+    heard = Heard()
+    refused: list[BaseException | None] = []
+    consumer = alone(
+        world,
+        heard,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        max_poll_records=10,
+        heartbeat_interval_ms=3000,
+    )
+    live(world, consumer, until=lambda: consumer.position(TP) >= 10)
+    old = consumer.group_metadata()
+    put_out(world, consumer)
+    if asynchronous:
+        consumer.commit_async(callback=lambda _, error: refused.append(error))
+        world.clock.sleep(0.1)
+    else:
+        with pytest.raises(errors.CommitFailedException):
+            consumer.commit_sync()
+    assert heard.what() == ["assigned"]
+    assert not consumer.poll(0.0)
+    assert heard.what() == ["assigned", "lost"]
+    settle(world, consumer)
+    assert heard.what() == ["assigned", "lost", "assigned"]
+    assert consumer.group_metadata().member_id not in ("", old.member_id)
+    assert [type(each) for each in refused] == [errors.CommitFailedException] * asynchronous
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"), [(22, ["assigned", "lost"]), (27, ["assigned", "revoked"])]
+)
+def test_a_commit_of_another_generation_has_the_next_poll_join(
+    code: int, expected: list[str]
+) -> None:
+    """B410: ILLEGAL_GENERATION loses everything, REBALANCE_IN_PROGRESS nothing."""
+    world = World()
+    heard = Heard()
+    consumer = alone(world, heard, enable_auto_commit=False, heartbeat_interval_ms=3000)
+    old = consumer.group_metadata()
+    world.control.fail("OffsetCommit", code, times=1, whole=True)
+    with pytest.raises((errors.CommitFailedException, errors.RebalanceInProgressException)):
+        consumer.commit_sync({TP: OffsetAndMetadata(3)})
+    consumer.poll(0.0)
+    consumer.poll(0.0)
+    assert heard.what() == expected
+    settle(world, consumer)
+    assert heard.what() == [*expected, "assigned"]
+    assert consumer.group_metadata().member_id == old.member_id
+
+
+def test_a_refused_commit_that_tells_of_another_instance_is_the_end() -> None:
+    """B410: FENCED_INSTANCE_ID is raised from every poll, as when a heartbeat brings it."""
+    world = World()
+    (consumer,) = joined(world, enable_auto_commit=False, group_instance_id="me")
+    world.control.fail("OffsetCommit", 82, times=1, whole=True)
+    with pytest.raises(errors.CommitFailedException):
+        consumer.commit_sync({TP: OffsetAndMetadata(3)})
+    for _ in range(2):
+        with pytest.raises(errors.FencedInstanceIdException, match=r"group\.instance\.id=me"):
+            consumer.poll(0.0)
+
+
+@pytest.mark.parametrize("end", ["close", "unsubscribe"])
+def test_a_commit_refused_at_the_end_joins_no_more(end: str) -> None:
+    """B410, B161: partitions are lost, and not revoked; nothing is asked of the group."""
+    world = World()
+    heard = Heard()
+    refused: list[type[BaseException]] = []
+
+    def work() -> None:
+        put_out(world, consumer)
+        try:
+            consumer.commit_sync({TP: OffsetAndMetadata(3)})
+        except errors.CommitFailedException as error:
+            refused.append(type(error))
+
+    if end == "unsubscribe":
+        heard.then["revoked"] = work
+    consumer = alone(world, heard, auto_offset_reset="earliest")
+    world.control.append(TP, value(0))
+    live(world, consumer, until=lambda: consumer.position(TP) == 1)
+    joins = len(asked(world, "JoinGroup"))
+    if end == "close":
+        put_out(world, consumer)
+        consumer.close(5.0)
+        assert heard.what() == ["assigned", "lost"]
+    else:
+        consumer.unsubscribe()
+        assert refused == [errors.CommitFailedException]
+        consumer.subscribe("orders", heard)
+    assert len(asked(world, "JoinGroup")) == joins
+    if end == "unsubscribe":
+        heard.then.clear()
+        settle(world, consumer)
 
 
 def test_of_another_generation_is_lost_too_and_the_id_stays() -> None:

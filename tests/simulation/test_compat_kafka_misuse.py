@@ -174,3 +174,31 @@ def test_two_partitions_are_told_apart() -> None:
         consumer.seek_to_end(A, B)
         with pytest.raises(ValueError, match="orders-7"):
             consumer.seek_to_end(A, TopicPartition("orders", 7))
+
+
+def test_a_commit_callback_that_cannot_be_called_is_refused() -> None:
+    """B418: at the call, where the commit's answer had raised it from a later one."""
+    world = written(2)
+    with assigned(world) as consumer:
+        consumer.poll(1000)
+        with pytest.raises(TypeError, match="callable, not 5"):
+            consumer.commit_async(callback=5)  # type: ignore[arg-type]
+        assert committed(world) is None
+
+
+@pytest.mark.parametrize(
+    ("time", "error"),
+    [(-1, ValueError), (-2, ValueError), (-0.5, ValueError), ("latest", TypeError)],
+)
+def test_a_time_that_is_none_is_refused(time: Any, error: type[Exception]) -> None:
+    """B418: at the call, as there; beginning and end have calls of their own."""
+    with assigned(written(2)) as consumer, pytest.raises(error):
+        consumer.offsets_for_times({A: time})
+
+
+def test_a_time_may_have_a_fraction() -> None:
+    """B418: which is cut off, as there."""
+    with assigned(written(2)) as consumer:
+        whole, cut = (consumer.offsets_for_times({A: time}) for time in (0, 0.9))
+        assert whole == cut
+        assert whole[A] is not None

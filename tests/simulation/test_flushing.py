@@ -32,7 +32,7 @@ def test_flush_with_a_frozen_broker() -> None:
         assert [each.request for each in error.attempts] == ["Produce"]
         assert error.may_have_happened
         assert "9 records (" in str(error)
-        assert "they are not withdrawn" in str(error)
+        assert "flush withdraws nothing" in str(error)
         assert not any(each.done() for each in deliveries)
         world.control.thaw()
         producer.flush(5.0)
@@ -54,6 +54,33 @@ def test_flush_where_one_broker_is_refused() -> None:
             producer.flush(2.0)
         assert isinstance(raised.value.last_error, errors.SslAuthenticationException)
         assert "SslAuthenticationException: expired" in str(raised.value)
+        world.control.thaw()
+
+
+@pytest.mark.parametrize("call", ["result", "exception"])
+def test_the_wait_for_a_record_whose_leader_is_refused(call: str) -> None:
+    """B414: it is told with the refusal, as `flush` is; one from before the record is not."""
+    world = World()
+    producer, sender = made(world, linger_ms=0)
+    with producer:
+        reachability = sender.machinery.client.reachability
+        reachability.failed(errors.SslAuthenticationException("older"), world.clock.time)
+        world.clock.sleep(1.0)
+        producer.send("orders", b"0", partition=0).result(5.0)
+        world.control.freeze()
+        world.clock.sleep(0.1)
+        delivery = producer.send("orders", b"1", partition=0)
+        with pytest.raises(errors.TimeoutException) as raised:
+            getattr(delivery, call)(1.0)
+        assert raised.value.last_error is None
+        now = world.clock.time
+        reachability.failed(errors.SslAuthenticationException("expired"), now)
+        reachability.answered_at = now + 1.0
+        for waiting in (delivery, producer.send_many("orders", [b"2"], partition=0)):
+            with pytest.raises(errors.TimeoutException) as raised:
+                getattr(waiting, "result" if waiting is not delivery else call)(1.0)
+            assert isinstance(raised.value.last_error, errors.SslAuthenticationException)
+            assert "SslAuthenticationException: expired" in str(raised.value)
         world.control.thaw()
 
 
@@ -160,6 +187,23 @@ def test_close_with_a_frozen_broker(caplog: pytest.LogCaptureFixture) -> None:
     assert not failure(unsent).may_have_happened  # type: ignore[attr-defined]
     assert "6 records undelivered" in caplog.text
     assert sender.machinery.accumulator.memory.free == sender.machinery.accumulator.memory.total
+
+
+def test_one_record_is_told_in_the_singular(caplog: pytest.LogCaptureFixture) -> None:
+    """B413: in `flush`, in `close`'s line, and in that of a record that has failed."""
+    world = World()
+    producer, _ = made(world, enable_idempotence=False, linger_ms=0)
+    producer.send("orders", b"warm", partition=0)
+    producer.flush(5.0)
+    world.control.freeze()
+    producer.send("orders", b"unsent", partition=0)
+    with pytest.raises(errors.TimeoutException, match=r"1 record \(\d+ bytes\) in 1 par"):
+        producer.flush(1.0)
+    with caplog.at_level(logging.WARNING):
+        assert producer.close(0.5) == 1
+    assert "closed with 1 record undelivered" in caplog.text
+    assert "failed to deliver 1 record for orders-0" in caplog.text
+    assert "1 records" not in caplog.text
 
 
 @pytest.mark.parametrize(("budget", "reserve"), [(2.0, 0.1), (0.4, 0.1), (0.2, 0.05), (0, 0)])

@@ -95,6 +95,49 @@ def test_a_stale_epoch_of_an_asynchronous_commit() -> None:
         assert [type(each) for each in told] == [errors.CommitFailedException]
 
 
+def test_what_a_refused_commit_says_of_the_member_holds_at_once() -> None:
+    """B410: UNKNOWN_MEMBER_ID to a commit; the next poll calls `on_partitions_lost`."""
+    world = grouped(records=100)
+    notes = Notes()
+    with member(world, listener=notes, max_poll_records=10) as consumer:
+        settle(consumer, seconds=0.5)
+        world.control.fail("OffsetCommit", 25, times=1, whole=True)
+        with pytest.raises(errors.CommitFailedException):
+            consumer.commit_sync()
+        assert not consumer.poll(0.0)
+        assert notes.heard == [("assigned", [0, 1, 2, 3]), ("lost", [0, 1, 2, 3])]
+        settle(consumer, seconds=1.0)
+        assert notes.heard[2:] == [("assigned", [0, 1, 2, 3])]
+
+
+def test_a_static_member_whose_commit_is_refused_asks_at_once() -> None:
+    """B410: whether another has its name, or its session was over, a heartbeat is told."""
+    world = grouped()
+    with joined(world, group_instance_id="me") as consumer:
+        settle(consumer, seconds=1.0)
+        before = len(heartbeats(world))
+        world.control.fail("OffsetCommit", 25, times=1, whole=True)
+        world.control.fail("ConsumerGroupHeartbeat", 82, times=1)
+        with pytest.raises(errors.CommitFailedException):
+            consumer.commit_sync({A: OffsetAndMetadata(1)})
+        with pytest.raises(errors.FencedInstanceIdException):
+            consumer.poll(0.1)
+        assert len(heartbeats(world)) == before + 1
+
+
+def test_a_commit_refused_in_close_joins_no_more() -> None:
+    """B410, B161: partitions are lost, and not revoked; no heartbeat follows."""
+    world = grouped(records=5)
+    notes = Notes()
+    consumer = member(world, listener=notes, enable_auto_commit=True)
+    settle(consumer, seconds=1.0)
+    before = len(heartbeats(world))
+    world.control.fail("OffsetCommit", 25, times=1, whole=True)
+    consumer.close(5.0)
+    assert [what for what, _ in notes.heard] == ["assigned", "lost"]
+    assert len(heartbeats(world)) == before
+
+
 def test_a_commit_that_outlives_its_membership_fails() -> None:
     """B64: it is never sent with a newer stamp."""
     world = grouped()

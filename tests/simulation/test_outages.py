@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from prokurist import EmptyCause, KafkaConsumer, TopicPartition, errors
+from prokurist import EmptyCause, KafkaConsumer, OffsetAndMetadata, TopicPartition, errors
 from prokurist.records.consumer_records import ConsumerRecords
 from tests.simulation.joining import Notes, grouped, member, settle
+from tests.simulation.test_on_event import Told
 from tests.simulation.world import World
 
 TP = TopicPartition("orders", 0)
@@ -169,6 +170,47 @@ def test_an_outage_does_not_count_the_one_before(caplog: pytest.LogCaptureFixtur
             consumer.poll(1.0)
     assert "cluster_unreachable" in seen(caplog)
     assert "broker_unreachable" not in seen(caplog)
+
+
+def test_an_address_that_is_not_tried_any_more_is_told_so() -> None:
+    """B415: of `bootstrap.servers`, once another has told who the brokers are."""
+    world = World(nodes=3)
+    told = Told()
+    down = [world.control.kill(node) for node in (1, 2, 3)]
+    with world.consumer(on_event=told) as consumer:
+        consumer.assign([TP])
+        consumer.poll(100.0)
+        begun = {event.values["node"] for event in told.named("broker_unreachable")}
+        assert len(begun) == 3
+        down[1].undo()
+        consumer.poll(30.0)
+        ended = [event.values["node"] for event in told.named("broker_not_needed")]
+        reached = [event.values["node"] for event in told.named("broker_reachable")]
+        assert begun == {*ended, *reached}
+        assert len(ended) == 2
+        assert "other brokers answer" in told.named("broker_not_needed")[0].text
+
+
+def test_the_coordinator_is_out_of_reach_since_it_was_silent() -> None:
+    """B416: from the first request that was not answered, and not from its timeout."""
+    world = World()
+    told = Told()
+    with world.consumer(
+        group_id="g", on_event=told, enable_auto_commit=False, request_timeout_ms=30_000
+    ) as consumer:
+        consumer.assign([TP])
+        consumer.commit_sync({TP: OffsetAndMetadata(1)})
+        began = world.clock.time
+        with world.control.freeze():
+            with pytest.raises(errors.TimeoutException):
+                consumer.commit_sync({TP: OffsetAndMetadata(2)}, timeout=100.0)
+            consumer.poll(0.0)
+            (first, *_) = told.named("coordinator_unreachable")
+            assert first.values["seconds"] == pytest.approx(60.0, abs=30.0)
+        consumer.commit_sync({TP: OffsetAndMetadata(2)}, timeout=60)
+        consumer.poll(0.0)
+        (ends,) = told.named("coordinator_reachable")
+        assert ends.values["seconds"] == pytest.approx(world.clock.time - began, abs=1.0)
 
 
 def test_one_silent_broker_of_three_is_no_outage() -> None:

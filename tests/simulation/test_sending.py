@@ -196,6 +196,32 @@ def test_a_record_that_is_too_large_fails_alone() -> None:
         assert other.result(1.0).offset == 0
 
 
+@pytest.mark.parametrize(("largest", "overhead"), [(1000, 70), (10_000, 72), (1_048_576, 72)])
+def test_the_largest_record_has_what_the_key_says(largest: int, overhead: int) -> None:
+    """B412: a batch of its own takes exactly `max.request.size`; a byte more is refused."""
+    world = World()
+    with world.producer(max_request_size=largest) as producer:
+        fits, more = bytes(largest - overhead), bytes(largest - overhead + 1)
+        assert producer.send("orders", fits, partition=0).result(1.0).offset == 0
+        told = str(failure(producer.send("orders", more, partition=0)))
+        assert f"{largest + 1} bytes in a batch of its own" in told
+        assert f"max.request.size={largest}" in told
+        assert producer.send("orders", fits[2:], b"k", partition=0).result(1.0).offset == 1
+    (first, _) = produced(world)
+    (topic,) = first.body.topic_data
+    assert len(topic.partition_data[0].records) == largest
+
+
+def test_a_record_that_no_memory_holds_is_told_so() -> None:
+    """B412: the text names the key that is in the way."""
+    world = World()
+    with world.producer(buffer_memory=20_000, batch_size=1000) as producer:
+        assert producer.send("orders", bytes(20_000 - 72), partition=0).result(1.0).offset == 0
+        told = str(failure(producer.send("orders", bytes(20_000), partition=0)))
+        assert "more than buffer.memory=20000" in told
+        assert "max.request.size" not in told
+
+
 def test_a_serializer_that_raises_raises_from_send() -> None:
     """B237: the text names the topic, the error is the cause; null is not shown to it."""
     world = World()

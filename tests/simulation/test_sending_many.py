@@ -296,7 +296,7 @@ def test_a_topic_that_is_not_there_is_waited_for_once() -> None:
         (lambda p: p.send_many("orders", b"one"), TypeError, "use send for one"),
         (lambda p: p.send_many("orders", "text"), TypeError, "values are many, not one str"),
         (lambda p: p.send_many("orders", [b"a", 7]), TypeError, "a value is bytes or None"),
-        (lambda p: p.send_many("orders", [b"a"], keys=[]), ValueError, "0 keys for 1 values"),
+        (lambda p: p.send_many("orders", [b"a"], keys=[]), ValueError, "0 keys for 1 value:"),
         (lambda p: p.send_many(7, [b"a"]), TypeError, "a topic is a str"),
         (lambda p: p.send_many("orders", [b"a"], timestamp=-1), ValueError, "timestamp"),
         (lambda p: p.send_many("orders", [b"a"], partition=-1), ValueError, "partition"),

@@ -251,8 +251,13 @@ class KafkaConsumer(LookingUp):
         Args:
             offsets: For each partition the next offset to read.
             callback: Called in a later call with the offsets, and an error or None.
+
+        Raises:
+            TypeError: The callback cannot be called.
         """
         self._require_group()
+        if callback is not None and not callable(callback):
+            raise TypeError(f"a commit callback is callable, not {callback!r}")
         future: StandardFuture[Any] = StandardFuture()
 
         def told(

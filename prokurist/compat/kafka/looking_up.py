@@ -3,6 +3,7 @@
 Thread: the application's. A part of the face's `KafkaConsumer`.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -52,11 +53,28 @@ class LookingUp(Client):
             return self._consumer.end_offsets(partitions, self._seconds(timeout_ms))
 
     def offsets_for_times(
-        self, timestamps: Mapping[TopicPartition, int], timeout_ms: float | None = None
+        self, timestamps: Mapping[TopicPartition, float], timeout_ms: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """The first record at or after a time, in each log."""
+        """The first record at or after a time, in each log.
+
+        Raises:
+            TypeError: A time is no number.
+            ValueError: A time is negative: beginning and end have calls of their own.
+        """
+        given: dict[TopicPartition, Any] = dict(timestamps)
+        for tp, time in given.items():
+            if isinstance(time, float | int) and time < 0:
+                raise ValueError(
+                    f"the time for {tp} is {time}, and cannot be negative: beginning_offsets "
+                    f"and end_offsets look up where a log begins and ends"
+                )
+        # As there, a fraction of a millisecond is cut off: of time.time() * 1000, say.
+        times = {
+            tp: int(time) if isinstance(time, float) and math.isfinite(time) else time
+            for tp, time in given.items()
+        }
         with self._converted():
-            found = self._consumer.offsets_for_times(timestamps, self._seconds(timeout_ms))
+            found = self._consumer.offsets_for_times(times, self._seconds(timeout_ms))
         return {
             tp: None
             if place is None

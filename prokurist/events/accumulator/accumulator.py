@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final
 
-from prokurist.errors import IllegalStateException
+from prokurist.errors import IllegalStateException, KafkaException
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.buffer_memory import BufferMemory, Claim
 from prokurist.events.accumulator.implementation import Appender, TopicQueues
@@ -39,7 +39,8 @@ class RecordAccumulator:
         batch_size: `batch.size`.
         linger: `linger.ms`, in seconds.
         delivery: `delivery.timeout.ms`, in seconds.
-        most: Bytes that a batch may have, by `max.request.size`.
+        most: Bytes that a batch of several records may have, by `max.request.size`.
+        largest: Bytes that one of a single record may have, by the same.
         now: The clock.
         wait: Waits on a waiter, by the same clock.
         wake: Ends the wait of the network thread.
@@ -49,11 +50,13 @@ class RecordAccumulator:
         memory: The bound of `buffer.memory`.
         incomplete: Batches that have not ended, in the order of their beginning; without
             those that others were split into.
-        most: Bytes that a batch may have.
+        most: Bytes that a batch of several records may have.
+        largest: Bytes that one of a single record may have.
         limits: The same for topics whose brokers have refused less.
         flushing: The calls that flush at present.
         refuse: Raises why nothing is sent any more, once that is so.
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
+        obstacle: What stands in the way of records that wait since then; None for nothing.
         directory: The topics that records can be appended to.
     """
 
@@ -66,6 +69,7 @@ class RecordAccumulator:
         linger: float,
         delivery: float,
         most: int,
+        largest: int,
         now: Callable[[], float],
         wait: Callable[[Waiter, float], bool],
         wake: Callable[[], None],
@@ -74,10 +78,12 @@ class RecordAccumulator:
         self.memory: BufferMemory = memory
         self.incomplete: OrderedDict[Batch, None] = OrderedDict()
         self.most: int = most
+        self.largest: int = largest
         self.limits: dict[str, int] = {}
         self.flushing: set[object] = set()
         self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
+        self.obstacle: Callable[[float], KafkaException | None] = unknown
         self.directory: TopicDirectory = TopicDirectory(appender.topics)
         self.now: Callable[[], float] = now
         self.wait: Callable[[Waiter, float], bool] = wait
@@ -398,3 +404,7 @@ def unclosed() -> None:
 
 def unrefused(_what: str) -> None:
     """Let every call pass, before the producer has said which thread delivers."""
+
+
+def unknown(_since: float) -> None:
+    """Know of nothing, before there are connections."""

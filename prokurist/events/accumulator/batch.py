@@ -51,6 +51,11 @@ class Owner(Protocol):
         """Raise if this is the thread that delivers."""
         ...
 
+    @property
+    def obstacle(self) -> Callable[[float], KafkaException | None]:
+        """What stands in the way of records that wait since then; None for nothing."""
+        ...
+
 
 class Numbers(NamedTuple):
     """What tells a repeated batch from a new one.

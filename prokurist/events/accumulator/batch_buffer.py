@@ -22,6 +22,10 @@ FULL: Final = -2
 """What it answers where the record does not fit into the room that there is."""
 
 
+ALONE: Final = b"\0\0\0"
+"""What a batch's first record begins with: attributes, and no distance in time or place."""
+
+
 class BatchBuffer:
     """The records of one batch as bytes, without the batch's header.
 
@@ -202,3 +206,17 @@ class BatchBuffer:
                 except BaseException as error:  # noqa: BLE001 - also a sys.exit: not of this thread
                     report(error)
         return bool(runs)
+
+
+def size_alone(key: bytes | None, value: bytes | None, headers: bytes) -> int:
+    """Bytes of a batch that has nothing but one record, before compression.
+
+    Args:
+        key: The record's key.
+        value: Its value.
+        headers: Its headers, encoded.
+    """
+    size = len(ALONE) + len(headers)
+    for each in (key, value):
+        size += 1 if each is None else len(encode_varint(len(each))) + len(each)
+    return BATCH_HEADER + len(encode_varint(size)) + size

@@ -136,9 +136,12 @@ def ended(
             began = owner.now()
             until = batch.last_moment if timeout is None else began + as_seconds(timeout)
         elif owner.now() >= until:
+            obstacle = owner.obstacle(part.created)
+            why = obstacle and f". The last error was {type(obstacle).__name__}: {obstacle}"
             raise TimeoutException(
                 f"{part.name} was not delivered within {owner.now() - began:.3f} s; its "
-                f"delivery goes on until delivery.timeout.ms",
+                f"delivery goes on until delivery.timeout.ms{why or ''}",
+                last_error=obstacle,
                 # Whatever was sent until now: it may be in the next moment.
                 may_have_happened=True,
             )

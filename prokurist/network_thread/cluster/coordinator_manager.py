@@ -32,6 +32,7 @@ from prokurist.events.log_events import (
     COORDINATOR_LOST,
     COORDINATOR_REACHABLE,
     COORDINATOR_UNREACHABLE,
+    EVERY,
 )
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
@@ -100,7 +101,8 @@ class CoordinatorManager:
         self._next_attempt = -math.inf
         self._ends_at = math.inf
         self._last_error: KafkaException | None = None
-        self._is_troubled = False
+        # Since when it has not answered, and when that was seen last; None while it does.
+        self._trouble: tuple[float, float] | None = None
         self.unknown: Stretch = Stretch()
 
     @property
@@ -228,7 +230,7 @@ class CoordinatorManager:
     def _met(self, error: KafkaException) -> None:
         """Note an error: the search goes on, and a call that gives up waiting names it."""
         self._last_error = error
-        self._trouble(error)
+        self._tell_trouble(error, self._timer.now)
         for waiter in self._waiting:
             waiter.call.met(error)
 
@@ -251,28 +253,42 @@ class CoordinatorManager:
             raise error
         return error
 
-    def forget(self, node: Node, why: KafkaException) -> None:
-        """Forget a coordinator that is none any more, unless there is another by now."""
+    def forget(self, node: Node, why: KafkaException, since: float | None = None) -> None:
+        """Forget a coordinator that is none any more, unless there is another by now.
+
+        Args:
+            node: Which.
+            why: Why.
+            since: Since when it has not answered; None for this moment.
+        """
         if self._node == node:
             self._node = None
             self._last_error = why
             self._client.trace.emit(COORDINATOR_LOST, node=node, error=why)
-            self._trouble(why)
+            self._tell_trouble(why, self._timer.now if since is None else since)
 
     def served(self, node: Node) -> None:
         """Note that the coordinator has answered: it is in reach."""
-        if self._is_troubled:
-            self._is_troubled = False
+        if self._trouble is not None:
+            self._trouble = None
             self._client.trace.emit(COORDINATOR_REACHABLE, node=node, group=self._group_id)
 
-    def _trouble(self, error: KafkaException) -> None:
-        self._is_troubled = True
-        self._client.trace.emit(COORDINATOR_UNREACHABLE, group=self._group_id, error=error)
+    def _tell_trouble(self, error: KafkaException, since: float) -> None:
+        """Tell that it cannot be asked, and since when: a client that was idle began later."""
+        now = self._timer.now
+        if self._trouble is not None and now - self._trouble[1] <= EVERY:
+            since = min(since, self._trouble[0])
+        self._trouble = since, now
+        self._client.trace.emit(
+            COORDINATOR_UNREACHABLE, group=self._group_id, error=error, seconds=now - since
+        )
 
-    def on_disconnect(self, node: Node, lane: Lane, error: KafkaException) -> None:
+    def on_disconnect(
+        self, node: Node, lane: Lane, error: KafkaException, since: float
+    ) -> None:
         """Forget the coordinator if one of its connections was lost: it may have moved."""
         if lane in ITS_LANES:
-            self.forget(node, error)
+            self.forget(node, error, since)
 
     def __repr__(self) -> str:
         return f"CoordinatorManager({self._group_id}, {self._node or 'unknown'})"

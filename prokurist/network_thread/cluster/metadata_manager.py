@@ -330,7 +330,8 @@ class MetadataManager:
         self._brokers.suspects.clear()
         self._bootstrap.answered()
         self.answered()
-        self._client.forget({*self.cluster.nodes, *(each.id for each in self._bootstrap.nodes)})
+        bootstrap, known = {each.id for each in self._bootstrap.nodes}, self.cluster.nodes
+        self._client.forget({*known, *bootstrap}, known or bootstrap)
         self._look_again(older)
         if self._wanted.asks_all:
             self._refuse()
@@ -416,7 +417,9 @@ class MetadataManager:
 
     # --- what happens elsewhere ------------------------------------------------------
 
-    def on_disconnect(self, _node: Node, _lane: Lane, error: KafkaException) -> None:
+    def on_disconnect(
+        self, _node: Node, _lane: Lane, error: KafkaException, _since: float
+    ) -> None:
         """Request an update: the broker may be gone, and leaders may have moved."""
         self.last_error = error
         if self.cluster.version:

@@ -54,6 +54,15 @@ class Mechanisms(Protocol):
         """
         ...
 
+    def pause(self) -> float:
+        """Seconds to wait before credentials are asked for: their source has just failed."""
+        ...
+
+    @property
+    def may_ask_again(self) -> bool:
+        """Whether their source has failed, and not so often that a connection waits no more."""
+        ...
+
 
 class Authenticator:
     """What the authentications of a client share: mechanisms and the helper thread.
@@ -222,7 +231,7 @@ class Authentication:
         if self._within is not None:
             due = self._timer.after(self._within, f"credentials of {mechanism!r}", self._late)
         try:
-            return await self._authenticator.run(work)
+            return await self._made_ready(work)
         except (AuthenticationException, Withdrawn):
             raise
         except KafkaException as error:
@@ -234,6 +243,19 @@ class Authentication:
             self._awaited = None
             if due is not None:
                 self._timer.cancel(due)
+
+    async def _made_ready(self, work: Callable[[], Value]) -> Value:
+        """Have the helper do some work, after the back-off of what it asks, and again then."""
+        mechanisms = self._authenticator.mechanisms
+        while True:
+            # Again where another connection has asked meanwhile, and without success.
+            while pause := mechanisms.pause():
+                await self._timer.sleep(pause, "sasl.login.retry.backoff.ms")
+            try:
+                return await self._authenticator.run(work)
+            except KafkaException as error:
+                if not (error.retriable and mechanisms.may_ask_again):
+                    raise
 
     def _late(self) -> None:
         if self._running is not None:

@@ -91,7 +91,8 @@ class NetworkClient:
         authenticator: Authenticator | None = None,
     ) -> None:
         self.trace: Trace = trace
-        self.on_disconnect: Callable[[Node, Lane, KafkaException], None] = lambda *_: None
+        self.on_disconnect: Callable[[Node, Lane, KafkaException, float], None]
+        self.on_disconnect = lambda *_: None
         self.features: Features = Features()
         self.counters: TrafficCounters = TrafficCounters()
         self.reachability: Reachability = Reachability()
@@ -308,7 +309,7 @@ class NetworkClient:
     def went_down(self, connection: Connection, error: KafkaException, since: float) -> None:
         """Note a lost connection, and tell `on_disconnect`."""
         self._reach.went_down(connection, error, since)
-        self.on_disconnect(connection.node, connection.lane, error)
+        self.on_disconnect(connection.node, connection.lane, error, since)
 
     def _forget(self, connection: Connection) -> None:
         self._by_number.pop(connection.number, None)
@@ -404,12 +405,13 @@ class NetworkClient:
         if own is not None and not own.pipeline.in_flight and not own.pipeline.waiting:
             own.close(DisconnectException("what it was for is over"))
 
-    def forget(self, others_than: Collection[int]) -> None:
-        """Close connections to nodes that are gone, unless an answer is due.
+    def forget(self, others_than: Collection[int], asked: Collection[int]) -> None:
+        """Close connections to nodes that are gone, unless an answer is due; ask but these.
 
         Node ids may come and go for as long as a client lives; what it keeps of them
         does not grow by that.
         """
+        self._reach.wants(asked)
         for key, connection in tuple(self._connections.items()):
             busy = connection.pipeline.in_flight or connection.pipeline.waiting
             if key[0] not in others_than and not busy:

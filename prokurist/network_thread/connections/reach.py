@@ -6,10 +6,15 @@ Invariants: an address is silent from a request that was not answered within
 meanwhile, as nothing was asked of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from prokurist.errors import KafkaException
-from prokurist.events.log_events import BROKER_REACHABLE, BROKER_UNREACHABLE, EVERY
+from prokurist.events.log_events import (
+    BROKER_NOT_NEEDED,
+    BROKER_REACHABLE,
+    BROKER_UNREACHABLE,
+    EVERY,
+)
 from prokurist.events.reachability import Reachability
 from prokurist.events.trace import Trace
 from prokurist.network_thread.connections.connection import Connection
@@ -65,6 +70,16 @@ class Reach:
             since = began
         self._failing[node] = since, now
         self._trace.emit(BROKER_UNREACHABLE, node=node, error=error, seconds=now - since)
+
+    def wants(self, nodes: Collection[int]) -> None:
+        """Tell of brokers that could not be reached and are not tried any more.
+
+        Those of `bootstrap.servers` are not, once the cluster's own are known; nor is one that
+        has left the cluster.
+        """
+        for node in [each for each in self._failing if each.id not in nodes]:
+            del self._failing[node]
+            self._trace.emit(BROKER_NOT_NEEDED, node=node)
 
     def arrived(self, connection: Connection) -> None:
         """Note that a broker has answered something."""

@@ -208,6 +208,11 @@ class ClassicExchange:
             raise self._explained(error)
         return GroupReply(action, response, error)
 
+    def judged_as_heartbeat(self, code: int) -> tuple[Action, KafkaException]:
+        """What a heartbeat's error code means, which another answer has brought."""
+        action, error = HEARTBEAT.of(code), HEARTBEAT.error(code)
+        return action, self._explained(error) if action is Action.FATAL else error
+
     def _explained(self, error: KafkaException) -> KafkaException:
         """The same error with a text that says what to do."""
         context = self._context

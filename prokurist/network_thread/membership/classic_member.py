@@ -161,6 +161,17 @@ class ClassicMember:
         if self.state is not ClassicState.OUT:
             self._want(reason)
 
+    def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
+        """See `Membership`."""
+        action, error = self._exchange.judged_as_heartbeat(code)
+        if departing and action is not Action.ROUND:
+            self._end(ClassicState.WAITING)
+            self._lose_all()
+        elif action is Action.FATAL:
+            self._failed(error)
+        else:
+            self._told(action, error)
+
     def on_metadata(self, _cluster: Cluster) -> None:
         """See `Membership`."""
         if self.state is ClassicState.STABLE and (why := self._why()) is not None:

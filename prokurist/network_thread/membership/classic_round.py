@@ -17,6 +17,7 @@ from typing import Final, Protocol
 from prokurist.assignors import encoding
 from prokurist.assignors.assignor import Member
 from prokurist.errors import InconsistentGroupProtocolException, KafkaException
+from prokurist.errors.timeout import counted
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
 from prokurist.network_thread.error_actions import Action
@@ -276,7 +277,8 @@ class ClassicRound:
             self._subscription.begin(term, new)
         if not gone:
             return None
-        return f"{len(gone)} partitions were given up for other members"
+        verb = "was" if len(gone) == 1 else "were"
+        return f"{counted(len(gone), 'partition')} {verb} given up for other members"
 
     def __repr__(self) -> str:
         return f"ClassicRound(generation {self._generation}, {len(self.joined_as)} topics)"

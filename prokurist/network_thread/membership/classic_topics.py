@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 
 from prokurist.errors import KafkaException
+from prokurist.errors.timeout import counted
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
 from prokurist.events.subscription import Subscription
@@ -77,7 +78,7 @@ class ClassicTopics(Patterns):
         now = counts_of(self._metadata.cluster, self._rests_on)
         changed = sorted(each for each, count in self._rests_on.items() if now[each] != count)
         if changed:
-            return f"{changed[0]} has {now[changed[0]]} partitions by now"
+            return f"{changed[0]} has {counted(now[changed[0]], 'partition')} by now"
         return None
 
     def rest(self) -> None:

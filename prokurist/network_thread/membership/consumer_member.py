@@ -149,6 +149,16 @@ class ConsumerMember:
         """See `Membership`: here the coordinator alone decides."""
         self._context.client.trace.emit(REJOIN_IGNORED, reason=reason)
 
+    def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
+        """See `Membership`."""
+        if departing:
+            self._end(MemberState.STALE)
+        elif self._context.instance_id is not None:
+            # Whether another has its name, which is the end, only a heartbeat is told.
+            self._alarm.press()
+        else:
+            self._put_out(CONSUMER_GROUP_HEARTBEAT.error(code))
+
     def on_metadata(self, _cluster: Cluster) -> None:
         """See `Membership`."""
         if self.state in COUNTED:

@@ -37,6 +37,15 @@ class Membership(Protocol):
         """Ask for a rebalance, for `enforce_rebalance`."""
         ...
 
+    def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
+        """Take an error code of a commit that speaks of the membership.
+
+        Args:
+            code: What a heartbeat would be answered as well.
+            departing: Whether the member is about to leave, and so joins no more.
+        """
+        ...
+
     def on_metadata(self, cluster: Cluster) -> None:
         """Take a new snapshot of the cluster."""
         ...

@@ -26,6 +26,20 @@ from prokurist.events.member_identity import Identity, MemberIdentity, Role
 from prokurist.network_thread.error_actions import commit_failed
 from prokurist.types import TopicPartition
 
+FENCED_INSTANCE_ID: Final = 82
+UNKNOWN_MEMBER_ID: Final = 25
+ILLEGAL_GENERATION: Final = 22
+REBALANCE_IN_PROGRESS: Final = 27
+
+OF_CLASSIC_MEMBERS: Final = (
+    FENCED_INSTANCE_ID,
+    UNKNOWN_MEMBER_ID,
+    ILLEGAL_GENERATION,
+    REBALANCE_IN_PROGRESS,
+)
+OF_MEMBERS_BY_EPOCH: Final = (FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID)
+"""Codes of a commit that speak of the membership, as the answer to a heartbeat would."""
+
 NOT_COUNTED: Final = (
     "Commit rejected: this consumer is no longer, or not yet, the member of the group that "
     "the offsets were to be committed by. Its partitions may be assigned to another member "
@@ -39,6 +53,10 @@ class CommitIdentities:
     Args:
         member_identity: Who we are.
         owned: What the group has given us, and has not got back.
+
+    Attributes:
+        on_refused: Called with a code that speaks of the present membership, and with whether
+            the member is about to leave.
     """
 
     def __init__(
@@ -46,6 +64,7 @@ class CommitIdentities:
     ) -> None:
         self._member_identity = member_identity
         self._owned = owned
+        self.on_refused: Callable[[int, bool], None] | None = None
 
     @property
     def present(self) -> Identity:
@@ -142,6 +161,29 @@ class CommitIdentities:
             refused = CommitFailedException(NOT_COUNTED)
         refused.__cause__ = error
         return refused
+
+    def heed(self, made_by: Identity, sent_as: Identity, codes: Collection[int]) -> None:
+        """Tell the membership what a refused commit says of it, before its caller hears so.
+
+        The caller polls next, and partitions that may be another member's by now must not be
+        read from then. What an earlier membership is told says nothing of the present one; nor
+        does it of a member that takes part in a round, which hears of its place by that.
+
+        Args:
+            made_by: The identity of the moment in which it was made.
+            sent_as: That with which it was sent.
+            codes: What was said of its partitions.
+        """
+        spoken = OF_MEMBERS_BY_EPOCH if sent_as.by_epoch else OF_CLASSIC_MEMBERS
+        code = next((each for each in spoken if each in codes), None)
+        present = self.present
+        is_present = (
+            present.role is Role.MEMBER
+            and self.is_same(sent_as)
+            and present.epoch == sent_as.epoch
+        )
+        if code is not None and is_present and self.on_refused is not None:
+            self.on_refused(code, made_by.departing)
 
     def may_ask_again(self, asked_by: Identity) -> bool:
         """Whether a look-up refused for its epoch may be sent with a newer one."""

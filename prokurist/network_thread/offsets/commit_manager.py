@@ -147,6 +147,7 @@ class CommitManager:
                 self._unreachable(call, node, error)
             else:
                 failed = refused(answer.response, left)
+                self._commit_identities.heed(identity, sent_as, failed.values())
                 undone = len(failed) == len(left) and not APPLIED.intersection(failed.values())
                 new = {tp: left[tp] for tp in left if tp not in failed}
                 taken.update(new)
@@ -226,7 +227,8 @@ class CommitManager:
         """See `commit_once`."""
         self._lookups.part()
         node = await self._coordinator.known(call)
-        request = self._request(offsets, self._commit_identities.of(identity, offsets), topics)
+        sent_as = self._commit_identities.of(identity, offsets)
+        request = self._request(offsets, sent_as, topics)
         call.wait_begins(f"a connection to {node}", self._timer.now)
         try:
             answer = await self._client.send(
@@ -242,6 +244,7 @@ class CommitManager:
         if not failed:
             self._coordinator.served(node)
             return
+        self._commit_identities.heed(identity, sent_as, failed.values())
         action, refusal = self._worst(OFFSET_COMMIT, failed)
         if action is Action.REDISCOVER:
             self._coordinator.forget(node, refusal)

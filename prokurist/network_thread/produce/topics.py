@@ -6,6 +6,7 @@ Thread: the network thread alone.
 from typing import Final
 
 from prokurist.errors import KafkaException, UnknownTopicOrPartitionException
+from prokurist.errors.timeout import counted
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
@@ -116,5 +117,6 @@ def shortage(topic: str, code: int, count: int, partition: int | None) -> KafkaE
     if code:
         return topic_error(METADATA, code, [topic])
     return UnknownTopicOrPartitionException(
-        f"{topic} has {count} partitions, and the record is for partition {partition}"
+        f"{topic} has {counted(count, 'partition')}, and the record is for partition "
+        f"{partition}"
     )

@@ -221,7 +221,6 @@ class World(Generic[Wire]):
         mechanisms = ConfiguredMechanisms(
             config,
             endpoint=no_endpoint,
-            sleep=self.clock.sleep,
             now=lambda: self.clock.time,
             draw=self.random.random,
         )

@@ -52,6 +52,7 @@ class Taking:
             linger=0.0,
             delivery=120.0,
             most=400,
+            largest=400,
             now=lambda: stage.time,
             wait=self._wait,
             wake=self._wake,

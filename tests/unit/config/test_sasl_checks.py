@@ -75,6 +75,53 @@ def jaas(module: str, options: str) -> dict[str, str]:
     return {"sasl.jaas.config": f"{MODULE}.{module} required {options};"}
 
 
+LOGIN, CLIENT = "sasl.login.callback.handler.class", "sasl.client.callback.handler.class"
+BEARER = f"{MODULE}.oauthbearer"
+AMAZON = "software.amazon.msk.auth.iam"
+
+
+@pytest.mark.parametrize("name", ["", "secured."])
+def test_javas_classes_that_are_no_different(name: str) -> None:
+    """B417: a properties file of Java's is taken with Kafka's and Amazon's classes."""
+    login = f"{BEARER}.OAuthBearerLoginModule required clientId='me' clientSecret='x';"
+    made = config(
+        "OAUTHBEARER",
+        **{
+            LOGIN: f"{BEARER}.{name}OAuthBearerLoginCallbackHandler",
+            "sasl.oauthbearer.token.endpoint.url": "https://idp/token",
+            "sasl.jaas.config": login,
+        },
+    )
+    assert made.sasl_oauthbearer_client_credentials_client_id == "me"
+    amazon = {
+        CLIENT: f"{AMAZON}.IAMClientCallbackHandler",
+        "sasl.jaas.config": f"{AMAZON}.IAMLoginModule required;",
+    }
+    assert config("AWS_MSK_IAM", **amazon).sasl_mechanism == "AWS_MSK_IAM"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "key", "name", "text"),
+    [
+        ("OAUTHBEARER", LOGIN, "com.example.Mine", "cannot be loaded here.*leave the key out"),
+        ("AWS_MSK_IAM", CLIENT, "com.example.Mine", "cannot be loaded here.*leave the key out"),
+        ("PLAIN", CLIENT, f"{AMAZON}.IAMClientCallbackHandler", "is for .*AWS_MSK_IAM, and"),
+        (
+            "OAUTHBEARER",
+            LOGIN,
+            f"{BEARER}.OAuthBearerLoginCallbackHandler",
+            r"needs sasl\.oauthbearer\.token\.endpoint\.url",
+        ),
+    ],
+)
+def test_javas_classes_that_would_be_different(
+    mechanism: str, key: str, name: str, text: str
+) -> None:
+    """B417: of one's own, for another mechanism, or without what they read: refused."""
+    with pytest.raises(ConfigException, match=text):
+        config(mechanism, **{key: name})
+
+
 def test_jaas_is_turned_into_keys() -> None:
     """Each login module that has a counterpart."""
     plain = config("PLAIN", **jaas("plain.PlainLoginModule", 'username="a" password="b\\"c"'))

@@ -12,6 +12,7 @@ from prokurist.config import Secret
 from prokurist.errors import KafkaException
 from prokurist.events import log_events
 from prokurist.events.call_log_events import KINDS, LOOP_WOKE
+from prokurist.events.producer_log_events import RECORDS_GIVEN_UP
 from prokurist.events.trace import EventKind, Level
 from prokurist.logs.log import ROOT, sentence
 from prokurist.types import Node, TopicPartition
@@ -82,6 +83,14 @@ def test_a_line_is_no_longer_than_a_screen() -> None:
     line = sentence(log_events.LAG_UNKNOWN, {"partition": "t-0", "error": "E" * 100_000})
     assert len(line) == 4001
     assert line.endswith("E…")
+
+
+@pytest.mark.parametrize(
+    ("records", "text"), [(1, "closed with 1 record "), (2, "closed with 2 records ")]
+)
+def test_one_is_in_the_singular(records: int, text: str) -> None:
+    """A noun behind its number; what programs get is the number."""
+    assert sentence(RECORDS_GIVEN_UP, {"records": records}).startswith(text)
 
 
 def test_a_brokers_message_stays_on_its_line(caplog: pytest.LogCaptureFixture) -> None:

@@ -33,7 +33,6 @@ def made(mechanism: str, **keys: Any) -> Mechanism:
     return ConfiguredMechanisms(
         config(mechanism, **keys),
         endpoint=no_endpoint,
-        sleep=lambda _: None,
         now=lambda: 1440938160.0,
         draw=lambda: 0.0,
     ).make(HOST)

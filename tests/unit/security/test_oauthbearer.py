@@ -10,6 +10,7 @@ import pytest
 from prokurist.config.secret import Secret
 from prokurist.errors import KafkaException, NetworkException, SaslAuthenticationException
 from prokurist.security.oauthbearer import OAuthBearer
+from prokurist.security.token_backoff import TokenBackoff
 from prokurist.security.token_request import (
     LONGEST_ANSWER,
     ClientCredentials,
@@ -240,8 +241,18 @@ class Endpoint:
         return answer
 
 
-def credentials(endpoint: Endpoint, *, urlencode: bool = False) -> ClientCredentials:
-    """A client's grant with three tries."""
+class Backoff(TokenBackoff):
+    """That of an endpoint, at a moment that the test sets."""
+
+    def __init__(self) -> None:
+        self.time = 50.0
+        super().__init__(0.1, 10.0, now=lambda: self.time, draw=lambda: 0.5)
+
+
+def credentials(
+    endpoint: Endpoint, *, urlencode: bool = False, backoff: TokenBackoff | None = None
+) -> ClientCredentials:
+    """A client's grant."""
     return ClientCredentials(
         endpoint,
         client_id="me",
@@ -250,7 +261,7 @@ def credentials(endpoint: Endpoint, *, urlencode: bool = False) -> ClientCredent
         urlencode=urlencode,
         extensions={},
         now=lambda: 50.0,
-        again=lambda tries: tries < 3,
+        backoff=backoff or Backoff(),
     )
 
 
@@ -274,21 +285,55 @@ def test_client_credentials() -> None:
 
 
 def test_what_is_tried_again() -> None:
-    """S36: 503 and a network in trouble are tried again while time remains."""
+    """B411: after 503 or a network in trouble it is asked when its back-off is over."""
     busy = EndpointAnswer(503, b"busy")
-    endpoint = Endpoint(busy, NetworkException("reset"), granted())
-    assert credentials(endpoint).fetch().secret.reveal() == "abc"
+    endpoint, backoff = Endpoint(busy, NetworkException("reset"), granted(), busy), Backoff()
+    grant = credentials(endpoint, backoff=backoff)
+    for text, pause in (("answered 503", 0.1), ("reset", 0.2)):
+        asked = len(endpoint.asked)
+        for _ in range(3):
+            with pytest.raises(NetworkException, match=text):
+                grant.fetch()
+            assert len(endpoint.asked) == asked + 1
+        assert backoff.left() == pytest.approx(pause)
+        backoff.time += pause + 0.001
+    assert grant.fetch().secret.reveal() == "abc"
     with pytest.raises(NetworkException, match="answered 503"):
-        credentials(Endpoint(busy, busy, busy)).fetch()
+        grant.fetch()
+    assert backoff.left() == pytest.approx(0.1)
+
+
+def test_the_pauses_of_an_endpoint_have_an_end() -> None:
+    """B411: sasl.login.retry.backoff.max.ms at most, and none if the clock is set back."""
+    backoff = Backoff()
+    for _ in range(2000):
+        backoff.failed(NetworkException("reset"))
+    assert backoff.left() == pytest.approx(10.0)
+    backoff.time -= 3600.0
+    assert backoff.left() == 0.0
+    backoff.check()
+
+
+def test_a_refusal_is_told_again_at_once() -> None:
+    """B411: nothing waits for the end of its back-off, and the endpoint is not asked before."""
+    endpoint, backoff = Endpoint(EndpointAnswer(401, b""), granted()), Backoff()
+    grant = credentials(endpoint, backoff=backoff)
+    for _ in range(3):
+        with pytest.raises(SaslAuthenticationException, match="401"):
+            grant.fetch()
+        assert backoff.left() == 0.0
+    assert len(endpoint.asked) == 1
+    backoff.time += 0.2
+    assert grant.fetch().secret.reveal() == "abc"
 
 
 def test_what_waits_for_a_token_says_why_there_is_none() -> None:
     """B372: the endpoint in words, with its last failure while it fails, and no class names."""
     busy = EndpointAnswer(503, b"busy")
-    endpoint = Endpoint(busy, busy, busy)
+    endpoint, backoff = Endpoint(busy), Backoff()
     mechanism = OAuthBearer(
         TokenKeeper(
-            credentials(endpoint),
+            credentials(endpoint, backoff=backoff),
             now=lambda: 50.0,
             draw=lambda: 0.0,
             window=0.8,
@@ -303,8 +348,9 @@ def test_what_waits_for_a_token_says_why_there_is_none() -> None:
     assert str(mechanism) == (
         "a token of the token endpoint https://idp/token, which answered 503"
     )
-    for answer in (granted(), busy, EndpointAnswer(401, b"")):
+    for answer in (granted(), EndpointAnswer(401, b"")):
         endpoint.answers.append(answer)
+    backoff.time += 1.0
     mechanism.first()
     assert str(mechanism) == "a token of the token endpoint https://idp/token"
     mechanism.explain("no")

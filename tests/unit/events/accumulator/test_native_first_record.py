@@ -44,6 +44,7 @@ def test_a_batch_that_is_taken_at_once_has_its_first_record() -> None:
         linger=0.0,
         delivery=120.0,
         most=5000,
+        largest=5000,
         now=lambda: 1.0,
         wait=lambda _waiter, _until: False,
         wake=lambda: woken.append(True),

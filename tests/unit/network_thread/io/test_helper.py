@@ -16,6 +16,7 @@ from prokurist.errors import (
 )
 from prokurist.network_thread.io.helper import Helper
 from prokurist.network_thread.io.token_endpoint import TokenEndpoint
+from prokurist.security.token_backoff import TokenBackoff
 from prokurist.security.token_request import ClientCredentials
 
 
@@ -148,8 +149,8 @@ def endpoint() -> Iterator[str]:
     server.server_close()
 
 
-def asking(url: str, tries: int = 3) -> ClientCredentials:
-    """A client that asks."""
+def asking(url: str) -> ClientCredentials:
+    """A client that asks, without a back-off."""
     return ClientCredentials(
         TokenEndpoint(url, connect=2.0, read=0.5),
         client_id="me",
@@ -158,7 +159,7 @@ def asking(url: str, tries: int = 3) -> ClientCredentials:
         urlencode=False,
         extensions={},
         now=lambda: 1000.0,
-        again=lambda tried: tried < tries,
+        backoff=TokenBackoff(0.0, 0.0, now=lambda: 1000.0, draw=lambda: 0.5),
     )
 
 
@@ -196,11 +197,14 @@ def test_answers_that_are_final(endpoint: str, answer: tuple[int, bytes], text: 
 
 
 def test_answers_that_are_tried_again(endpoint: str) -> None:
-    """S36: 503 is tried again; an address where nothing listens is a network's error."""
-    Provider.answers = [(503, b""), (503, b""), (200, b'{"access_token": "abc"}')]
-    assert asking(endpoint).fetch().secret.reveal() == "abc"
+    """S36: 503 and an address where nothing listens are a network's errors, and no refusals."""
+    Provider.answers = [(503, b""), (200, b'{"access_token": "abc"}')]
+    asks = asking(endpoint)
+    with pytest.raises(NetworkException, match="answered 503"):
+        asks.fetch()
+    assert asks.fetch().secret.reveal() == "abc"
     with pytest.raises(NetworkException, match="did not answer"):
-        asking("http://127.0.0.1:1/", tries=1).fetch()
+        asking("http://127.0.0.1:1/").fetch()
 
 
 def test_an_endpoint_that_hangs() -> None:
@@ -210,4 +214,4 @@ def test_an_endpoint_that_hangs() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         with pytest.raises(NetworkException, match="timed out"):
-            asking(f"http://127.0.0.1:{port}/", tries=1).fetch()
+            asking(f"http://127.0.0.1:{port}/").fetch()
