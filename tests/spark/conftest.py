@@ -17,7 +17,6 @@ import pytest
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.kafka import DEFAULT_VERSION, KafkaUnavailable, RealKafka
 from prokurist.testing.kafka.java import find_java
-from prokurist.testing.kafka.properties import QUICK_JAVA
 from tests.conftest import GRACE, Held
 from tests.spark.interpreter import environment
 from tests.spark_connector import connector_jars
@@ -91,7 +90,6 @@ def spark() -> "Iterator[SparkSession]":
     session = (
         sql.SparkSession.builder.master("local[2,3]")
         .config("spark.jars", ",".join(map(str, jars)))
-        .config("spark.driver.extraJavaOptions", " ".join(QUICK_JAVA))
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
