@@ -157,8 +157,10 @@ class Cluster:
 
         It may lie in the past: then there is something now.
         """
-        due = min((each.due() for each in self._sessions), default=math.inf)
-        due = min(due, self.state.agenda.next_at())
+        due = self.state.agenda.next_at()
+        for session in self._sessions:
+            if session.busy:
+                due = min(due, session.due())
         if self._outbox:
             due = min(due, self._outbox[0][0])
         return None if due == math.inf else max(due, self._now)
@@ -174,8 +176,10 @@ class Cluster:
         agenda = self.state.agenda
         while True:
             # Of sessions that are due together the one connected first goes first.
-            session = min(self._sessions, key=Session.due, default=None)
-            due = math.inf if session is None else session.due()
+            session, due = None, math.inf
+            for each in self._sessions:
+                if each.busy and (its_due := each.due()) < due:
+                    session, due = each, its_due
             planned = agenda.next_at()
             if min(due, planned) > now:
                 break

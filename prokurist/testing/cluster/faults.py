@@ -112,6 +112,8 @@ class Fate:
 
     def get(self, kind: RuleKind, *, applied: bool | None = None) -> Rule | None:
         """The rule of a kind, and of a variant of it, that hit the request."""
+        if not self.rules:  # As nearly always, and hashing a kind is not for nothing.
+            return None
         rule = self.rules.get(kind)
         return rule if rule and applied in (None, rule.applied) else None
 
@@ -151,6 +153,11 @@ class RuleBook:
                 rule.use()
                 fate.rules[rule.kind] = rule
         return fate
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no rule at all."""
+        return not self._rules
 
     def failures(self, api: Api, node: int) -> Iterator[Rule]:
         """The rules in force that refuse something in a request."""
@@ -193,6 +200,8 @@ class Refusals:
 
     def part(self, topic: str | None = None, partition: int | None = None) -> int:
         """The code to refuse a topic or partition with; 0 for none."""
+        if self._book.is_empty and not self._struck:
+            return 0
         rule = self.rule_for(topic, partition)
         return rule.code if rule else 0
 

@@ -76,12 +76,14 @@ class Log:
         That is where the oldest transaction begins that is open, or whose marker is not
         below the watermark yet.
         """
-        end = min(self.open.values(), default=watermark)
+        end = watermark
+        for first in self.open.values():
+            end = min(end, first)
         for over in reversed(self.settled):
             if over.last < watermark:
                 break
             end = min(end, over.first)
-        return min(end, watermark)
+        return end
 
     def aborted_between(self, offset: int, upto: int) -> list[tuple[int, int]]:
         """The aborted transactions that reach beyond an offset and begin below another one.

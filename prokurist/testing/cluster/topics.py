@@ -115,7 +115,10 @@ class Partition:
 
     def copy_of(self, node: int) -> Copy:
         """A broker's copy."""
-        return self.copies.setdefault(node, Copy())
+        copy = self.copies.get(node)
+        if copy is None:
+            copy = self.copies[node] = Copy()
+        return copy
 
     def epochs_of(self, node: int) -> EpochCache:
         """The epochs that a broker's copy knows: those with records, a leader its own too."""

@@ -8,6 +8,7 @@ folder. A node comes back to the ports and the folder it had.
 
 import contextlib
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -94,6 +95,21 @@ class LocalNode:
         return lines
 
 
+def _format_like(first: LocalNode, node: LocalNode) -> None:
+    """Give a node the folder that its own formatting would, without a JVM of its own for it.
+
+    All of a cluster have the same in it, but for the ids of the node and of its folder.
+    """
+    data = node.folder / "data"
+    shutil.copytree(first.folder / "data", data)
+    meta = data / "meta.properties"
+    own = {"node.id": str(node.number), "directory.id": new_cluster_id()}
+    lines = meta.read_text(encoding="utf-8").splitlines()
+    kept = [each for each in lines if each.partition("=")[0] not in own]
+    kept += [f"{name}={value}" for name, value in own.items()]
+    meta.write_text("\n".join(kept) + "\n", encoding="utf-8")
+
+
 class LocalNodes:
     """A cluster out of jars; see `Nodes` for what each method promises."""
 
@@ -163,42 +179,46 @@ class LocalNodes:
         return self._security is not None
 
     def launch(self, advertised: tuple[Address, ...], deadline: Deadline) -> None:
-        """Format every node's folder, all at once, and start the brokers."""
+        """Format the nodes' folders, and start the brokers."""
         base = Path(tempfile.mkdtemp(prefix="prokurist-kafka-"))
-        cluster_id = new_cluster_id()
         for number in range(self._count):
             folder = base / f"node-{number}"
             folder.mkdir()
             node = LocalNode(number, folder, self._clock)
             self._nodes.append(node)
             self._write_files(node, advertised[number])
-            node.process.run(
-                self._java_command(
-                    node,
-                    "kafka.tools.StorageTool",
-                    "format",
-                    *(self._security.format_arguments() if self._security else ()),
-                    "-t",
-                    cluster_id,
-                    "-c",
-                ),
-                folder / FORMAT_OUTPUT,
-            )
-        for node in self._nodes:
-            if (code := node.process.wait(deadline)) is None:
-                raise NotReady(
-                    f"node {node.number}: its folder was not formatted by the deadline",
-                    way_out="a busy machine needs a longer timeout",
-                )
-            if code != 0:
-                raise BrokerDied(
-                    f"node {node.number} of Kafka {self._version}: formatting its folder "
-                    f"failed, exit code {code}",
-                    way_out="a broker property that this Kafka refuses is the usual cause",
-                    detail=tail(node.log_lines(FORMAT_OUTPUT)),
-                )
+        first, *others = self._nodes
+        self._format(first, deadline)
+        for node in others:
+            _format_like(first, node)
         for node in self._nodes:
             self._run_broker(node)
+
+    def _format(self, node: LocalNode, deadline: Deadline) -> None:
+        node.process.run(
+            self._java_command(
+                node,
+                "kafka.tools.StorageTool",
+                "format",
+                *(self._security.format_arguments() if self._security else ()),
+                "-t",
+                new_cluster_id(),
+                "-c",
+            ),
+            node.folder / FORMAT_OUTPUT,
+        )
+        if (code := node.process.wait(deadline)) is None:
+            raise NotReady(
+                f"node {node.number}: its folder was not formatted by the deadline",
+                way_out="a busy machine needs a longer timeout",
+            )
+        if code != 0:
+            raise BrokerDied(
+                f"node {node.number} of Kafka {self._version}: formatting its folder "
+                f"failed, exit code {code}",
+                way_out="a broker property that this Kafka refuses is the usual cause",
+                detail=tail(node.log_lines(FORMAT_OUTPUT)),
+            )
 
     def relaunch(self, node: int, deadline: Deadline) -> None:
         """Start a node's broker again; its log goes on in the same file."""

@@ -86,6 +86,9 @@ class ModelNetwork:
         """What has happened by now; the world does the waiting."""
         self.turns += 1
         self.woken = False
+        self.told = False
+        if not self._queue:
+            return []
         now = self.world.clock.time
         ready = [entry for entry in self._queue if entry[0] <= now]
         self._queue = [entry for entry in self._queue if entry[0] > now]
@@ -122,6 +125,8 @@ class ModelNetwork:
 
     def carry(self) -> None:
         """Let what was written reach the brokers."""
+        if not self._outgoing:
+            return
         now = self.world.clock.time
         arrived = [entry for entry in self._outgoing if entry[0] <= now]
         self._outgoing = [entry for entry in self._outgoing if entry[0] > now]
@@ -132,7 +137,12 @@ class ModelNetwork:
 
     def next_due(self) -> float:
         """When something moves on the wires."""
-        return min([entry[0] for entry in (*self._queue, *self._outgoing)], default=math.inf)
+        due = math.inf
+        for entry in self._queue:
+            due = min(due, entry[0])
+        for written in self._outgoing:
+            due = min(due, written[0])
+        return due
 
     @property
     def open(self) -> int:

@@ -268,14 +268,16 @@ class World(Generic[Wire]):
     def _step(self) -> bool:
         """Do one thing that is due now: whether there was one."""
         now = self.clock.time
-        for plan in [each for each in self._plans if each[0] <= now]:
-            self._plans.remove(plan)
-            plan[1]()
-            return True
+        for plan in self._plans:
+            if plan[0] <= now:
+                self._plans.remove(plan)
+                plan[1]()
+                return True
         self.carry()
         for member in self.clients:
-            ready = member.network.next_due() <= now and member.thread.life is Life.RUNNING
-            if ready or member.due() <= now:
+            if member.thread.life is Life.RUNNING and (
+                member.network.next_due() <= now or member.due() <= now
+            ):
                 self._turns_now += 1
                 if self._turns_now > MOST_TURNS_AT_ONE_MOMENT:
                     raise Spinning(f"{member.thread!r} spins: {member.timer!r}")

@@ -22,7 +22,7 @@ import psutil
 import pyspark
 
 from prokurist.events.clock import Deadline, MonotonicClock
-from tests.spark.interpreter import environment
+from tests.spark.interpreter import QUICK, environment
 from tests.spark.kills.pipeline import Duty
 
 ROOT: Final = Path(__file__).parents[3]
@@ -212,7 +212,8 @@ def settings(folder: Path) -> dict[str, str]:
             (home / each.name).symlink_to(each)
     (conf / "log4j2.properties").write_text(SILENT)
     (conf / "spark-defaults.conf").write_text(
-        f"spark.driver.extraJavaOptions -Djava.io.tmpdir={scratch}\n"
+        f"spark.driver.extraJavaOptions -Djava.io.tmpdir={scratch} {QUICK}\n"
+        f"spark.executor.extraJavaOptions {QUICK}\n"
     )
     paths = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return {
@@ -222,5 +223,6 @@ def settings(folder: Path) -> dict[str, str]:
         "SPARK_LOCAL_DIRS": str(scratch),
         "TMPDIR": str(scratch),
         **environment(),
+        "PYSPARK_SUBMIT_ARGS": "pyspark-shell",  # They would win over the file.
         "PYTHONPATH": os.pathsep.join(paths),
     }

@@ -143,8 +143,9 @@ def collect(parked: Parked) -> tuple[list[tuple[RequestedPartition, Values]], bo
     size = 0
     wrong = False
     told: list[tuple[RequestedPartition, Values]] = []
+    missing = parked.missing
     for wanted in parked.wants:
-        if wanted.key not in parked.missing:
+        if not missing or wanted.key not in missing:
             values = one(parked, wanted, room, first=size == 0)
             size += len(values["records"])
             room -= len(values["records"])
@@ -152,8 +153,9 @@ def collect(parked: Parked) -> tuple[list[tuple[RequestedPartition, Values]], bo
             told.append((wanted, values))
     request = parked.request
     enough = wrong or not told or size >= min(request.min_bytes, request.max_bytes)
-    last = [each for each in parked.wants if each.key in parked.missing]
-    return [*told, *((each, parked.missing[each.key]) for each in last)], enough
+    if missing:
+        told += [(each, missing[each.key]) for each in parked.wants if each.key in missing]
+    return told, enough
 
 
 def calls_for_answer(values: Values) -> bool:
@@ -242,10 +244,11 @@ def read(
     values = {**bare(each.partition, 0), **known}
     if committed:
         values["aborted_transactions"] = []
-    rack = field(request, "rack_id", "")
-    nearer = nearer_replica(state, where.led, context.node, rack, each.fetch_offset)
-    if nearer is not None and followers:
-        return {**values, "preferred_read_replica": nearer}
+    if followers:
+        rack = field(request, "rack_id", "")
+        nearer = nearer_replica(state, where.led, context.node, rack, each.fetch_offset)
+        if nearer is not None:
+            return {**values, "preferred_read_replica": nearer}
     ended = last_fetched(where, each, context.node)
     if ended is not None and ended.end_offset == UNDEFINED:
         # An epoch that this copy does not know: a follower has it from its first record on.
