@@ -355,12 +355,8 @@ class ConsumerMember:
             self._version = subscribed.version
             # The next poll raises a topic's error, regardless of what is assigned.
             context.metadata.request_update()
-        request = self._terms.request(
-            self._epoch,
-            subscribed,
-            self._reconciler.owned(),
-            self._reconciler.owned_or_coming(),
-        )
+        owned, listed = self._reconciler.owned(), self._reconciler.owned_or_coming()
+        request = self._terms.request(self._epoch, subscribed, owned, listed)
         self._is_known = True
         try:
             answer = await context.client.send(
