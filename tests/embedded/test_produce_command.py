@@ -118,7 +118,7 @@ def test_a_record_that_is_too_large_is_counted(at: Command, tmp_path: Path) -> N
     path.write_bytes(b"small\n" + b"x" * 2_000_000 + b"\nsmall, too\n")
     done = at("produce", "-t", "empty", "-l", path)
     assert done.code == FAILURE
-    assert "1 of 3 records was not delivered; the first: a record of" in done.err
+    assert "1 of 3 records was not delivered; the first: a record for" in done.err
     assert at("consume", "-t", "empty", "-e", "-q").out == b"small\nsmall, too\n"
 
 
