@@ -189,7 +189,7 @@ def test_of_two_of_one_name_the_older_is_fenced(kafka: RealKafka, group: str) ->
 def test_a_member_whose_commit_is_refused_reads_nothing_more_of_what_it_lost(
     kafka: RealKafka, group: str, producer_of: Producing
 ) -> None:
-    """B410: an administrator removes it; its commit hears so, the next poll the listener."""
+    """B400: an administrator removes it; its commit hears so, the next poll the listener."""
     topic = kafka.unique_topic(partitions=1)
     write(producer_of(kafka.bootstrap), topic, 200, 1)
     keys = {

@@ -204,7 +204,7 @@ def test_who_is_not_counted_any_more_has_lost_everything() -> None:
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_what_a_refused_commit_says_of_the_member_holds_at_once(asynchronous: bool) -> None:  # noqa: FBT001
-    """B410: UNKNOWN_MEMBER_ID to a commit; the next poll calls `on_partitions_lost`."""
+    """B400: UNKNOWN_MEMBER_ID to a commit; the next poll calls `on_partitions_lost`."""
     world = World()
     for nth in range(100):
         world.control.append(TP, value(nth))
@@ -242,7 +242,7 @@ def test_what_a_refused_commit_says_of_the_member_holds_at_once(asynchronous: bo
 def test_a_commit_of_another_generation_has_the_next_poll_join(
     code: int, expected: list[str]
 ) -> None:
-    """B410: ILLEGAL_GENERATION loses everything, REBALANCE_IN_PROGRESS nothing."""
+    """B400: ILLEGAL_GENERATION loses everything, REBALANCE_IN_PROGRESS nothing."""
     world = World()
     heard = Heard()
     consumer = alone(world, heard, enable_auto_commit=False, heartbeat_interval_ms=3000)
@@ -259,7 +259,7 @@ def test_a_commit_of_another_generation_has_the_next_poll_join(
 
 
 def test_a_refused_commit_that_tells_of_another_instance_is_the_end() -> None:
-    """B410: FENCED_INSTANCE_ID is raised from every poll, as when a heartbeat brings it."""
+    """B400: FENCED_INSTANCE_ID is raised from every poll, as when a heartbeat brings it."""
     world = World()
     (consumer,) = joined(world, enable_auto_commit=False, group_instance_id="me")
     world.control.fail("OffsetCommit", 82, times=1, whole=True)
@@ -272,7 +272,7 @@ def test_a_refused_commit_that_tells_of_another_instance_is_the_end() -> None:
 
 @pytest.mark.parametrize("end", ["close", "unsubscribe"])
 def test_a_commit_refused_at_the_end_joins_no_more(end: str) -> None:
-    """B410, B161: partitions are lost, and not revoked; nothing is asked of the group."""
+    """B400, B161: partitions are lost, and not revoked; nothing is asked of the group."""
     world = World()
     heard = Heard()
     refused: list[type[BaseException]] = []

@@ -177,7 +177,7 @@ def test_two_partitions_are_told_apart() -> None:
 
 
 def test_a_commit_callback_that_cannot_be_called_is_refused() -> None:
-    """B418: at the call, where the commit's answer had raised it from a later one."""
+    """B408: at the call, where the commit's answer had raised it from a later one."""
     world = written(2)
     with assigned(world) as consumer:
         consumer.poll(1000)
@@ -191,13 +191,13 @@ def test_a_commit_callback_that_cannot_be_called_is_refused() -> None:
     [(-1, ValueError), (-2, ValueError), (-0.5, ValueError), ("latest", TypeError)],
 )
 def test_a_time_that_is_none_is_refused(time: Any, error: type[Exception]) -> None:
-    """B418: at the call, as there; beginning and end have calls of their own."""
+    """B408: at the call, as there; beginning and end have calls of their own."""
     with assigned(written(2)) as consumer, pytest.raises(error):
         consumer.offsets_for_times({A: time})
 
 
 def test_a_time_may_have_a_fraction() -> None:
-    """B418: which is cut off, as there."""
+    """B408: which is cut off, as there."""
     with assigned(written(2)) as consumer:
         whole, cut = (consumer.offsets_for_times({A: time}) for time in (0, 0.9))
         assert whole == cut

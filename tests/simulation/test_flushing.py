@@ -59,7 +59,7 @@ def test_flush_where_one_broker_is_refused() -> None:
 
 @pytest.mark.parametrize("call", ["result", "exception"])
 def test_the_wait_for_a_record_whose_leader_is_refused(call: str) -> None:
-    """B414: it is told with the refusal, as `flush` is; one from before the record is not."""
+    """B404: it is told with the refusal, as `flush` is; one from before the record is not."""
     world = World()
     producer, sender = made(world, linger_ms=0)
     with producer:
@@ -190,7 +190,7 @@ def test_close_with_a_frozen_broker(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_one_record_is_told_in_the_singular(caplog: pytest.LogCaptureFixture) -> None:
-    """B413: in `flush`, in `close`'s line, and in that of a record that has failed."""
+    """B403: in `flush`, in `close`'s line, and in that of a record that has failed."""
     world = World()
     producer, _ = made(world, enable_idempotence=False, linger_ms=0)
     producer.send("orders", b"warm", partition=0)

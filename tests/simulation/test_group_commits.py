@@ -96,7 +96,7 @@ def test_a_stale_epoch_of_an_asynchronous_commit() -> None:
 
 
 def test_what_a_refused_commit_says_of_the_member_holds_at_once() -> None:
-    """B410: UNKNOWN_MEMBER_ID to a commit; the next poll calls `on_partitions_lost`."""
+    """B400: UNKNOWN_MEMBER_ID to a commit; the next poll calls `on_partitions_lost`."""
     world = grouped(records=100)
     notes = Notes()
     with member(world, listener=notes, max_poll_records=10) as consumer:
@@ -111,7 +111,7 @@ def test_what_a_refused_commit_says_of_the_member_holds_at_once() -> None:
 
 
 def test_a_static_member_whose_commit_is_refused_asks_at_once() -> None:
-    """B410: whether another has its name, or its session was over, a heartbeat is told."""
+    """B400: whether another has its name, or its session was over, a heartbeat is told."""
     world = grouped()
     with joined(world, group_instance_id="me") as consumer:
         settle(consumer, seconds=1.0)
@@ -126,7 +126,7 @@ def test_a_static_member_whose_commit_is_refused_asks_at_once() -> None:
 
 
 def test_a_commit_refused_in_close_joins_no_more() -> None:
-    """B410, B161: partitions are lost, and not revoked; no heartbeat follows."""
+    """B400, B161: partitions are lost, and not revoked; no heartbeat follows."""
     world = grouped(records=5)
     notes = Notes()
     consumer = member(world, listener=notes, enable_auto_commit=True)

@@ -173,7 +173,7 @@ def test_an_outage_does_not_count_the_one_before(caplog: pytest.LogCaptureFixtur
 
 
 def test_an_address_that_is_not_tried_any_more_is_told_so() -> None:
-    """B415: of `bootstrap.servers`, once another has told who the brokers are."""
+    """B405: of `bootstrap.servers`, once another has told who the brokers are."""
     world = World(nodes=3)
     told = Told()
     down = [world.control.kill(node) for node in (1, 2, 3)]
@@ -192,7 +192,7 @@ def test_an_address_that_is_not_tried_any_more_is_told_so() -> None:
 
 
 def test_the_coordinator_is_out_of_reach_since_it_was_silent() -> None:
-    """B416: from the first request that was not answered, and not from its timeout."""
+    """B406: from the first request that was not answered, and not from its timeout."""
     world = World()
     told = Told()
     with world.consumer(

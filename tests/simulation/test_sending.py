@@ -198,7 +198,7 @@ def test_a_record_that_is_too_large_fails_alone() -> None:
 
 @pytest.mark.parametrize(("largest", "overhead"), [(1000, 70), (10_000, 72), (1_048_576, 72)])
 def test_the_largest_record_has_what_the_key_says(largest: int, overhead: int) -> None:
-    """B412: a batch of its own takes exactly `max.request.size`; a byte more is refused."""
+    """B402: a batch of its own takes exactly `max.request.size`; a byte more is refused."""
     world = World()
     with world.producer(max_request_size=largest) as producer:
         fits, more = bytes(largest - overhead), bytes(largest - overhead + 1)
@@ -213,7 +213,7 @@ def test_the_largest_record_has_what_the_key_says(largest: int, overhead: int) -
 
 
 def test_a_record_that_no_memory_holds_is_told_so() -> None:
-    """B412: the text names the key that is in the way."""
+    """B402: the text names the key that is in the way."""
     world = World()
     with world.producer(buffer_memory=20_000, batch_size=1000) as producer:
         assert producer.send("orders", bytes(20_000 - 72), partition=0).result(1.0).offset == 0

@@ -65,7 +65,7 @@ class Provider:
 def test_a_token_endpoint_that_fails_is_asked_by_one_back_off(
     monkeypatch: pytest.MonkeyPatch, status: int, text: str
 ) -> None:
-    """B411: whatever connections try, at ever longer pauses; each call ends, and says why."""
+    """B401: whatever connections try, at ever longer pauses; each call ends, and says why."""
     world = secured()
     provider = Provider(world, monkeypatch)
     provider.status = status
@@ -94,7 +94,7 @@ def test_a_token_endpoint_that_fails_is_asked_by_one_back_off(
 def test_a_token_endpoint_that_refuses_is_not_asked_by_each_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """B411: calls end with the refusal at once, and are let in once there is a token."""
+    """B401: calls end with the refusal at once, and are let in once there is a token."""
     world = secured()
     provider = Provider(world, monkeypatch)
     provider.status = 401
@@ -116,7 +116,7 @@ def test_a_token_endpoint_that_refuses_is_not_asked_by_each_connection(
 def test_a_token_endpoint_that_fails_once_costs_no_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """B411: what is connected waits for the end of a short pause, and goes on."""
+    """B401: what is connected waits for the end of a short pause, and goes on."""
     world = secured()
     provider = Provider(world, monkeypatch)
     world.at(world.clock.time + 0.2, lambda: setattr(provider, "status", 200))

@@ -82,7 +82,7 @@ AMAZON = "software.amazon.msk.auth.iam"
 
 @pytest.mark.parametrize("name", ["", "secured."])
 def test_javas_classes_that_are_no_different(name: str) -> None:
-    """B417: a properties file of Java's is taken with Kafka's and Amazon's classes."""
+    """B407: a properties file of Java's is taken with Kafka's and Amazon's classes."""
     login = f"{BEARER}.OAuthBearerLoginModule required clientId='me' clientSecret='x';"
     made = config(
         "OAUTHBEARER",
@@ -117,7 +117,7 @@ def test_javas_classes_that_are_no_different(name: str) -> None:
 def test_javas_classes_that_would_be_different(
     mechanism: str, key: str, name: str, text: str
 ) -> None:
-    """B417: of one's own, for another mechanism, or without what they read: refused."""
+    """B407: of one's own, for another mechanism, or without what they read: refused."""
     with pytest.raises(ConfigException, match=text):
         config(mechanism, **{key: name})
 

@@ -285,7 +285,7 @@ def test_client_credentials() -> None:
 
 
 def test_what_is_tried_again() -> None:
-    """B411: after 503 or a network in trouble it is asked when its back-off is over."""
+    """B401: after 503 or a network in trouble it is asked when its back-off is over."""
     busy = EndpointAnswer(503, b"busy")
     endpoint, backoff = Endpoint(busy, NetworkException("reset"), granted(), busy), Backoff()
     grant = credentials(endpoint, backoff=backoff)
@@ -304,7 +304,7 @@ def test_what_is_tried_again() -> None:
 
 
 def test_the_pauses_of_an_endpoint_have_an_end() -> None:
-    """B411: sasl.login.retry.backoff.max.ms at most, and none if the clock is set back."""
+    """B401: sasl.login.retry.backoff.max.ms at most, and none if the clock is set back."""
     backoff = Backoff()
     for _ in range(2000):
         backoff.failed(NetworkException("reset"))
@@ -315,7 +315,7 @@ def test_the_pauses_of_an_endpoint_have_an_end() -> None:
 
 
 def test_a_refusal_is_told_again_at_once() -> None:
-    """B411: nothing waits for the end of its back-off, and the endpoint is not asked before."""
+    """B401: nothing waits for the end of its back-off, and the endpoint is not asked before."""
     endpoint, backoff = Endpoint(EndpointAnswer(401, b""), granted()), Backoff()
     grant = credentials(endpoint, backoff=backoff)
     for _ in range(3):
