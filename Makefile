@@ -8,6 +8,10 @@ PY := $(BIN)/python
 PYTEST := $(PY) -m pytest
 SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null | tr '\n' ' ')
 
+# What is drawn at random goes by it, too: a replay tells it.
+PYTHONHASHSEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' ')
+export PYTHONHASHSEED := $(PYTHONHASHSEED)
+
 .DEFAULT_GOAL := help
 .PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups chaos-writers conformance test-secured kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench bench-docs docs generated picture dashboard broker clean
 

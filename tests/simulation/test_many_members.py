@@ -12,6 +12,7 @@ from prokurist.network_thread.membership.application_steps import ApplicationSte
 from prokurist.network_thread.membership.heartbeat_timer import REASON as HEARTBEAT
 from prokurist.network_thread.operations.timer import Timer
 from tests.simulation.random_groups import Many
+from tests.simulation.replaying import replay
 from tests.simulation.world import BUILT
 
 PROTOCOLS = ("consumer", "classic")
@@ -38,7 +39,7 @@ def live(seed: int, protocol: str) -> None:
         life.live()
     except BaseException as error:
         error.add_note("\n".join(life.log))
-        error.add_note(f"replay: PROKURIST_SEEDS={seed} .venv/bin/python -m pytest {WHERE}")
+        error.add_note(replay(seed, WHERE))
         for each in life.members:
             each.consumer._caller.closed = True
         if isinstance(error.__cause__, AssertionError):

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from tests.simulation.oracle import ReaderByLot
+from tests.simulation.replaying import replay
 
 WHERE = "tests/simulation/test_oracle.py"
 FIRST, _, LAST = os.environ.get("PROKURIST_SEEDS", "1-100").partition("-")
@@ -24,5 +25,5 @@ def test_a_reader_by_lot(seed: int) -> None:
         life.live()
     except BaseException as error:
         error.add_note("\n".join(life.log))
-        error.add_note(f"replay: PROKURIST_SEEDS={seed} .venv/bin/python -m pytest {WHERE}")
+        error.add_note(replay(seed, WHERE))
         raise

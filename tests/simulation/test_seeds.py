@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.simulation.random_run import ByLot
+from tests.simulation.replaying import replay
 from tests.simulation.world import BUILT
 
 USUAL = range(1, 401)
@@ -44,7 +45,7 @@ def live(seed: int) -> None:
         life.witness.judge()
     except BaseException as error:
         error.add_note("\n".join(life.log))
-        error.add_note(f"replay: PROKURIST_SEEDS={seed} .venv/bin/python -m pytest {WHERE}")
+        error.add_note(replay(seed, WHERE))
         raise
     finally:
         BUILT.clear()  # At rest it is already.

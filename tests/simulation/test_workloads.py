@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.simulation.replaying import replay
 from tests.simulation.workload_life import WorkloadLife
 from tests.simulation.world import BUILT
 
@@ -32,7 +33,7 @@ def live(seed: int) -> None:
         assert not life.world.cluster.failures, "the client sent what a broker cannot read"
     except BaseException as error:
         error.add_note("\n".join(life.log))
-        error.add_note(f"replay: PROKURIST_SEEDS={seed} .venv/bin/python -m pytest {WHERE}")
+        error.add_note(replay(seed, WHERE))
         life.reader.consumer._caller.closed = True
         raise
     finally:
