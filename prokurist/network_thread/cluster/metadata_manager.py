@@ -160,6 +160,10 @@ class MetadataManager:
         """Have metadata fetched soon, since it may be stale; no caller waits for it."""
         self._wanted.all = True
 
+    def dispute(self) -> None:
+        """Have metadata fetched again after a back-off: they contradict what is known."""
+        self._wanted.dispute()
+
     async def any_broker(self) -> Node:
         """Any broker that can be asked now; waits while all of them are backing off."""
         while True:

@@ -40,10 +40,25 @@ class WantedMetadata:
         self._asking_alone: frozenset[str] = frozenset()
         self._asked_for: frozenset[str] = frozenset()
         self._repeated = 0
+        self._disputed = 0
+        self._is_disputed = False
 
     def add(self, topic: str) -> None:
         """Want a topic; alone, unless all are asked for anyway."""
         self._alone.add(topic)
+
+    def dispute(self) -> None:
+        """Want all topics again, after a pause: what was told contradicts what another told.
+
+        Brokers that lag tell what they know in turn, so that no answer is like the last one:
+        for as long as they do, each pause is longer than the last.
+        """
+        self.all = True
+        if not self._is_disputed:
+            self._is_disputed = True
+            self._disputed += 1
+            pause = self._backoff.pause(self._disputed)
+            self.quiet_until = max(self.quiet_until, self._timer.now + pause)
 
     def clear(self) -> None:
         """Want nothing more."""
@@ -74,6 +89,9 @@ class WantedMetadata:
 
     def begin(self) -> None:
         """Begin a request: what is wanted now is what it asks for."""
+        if not self._is_disputed:
+            self._disputed = 0
+        self._is_disputed = False
         new = self._alone - self._asked_for
         others = self._interest.topics - self._asked_for - new
         # What was asked for before stays wanted until the pause is over.

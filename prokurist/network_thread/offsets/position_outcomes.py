@@ -157,7 +157,7 @@ class Outcomes:
         absent = [each for each, view in views.items() if view and view.error in ABSENT]
         recreated = self._subscription.topics_are(cluster.ids_of(topics), absent)
         if recreated.disputed:
-            self._metadata.request_update()  # After a back-off, where it tells the same again.
+            self._metadata.dispute()
         over = recreated.begun + recreated.given_up
         self._ended(over + recreated.absent)
         if not over:
