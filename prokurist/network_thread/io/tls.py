@@ -39,7 +39,11 @@ LONGEST_HANDSHAKE: Final = 256 << 10
 
 PATIENCE: Final = 5
 """Milliseconds that the pump waits for the rest of a large frame, while nothing wakes it:
-to come back for each part of it costs as much beside a busy application thread."""
+to come back for each part of it costs as much beside a busy application thread.
+
+It waits in vain for one connection in a turn, at most: slow answers of many brokers would
+add up to a turn within which no deadline is kept.
+"""
 
 PUMPS: Final[Mapping[str, str]] = {
     "native": "prokurist.network_thread.io._native_tls",
@@ -205,6 +209,7 @@ class TlsWatch(PureWatch):
         self._ciphertext = memoryview(bytearray(CIPHERTEXT_BYTES))
         self._filters: dict[int, TlsFilter] = {}
         self._stirred: set[int] = set()
+        self._patience = PATIENCE  # what is left of it in this turn
 
     def secure(self, number: int, its: TlsFilter) -> None:
         """Treat what comes from a socket as ciphertext from now on."""
@@ -235,6 +240,7 @@ class TlsWatch(PureWatch):
         A connection whose handshake goes on, or whose TLS has something to say, is told of
         without frames.
         """
+        self._patience = PATIENCE
         seen = super().wait(seconds)
         if self._stirred:
             silent = self._stirred - {each.number for each in seen}
@@ -293,7 +299,7 @@ class TlsWatch(PureWatch):
         descriptor = stream.made.fileno()
         while True:
             room, _ = stream.reader.room()
-            patience = PATIENCE if stream.reader.progress().length is not None else 0
+            patience = self._patience if stream.reader.progress().length is not None else 0
             count, received, end = pump.read(
                 descriptor, self._ciphertext, room, self._wake, patience, turns < READS
             )
@@ -308,6 +314,8 @@ class TlsWatch(PureWatch):
             if end == native.FULL:
                 continue
             if end == native.DRAINED:
+                if patience:
+                    self._patience = 0
                 return None
             if end == native.ENDED:
                 return CLOSED

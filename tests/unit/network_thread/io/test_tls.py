@@ -6,14 +6,16 @@ import ssl
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from prokurist.errors import DisconnectException, SslAuthenticationException
+from prokurist.network_thread.io import pure_tls
 from prokurist.network_thread.io.network import Arrived, Connected, Securing
-from prokurist.network_thread.io.tls import PUMPS, TlsFilter
+from prokurist.network_thread.io.tls import PATIENCE, PUMPS, TlsFilter, TlsWatch
+from prokurist.network_thread.io.watch import READING
 from prokurist.security.context import built
 from prokurist.testing.kafka.pki import Authority
 from prokurist.twins import chosen
@@ -304,6 +306,51 @@ def test_large_frames_lie_in_pages_that_serve_the_next(
     driver.until_frames(1, 2)
     arrived = [each for each in driver.told if isinstance(each, Arrived)]
     assert [type(each.frame.obj) for each in arrived] == [native.Whole] * 2
+
+
+class Dripping:
+    """A pump whose connection brings the beginning of a frame, and then a byte at a time."""
+
+    def __init__(self) -> None:
+        self.patience: list[int] = []
+
+    def read(
+        self,
+        _descriptor: int,
+        _scratch: memoryview,
+        room: memoryview,
+        _wake: int,
+        patience: int,
+        _receives: bool,  # noqa: FBT001 - as the pump's
+    ) -> tuple[int, int, int]:
+        """One byte, or the frame's length; nothing more is here."""
+        self.patience.append(patience)
+        if len(self.patience) > 1:
+            return 1, 1, pure_tls.DRAINED
+        room[:4] = (1000).to_bytes(4, "big")
+        return 4, 4, pure_tls.DRAINED
+
+
+def test_slow_frames_of_many_brokers_are_waited_for_once_a_turn(authority: Authority) -> None:
+    """Each 5 ms, the answers of 60 brokers over a slow link made a turn of 0.3 s."""
+    context = built(keys_of(authority))
+    pumps = [Dripping() for _ in range(10)]
+    with ExitStack() as opened:
+        made, _ = (opened.enter_context(each) for each in socket.socketpair())
+        watch = TlsWatch(made.fileno(), 1 << 20)
+        opened.callback(watch.close)
+        for number, pump in enumerate(pumps):
+            near, far = (opened.enter_context(each) for each in socket.socketpair())
+            far.sendall(b"something to read")
+            watch.add(number, near, READING)
+            watch.secure(number, TlsFilter(context, "localhost"))
+            watch._pumps[number] = pump
+        for _ in range(3):
+            watch.wait(0)
+    turns = list(zip(*(each.patience for each in pumps), strict=True))
+    assert [sum(turn) for turn in turns] == [0, PATIENCE, PATIENCE], (
+        "once a turn, within a frame"
+    )
 
 
 def test_the_end_behind_trusted_frames(
