@@ -18,7 +18,6 @@ import pytest
 
 from prokurist.errors import CorruptRecordException
 from prokurist.network_thread.io.pure_watch import PureWatch
-from prokurist.network_thread.io.token_endpoint import BoundedResponse
 from prokurist.network_thread.io.watch import MODULES
 from prokurist.records import compression
 from prokurist.records.arrow_interface import Column
@@ -155,34 +154,53 @@ def test_tables_and_endpoints_that_ask_for_much() -> None:
         endpoints.swollen_endpoints(Random(number))  # noqa: S311 - likewise
 
 
-@pytest.mark.parametrize(
-    ("kind", "flood"),
-    [
-        (HTTPResponse, (endpoints.CHUNKED + b"-1\r\n", b"x")),
-        pytest.param(
-            BoundedResponse,
-            (endpoints.CHUNKED, b"1\r\nx\r\n"),
-            marks=pytest.mark.skipif(not costs.SEEN, reason="its memory alone tells"),
-        ),
-    ],
-)
-def test_an_endpoint_without_a_bound_is_found(
-    monkeypatch: pytest.MonkeyPatch, kind: type[HTTPResponse], flood: tuple[bytes, bytes]
-) -> None:
-    """What the standard library reads of a piece whose length is -1, and keeps of many."""
+def test_an_endpoint_without_a_bound_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the standard library reads of a piece whose length is -1."""
+    monkeypatch.setattr(endpoints.LocalConnection, "response_class", keeping(HTTPResponse))
+    monkeypatch.setattr(endpoints, "FLOODS", [(endpoints.CHUNKED + b"-1\r\n", b"x")])
+    with pytest.raises(costs.Costly):
+        endpoints.swollen_endpoints(Random(1))  # noqa: S311
 
-    class Reading(kind):  # type: ignore[misc, valid-type]
-        """An answer that is read by what keeps its pieces."""
+
+@pytest.mark.skipif(not costs.SEEN, reason="its memory alone tells")
+def test_an_endpoint_that_keeps_its_pieces_is_found() -> None:
+    """What the standard library keeps of many; in a process without memory to hide it in."""
+    done = subprocess.run(
+        [sys.executable, "-c", KEEPS_PIECES],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout
+    assert "Costly: " in done.stderr
+    assert "bytes at the peak" in done.stderr
+
+
+KEEPS_PIECES: Final = """
+from random import Random
+from prokurist.network_thread.io.token_endpoint import BoundedResponse
+from tests.fuzz import endpoints
+from tests.fuzz.test_fuzz import keeping
+
+endpoints.LocalConnection.response_class = keeping(BoundedResponse)
+endpoints.FLOODS = [(endpoints.CHUNKED, b"1\\r\\nx\\r\\n")]
+endpoints.swollen_endpoints(Random(1))
+"""
+
+
+def keeping(kind: type[HTTPResponse]) -> type[HTTPResponse]:
+    """An answer that is read by what keeps its pieces."""
+
+    class Keeping(kind):  # type: ignore[misc, valid-type]
+        """See `keeping`."""
 
         def readinto(self, into: Any) -> int:
             read = self.read(len(into))[: len(into)]
             into[: len(read)] = read
             return len(read)
 
-    monkeypatch.setattr(endpoints.LocalConnection, "response_class", Reading)
-    monkeypatch.setattr(endpoints, "FLOODS", [flood])
-    with pytest.raises(costs.Costly):
-        endpoints.swollen_endpoints(Random(1))  # noqa: S311
+    return Keeping
 
 
 def test_a_table_that_is_read_beyond_its_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
