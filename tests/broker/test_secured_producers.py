@@ -18,8 +18,8 @@ pytestmark = pytest.mark.kafka
 PASSWORD = "s3cret"  # noqa: S105 - of the test's Kafka
 MECHANISMS = ("PLAIN", "SCRAM-SHA-512", "OAUTHBEARER")
 SESSION = 6.0
-"""Seconds. It is renewed when a twentieth or a little more is left; a broker that had no turn for
-so long hangs up."""
+"""Seconds. It is renewed when a twentieth or a little more is left; a broker that had no turn
+for so long hangs up."""
 
 Keys = dict[str, Any]
 
