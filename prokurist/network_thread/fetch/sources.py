@@ -79,7 +79,13 @@ class Replicas:
         return self._preferred.pop(tp, None) is not None
 
     def source_of(self, tp: TopicPartition, cluster: Cluster) -> Node | None:
-        """The broker to read a partition from; None while it has no leader."""
+        """The broker to read a partition from; None while it has no leader.
+
+        Nor is there one while its topic is absent: a replica would be asked by the topic's name
+        alone, and may know one that was made again, whose records would be read twice.
+        """
+        if cluster.partition(tp) is None:
+            return None
         preferred = self._preferred.get(tp)
         if preferred is not None:
             number, until = preferred

@@ -59,3 +59,11 @@ def test_a_replica_is_preferred_for_a_while() -> None:
     assert replicas.source_of(TP, CLUSTER) == NODES[1]
     replicas.prefer(TP, 9)
     assert replicas.source_of(TP, CLUSTER) == NODES[1]
+
+
+def test_no_replica_is_asked_while_the_topic_is_absent() -> None:
+    """By its name it would be asked, and may know one that was made again."""
+    replicas = Replicas(Timer(0.0), 60.0)
+    replicas.prefer(TP, 2)
+    assert replicas.source_of(TP, Cluster(nodes=NODES)) is None
+    assert replicas.source_of(TP, CLUSTER) == NODES[2]
