@@ -71,7 +71,7 @@ def test_a_round_waits_for_the_users_next_poll() -> None:
     late = consumer_in(world, "late")
     late.subscribe("orders")
     late.poll(0)
-    world.clock.sleep(20.0)  # He works; heartbeats have heard of the round since.
+    world.clock.sleep(20.0)  # It computes; heartbeats have heard of the round since.
     assert len(asked(world, "JoinGroup", "alone")) == 2
     assert heard.what() == ["assigned"]
     busy.commit_sync({TP: OffsetAndMetadata(3)})

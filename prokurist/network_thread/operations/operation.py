@@ -16,7 +16,7 @@ as long as the user's heap is large, and every deadline that falls into it is la
 
 A client whose thread is gone is collected with what has not ended, coroutines in any order,
 and the `finally` of one may throw at an operation whose coroutine is closed already. Nothing
-is left to end then, and there is nobody to tell.
+is left to end then, and no caller waits.
 """
 
 from collections.abc import Callable, Coroutine, Generator, Iterable

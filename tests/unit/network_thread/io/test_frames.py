@@ -136,7 +136,7 @@ def test_pages_of_a_frame_that_the_caller_fills() -> None:
     room[:] = b"1" * MIB
     place = ctypes.addressof(ctypes.c_char.from_buffer(room))
     frame = room.toreadonly()
-    assert memoryview(frame.obj).readonly, "nobody else writes to it"
+    assert memoryview(frame.obj).readonly, "it is filled through the first view alone"
     assert MIB <= memory_behind(frame) < MIB + MIB // 8
     del room
     assert bytes(frame[-4:]) == b"1111"
