@@ -81,6 +81,7 @@ class PartitionState:
         hand: What an iteration was lent of it, and has in hand; its last record says where
             `returned` is, so that no position is made for each record.
         reset: Where to, while it is RESETTING.
+        sought: Where the user has set the position, as long as no leader has answered for it.
         paused: Whether the user wants no records of it for now.
         stuck: Whether fetching has met something that a poll has to see first.
         confirmed_in: The leader epoch in which the position is known to be good; None
@@ -121,6 +122,7 @@ class PartitionState:
         "position",
         "replaced",
         "reset",
+        "sought",
         "standing",
         "start",
         "stop",
@@ -149,6 +151,7 @@ class PartitionState:
         self.hand: Hand | None = None
         self.confirmed_in: int | None = None
         self.reset: OffsetReset | None = None
+        self.sought: Position | None = None
         self.paused: bool = False
         self.stuck: bool = False
         self.topic: UUID | None = None
@@ -274,7 +277,14 @@ class PartitionState:
         self._move(FetchState.VALID)
         self.position = self.returned = position
         self.confirmed_in = confirmed_in
-        self.reset = None
+        self.reset = self.sought = None
+
+    def seek(self, position: Position) -> None:
+        """Set the position where the user wants it."""
+        self.settle(position)
+        self.sought = position
+        if position.epoch is not None:
+            self.need_validation()
 
     def need_reset(self, reset: OffsetReset) -> None:
         """The position is to be looked up by a policy; the old one counts no more."""
@@ -282,6 +292,7 @@ class PartitionState:
             self.forget_done()
         self._move(FetchState.RESETTING)
         self.position = self.returned = None
+        self.sought = None
         self.reset = reset
 
     def need_validation(self) -> None:
@@ -302,6 +313,7 @@ class PartitionState:
     def validated(self, confirmed_in: int | None) -> None:
         """Mark the position as validated in a leader epoch."""
         self._move(FetchState.VALID)
+        self.sought = None
         self.confirmed_in = confirmed_in
 
     def _move(self, standing: FetchState) -> None:

@@ -158,9 +158,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
             state = self._assigned(tp, "seek")
             self._renew(state)
             state.forget_done()
-            state.settle(position)
-            if position.epoch is not None:
-                state.need_validation()
+            state.seek(position)
 
     def seek_by(self, partitions: Iterable[TopicPartition], reset: OffsetReset) -> None:
         """Have a policy place the position, looked up when it is needed.

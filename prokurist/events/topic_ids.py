@@ -7,7 +7,8 @@ was read says nothing about it. When the cluster's metadata tell that a name sta
 another id, the former one has ended:
 
 - What is held by its name (assigned by hand, or by a classic group) starts again under the
-  new id, as if nothing of it had been read, by the reset policy.
+  new id, as if nothing of it had been read, by the reset policy. A place that the user has
+  sought, and that no leader has answered for since, stays: it was not of the former topic.
 - What is held by its id (KIP-848) is given up: the group assigns the new one when its
   coordinator knows of it, perhaps to another member. Brokers that lag behind the coordinator
   name the former topic for a while: metadata are asked for again until they name the assigned
@@ -51,6 +52,7 @@ class Recreated(NamedTuple):
         absent: Others, whose topic is not there just now.
         disputed: Those that the group gave by their id, and for which the metadata name
             another topic: they are asked for again until one of both has changed its mind.
+        kept: Those that are read from where the user has sought to.
     """
 
     begun: tuple[TopicPartition, ...]
@@ -58,6 +60,7 @@ class Recreated(NamedTuple):
     given_up: tuple[TopicPartition, ...]
     absent: tuple[TopicPartition, ...]
     disputed: tuple[TopicPartition, ...]
+    kept: tuple[TopicPartition, ...]
 
 
 class TopicIds(Assignment):
@@ -92,7 +95,7 @@ class TopicIds(Assignment):
                     self._read_on(state)
             for name in assigned & ids.keys():
                 self._note(name, ids[name])
-            begun, given_up = [], []
+            begun, given_up, kept = [], [], []
             unplaced: list[tuple[PositionRequest, int]] = []
             for tp, state in tuple(self._partitions.items()):
                 if state.topic is None:
@@ -104,12 +107,17 @@ class TopicIds(Assignment):
                     if not state.giving_up:
                         state.giving_up = state.replaced = True
                         given_up.append(tp)
+                elif (place := state.sought) is not None:
+                    kept.append(tp)
+                    self._replace(tp, state).seek(place)
                 else:
                     begun.append(tp)
                     unplaced += self._restart(tp, state)
             gone = tuple(tp for tp in self._partitions if tp.topic in self._absent)
             disputed = tuple(tp for tp, state in self._partitions.items() if state.replaced)
-            return Recreated(tuple(begun), tuple(unplaced), tuple(given_up), gone, disputed)
+            return Recreated(
+                tuple(begun), tuple(unplaced), tuple(given_up), gone, disputed, tuple(kept)
+            )
 
     def fetched_as(self, ids: Mapping[str, UUID]) -> None:
         """Note the topic ids under which a fetch is about to be sent.
@@ -144,18 +152,23 @@ class TopicIds(Assignment):
         if state.standing is FetchState.VALID and state.returned is not None:
             state.settle(state.returned, state.confirmed_in)
 
-    def _restart(
-        self, tp: TopicPartition, state: PartitionState
-    ) -> list[tuple[PositionRequest, int]]:
-        """Replace a partition's state by one for the new topic.
-
-        Returns:
-            What the user has to hear of, where there is no policy.
-        """
+    def _replace(self, tp: TopicPartition, state: PartitionState) -> PartitionState:
+        """Replace a partition's state by one for the new topic; returns that."""
         self._renew(state)
         self._settled += 1
         fresh = state.recreated(self._names[tp.topic].id)
         self._partitions[tp] = fresh
+        return fresh
+
+    def _restart(
+        self, tp: TopicPartition, state: PartitionState
+    ) -> list[tuple[PositionRequest, int]]:
+        """Replace a partition's state, and begin where the reset policy says.
+
+        Returns:
+            What the user has to hear of, where there is no policy.
+        """
+        fresh = self._replace(tp, state)
         place = state.returned or state.position
         policy = self._policy_of(state)
         if state.reset is not None:

@@ -159,7 +159,9 @@ class Outcomes:
         if recreated.disputed:
             self._metadata.dispute()
         over = recreated.begun + recreated.given_up
-        self._ended(over + recreated.absent)
+        self._ended(over + recreated.kept + recreated.absent)
+        if recreated.kept:
+            self._background.nudge()
         if not over:
             return
         self._trace.emit(

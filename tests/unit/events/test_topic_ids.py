@@ -17,9 +17,17 @@ def assigned(policy: str = "earliest") -> Subscription:
     """Two partitions by hand, of which the first has come as far as 8, of topic X."""
     subscription = Subscription(OffsetReset(policy))
     subscription.assign([A, B])
-    subscription.seek(A, Position(8))
+    subscription.seek(A, Position(5))
     subscription.topics_are({"orders": X}, [])
+    read(subscription, 8)
     return subscription
+
+
+def read(subscription: Subscription, to: int) -> None:
+    """Fetch and return records of the first partition, up to an offset."""
+    (wish,) = subscription.fetchable()
+    assert subscription.fetched(wish, Position(to))
+    assert subscription.advance(A, wish.ticket, Position(to))
 
 
 def given(topic: UUID) -> Subscription:
@@ -35,7 +43,7 @@ def test_the_same_again_is_no_news() -> None:
     """B196: nor is an unknown id, nor none."""
     subscription = assigned()
     for ids in ({"orders": X}, {}, {"other": Y}):
-        assert subscription.topics_are(ids, []) == ((), (), (), (), ())
+        assert subscription.topics_are(ids, []) == ((), (), (), (), (), ())
     assert subscription.committable() == ({A: OffsetAndMetadata(8)}, {"orders": X})
 
 
@@ -65,6 +73,7 @@ def test_an_id_that_has_ended_does_not_come_back() -> None:
     assert not subscription.topics_are({"orders": X}, []).begun
     assert not subscription.topics_are({"orders": Y}, []).begun
     assert subscription.position(A) == 3
+    read(subscription, 4)
     assert subscription.topics_are({"orders": Z}, []).begun == (A,)
 
 
@@ -77,6 +86,47 @@ def test_the_users_own_wish_stays() -> None:
     wanted = {each.partition: each.reset for each in subscription.wanted()}
     assert wanted[A] == OffsetReset("latest")
     assert subscription.paused() == {A}
+
+
+@pytest.mark.parametrize("policy", ["latest", "none"])
+def test_a_place_that_was_sought_and_not_read_stays(policy: str) -> None:
+    """B196: a fetch was sent for the former topic; its late answer is dropped."""
+    subscription = assigned(policy)
+    subscription.seek(A, Position(3))
+    (wish,) = subscription.fetchable()
+    subscription.fetched_as({"orders": X})
+    settled = subscription.settled
+    told = subscription.topics_are({"orders": Y}, [])
+    assert (told.begun, told.unplaced, told.kept) == ((), (), (A,))
+    assert subscription.settled > settled
+    assert not subscription.fetched(wish, Position(9))
+    (again,) = subscription.fetchable()
+    assert again.position == Position(3)
+    assert subscription.committable() == ({A: OffsetAndMetadata(3)}, {"orders": Y})
+
+
+def test_a_place_that_a_leader_has_answered_for_is_the_former_topics() -> None:
+    """B196: without a record, too; and one that was validated."""
+    subscription = assigned("latest")
+    subscription.seek(A, Position(3))
+    (wish,) = subscription.fetchable()
+    assert subscription.fetched(wish, None, end=3)
+    assert subscription.topics_are({"orders": Y}, []).begun == (A,)
+    subscription.seek(A, Position(3, epoch=1))
+    (wanted,) = (each for each in subscription.wanted() if each.partition == A)
+    subscription.confirmed(wanted, 1)
+    assert subscription.topics_are({"orders": Z}, []).begun == (A,)
+
+
+def test_a_sought_place_with_an_epoch_is_validated_in_the_new_topic() -> None:
+    """B196: as a seek to it would have it validated."""
+    subscription = assigned("latest")
+    subscription.seek(A, Position(3, epoch=1))
+    (before,) = (each for each in subscription.wanted() if each.partition == A)
+    assert subscription.topics_are({"orders": Y}, []).kept == (A,)
+    assert not subscription.still_wanted(before)
+    (after,) = (each for each in subscription.wanted() if each.partition == A)
+    assert after.confirm == Position(3, epoch=1)
 
 
 def test_without_a_policy_the_place_is_told() -> None:
@@ -118,7 +168,7 @@ def test_what_the_group_gave_is_read_on_when_metadata_name_it_again() -> None:
     (wish,) = subscription.fetchable()
     assert subscription.fetched(wish, Position(20))
     assert subscription.topics_are({"orders": X}, []).given_up == (A,)
-    assert subscription.topics_are({"orders": Y}, []) == ((), (), (), (), ())
+    assert subscription.topics_are({"orders": Y}, []) == ((), (), (), (), (), ())
     (again,) = subscription.fetchable()
     assert again.position == Position(8)
     assert again.ticket != wish.ticket
@@ -164,6 +214,7 @@ def test_what_is_fetched_by_an_id_is_of_that() -> None:
     assert subscription.committable().topics == {}
     subscription.fetched_as({"orders": X})
     assert subscription.committable().topics == {"orders": X}
+    read(subscription, 9)
     assert subscription.topics_are({"orders": Y}, []).begun == (A,)
 
 
