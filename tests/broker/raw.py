@@ -1,5 +1,6 @@
 """Record bytes to and from a real Kafka, past every client: produce and fetch as they are."""
 
+import time
 from datetime import timedelta
 from typing import Final
 
@@ -76,8 +77,12 @@ def produced(kafka: RealKafka, topic: str, batch: bytes) -> ErrorCode:
             ),
         ),
     )
+    deadline = Deadline.after(MonotonicClock().now(), SECONDS)
     with connected(kafka) as node:
-        answer = node.exchange(
-            request, ProduceResponse, Deadline.after(MonotonicClock().now(), SECONDS)
-        )
-    return answer.responses[0].partition_responses[0].error_code
+        while True:
+            answer = node.exchange(request, ProduceResponse, deadline)
+            code = answer.responses[0].partition_responses[0].error_code
+            # Metadata name a leader a moment before it leads.
+            if code is not ErrorCode.not_leader_or_follower:
+                return code
+            time.sleep(0.03)

@@ -43,6 +43,8 @@ SETTINGS: Final = Settings(heartbeat=HEARTBEAT, commit=1.0, metadata=5.0)
 """What the members' bounds follow from, beside the defaults."""
 WRITER_ENDS_WITHIN: Final = 90.0
 SETTLES_WITHIN: Final = 90.0
+SLEEP: Final = 0.02
+"""How long the sleeps are by which the machine's own stops are measured."""
 QUIET: Final = 3.0
 """Seconds in which records still come, and trouble does not."""
 
@@ -93,7 +95,7 @@ class ChaosResult:
         lines = [
             f"seed {self.seed}, {self.seconds / 60:.1f} minutes, {self.written} records",
             "the cluster's troubles: " + counted(self.troubles),
-            f"a plain sleep of 0.2 s, behind its end, in ms: {ranked(self.machine, 'sleep')}",
+            f"a sleep of {SLEEP} s, behind its end, in ms: {ranked(self.machine, 'sleep')}",
         ]
         for group, verdict in self.verdicts.items():
             lines += [
@@ -117,6 +119,14 @@ class ChaosResult:
         if self.wrongs:
             lines.append(f"seed {self.seed}; the journals are in {self.folder}")
         return "\n".join(lines)
+
+
+def stalled(late: Lateness) -> float:
+    """The longest that the machine can have stood still, in milliseconds.
+
+    A stop that begins within a sleep makes it late by no more than what lies behind its end.
+    """
+    return late.table().get("sleep", {}).get("max", 0.0) + SLEEP * 1000
 
 
 def counted(counts: Mapping[str, int]) -> str:
@@ -200,7 +210,7 @@ def run(
         for process_group in process_groups:
             process_group.leave()
     outcome.written = sum(ends.values())
-    asleep = outcome.machine.table().get("sleep", {}).get("max", 0.0)
+    asleep = stalled(outcome.machine)
     troubled = [(each.since, each.until) for each in faults]
     known = Known(SETTINGS, writer.times, reference.came, faults, rests, asleep / 1000)
     for process_group in process_groups:
@@ -291,8 +301,8 @@ def measure(late: Lateness) -> Callable[[], None]:
     def go() -> None:
         while not stopped.is_set():
             began = time.monotonic()
-            time.sleep(0.2)
-            late.ended("sleep", 0.2, time.monotonic() - began, gave_up=False)
+            time.sleep(SLEEP)
+            late.ended("sleep", SLEEP, time.monotonic() - began, gave_up=False)
 
     threading.Thread(target=go, name="chaos-clock", daemon=True).start()
     return stopped.set

@@ -27,7 +27,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from prokurist.testing.kafka import RealKafka
-from tests.chaos.chaos import counted, measure, ranked, strike
+from tests.chaos.chaos import SLEEP, counted, measure, ranked, stalled, strike
 from tests.chaos.judge_of_logs import JudgeOfLogs
 from tests.chaos.logs import read_logs
 from tests.chaos.nursery import Nursery
@@ -85,7 +85,7 @@ class WritersResult:
             f"writers: {counted(verdict.styles)}",
             f"their troubles: {counted(self.struck)}",
             f"the cluster's troubles: {counted(self.troubles)}",
-            f"a plain sleep of 0.2 s, behind its end, in ms: {ranked(self.machine, 'sleep')}",
+            f"a sleep of {SLEEP} s, behind its end, in ms: {ranked(self.machine, 'sleep')}",
             f"longest that a call was ready and not run: {verdict.starved:.1f} s",
             "behind the deadline without that, in ms, of calls that came to it:",
         ]
@@ -162,7 +162,7 @@ def run(
         time.sleep(QUIET)
         writers.leave()
         stop_measuring()
-    asleep = outcome.machine.table().get("sleep", {}).get("max", 0.0)
+    asleep = stalled(outcome.machine)
     logs = read_logs(kafka.direct_bootstrap, topic)
     outcome.verdict = JudgeOfLogs(writers.lives, logs, asleep).judge()
     outcome.struck = writers.struck

@@ -34,7 +34,7 @@ LATE: Final = 500.0
 """Milliseconds behind its deadline from which on a call is late, starving not counted."""
 
 LATE_EVEN_SO: Final = 1000.0
-"""The same, however late a plain sleep was in the same run."""
+"""The same, however long the machine stood still in the same run."""
 
 STARVED: Final = 2.0
 """Seconds of starving in one call from which on its member counts as frozen meanwhile."""
@@ -59,7 +59,7 @@ class Judge:
         Args:
             lives: The members' lives.
             troubled: When the cluster was in trouble.
-            asleep: How late a plain sleep was meanwhile at the most, in milliseconds.
+            asleep: The longest that the machine can have stood still, in milliseconds.
             written: When each record was acknowledged, by partition and offset.
         """
         self.verdict = Verdict()

@@ -27,7 +27,7 @@ LATE: Final = 100.0
 """Milliseconds behind its time from which on a call or a delivery is late."""
 
 LATE_EVEN_SO: Final = 1000.0
-"""The same, however late a plain sleep was in the same run."""
+"""The same, however long the machine stood still in the same run."""
 
 SHOWN: Final = 4
 """Wrongs of one rule that are told, so that one does not hide the others."""
@@ -92,7 +92,7 @@ class JudgeOfLogs:
         Args:
             lives: The writers' lives.
             logs: What each partition has, in order.
-            asleep: How late a plain sleep was meanwhile at the most, in milliseconds.
+            asleep: The longest that the machine can have stood still, in milliseconds.
         """
         self.verdict = Verdict()
         self._late = min(LATE_EVEN_SO, max(LATE, asleep))

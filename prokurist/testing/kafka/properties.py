@@ -110,6 +110,9 @@ def quick_properties(nodes: int, version: str) -> Properties:
         "broker.session.timeout.ms": "3000",
         # Serves only consumers that name a rack; each node is in one of its own.
         "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+        # Records may be of any time: by the usual seven days, what has an old timestamp
+        # would be deleted whenever the broker looks, every five minutes.
+        "log.retention.ms": "-1",
         # The log cleaner alone would take 128 MiB of each node's heap.
         "log.cleaner.dedupe.buffer.size": "4194304",
         # Each partition has two indexes of this size from the first, all holes. At the first
