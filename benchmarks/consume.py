@@ -65,7 +65,7 @@ NAMES = {
 
 SHARES: Mapping[str, float] = {"aiokafka": 0.3, "kafka-python": 0.05, PURE: 0.1}
 SHIPPED = Turn("confluent-kafka", "", "poll"), 0.25
-"""The share of the topic that is read where all of it takes a minute."""
+"""The share of the topic that is read where all takes a minute; `SHIPPED` of small values."""
 
 LARGE = 1000
 """Bytes from which on values are large."""
@@ -126,7 +126,7 @@ def of_topic(
 
     def run(process: Sequence[Turn]) -> Sequence[Mapping[str, float] | None]:
         keys = {"max.poll.records": 10_000} if process[0].way == "columns" else {}
-        return reader.run(process, int(count * share(process[0])), keys)
+        return reader.run(process, int(count * share(process[0], size)), keys)
 
     processes = [
         [Turn(client, setting, way) for way in ways]
@@ -143,16 +143,18 @@ def of_topic(
         "values, in six partitions. Medians, and in brackets the lowest and the highest"
     )
     return {
-        name: fastest(rounds, count, how),
+        name: fastest(size, rounds, count, how),
         f"{name}, every setting": every_setting(rounds, how),
         f"{name}, aims": aims(size, rounds, how),
     }
 
 
-def share(turn: Turn) -> float:
-    """The share of the topic that a turn reads."""
+def share(turn: Turn, size: int) -> float:
+    """The share of the topic of values of this size that a turn reads."""
     shipped, part = SHIPPED
-    return part if turn == shipped else SHARES.get(turn.client, 1.0)
+    if turn == shipped and size < LARGE:
+        return part
+    return SHARES.get(turn.client, 1.0)
 
 
 # --- tables ------------------------------------------------------------------------------
@@ -169,7 +171,7 @@ def rate(of: Sequence[Mapping[str, float] | None]) -> str:
     return thousands(Spread.of(values(of, "rate"))) if any(of) else "failed"
 
 
-def fastest(rounds: Rounds, count: int, how: str) -> Table:
+def fastest(size: int, rounds: Rounds, count: int, how: str) -> Table:
     """Each client in each of its ways, by its best setting."""
     rows = []
     for turn in best(rounds):
@@ -177,7 +179,7 @@ def fastest(rounds: Rounds, count: int, how: str) -> Table:
         rows.append(
             (
                 title(turn),
-                f"{count * share(turn) / 1e6:.2f}",
+                f"{count * share(turn, size) / 1e6:.2f}",
                 rate(of),
                 cell(Spread.of(values(of, "cpu")) if any(of) else None),
                 f"{median(of, 'reading'):.2f}",
@@ -231,6 +233,10 @@ def aims(size: int, rounds: Rounds, how: str) -> Table:
         bound = "at most" if other == (OURS, "iteration") else "at least"
         found = times(rounds[one], rounds[chosen[other]])
         rows.append((what, f"{bound} {goal:g}", cell(found)))
+    raw, peer = chosen.get(("raw pull", "poll")), chosen.get(("confluent-kafka", "poll"))
+    if raw is not None and peer is not None:
+        most = times(rounds[raw], rounds[peer])
+        rows.append(("raw pull, times confluent-kafka", "the most there is", cell(most)))
     return Table(how, ("", "asked", "found"), rows)
 
 
