@@ -410,12 +410,11 @@ LOG_TRUNCATED: Final = _fetch(
 TOPICS_RECREATED: Final = _fetch(
     "topics_recreated",
     Level.WARNING,
-    "topics deleted and created again: {topics}; positions of the old topics are dropped for "
-    "{partitions}",
+    "topics deleted and created again: {topics}; {places}",
     "A topic that is read was deleted, and another created under its name. It is read from "
-    "where "
-    "`auto.offset.reset` says, by the consumer protocol when the group has given it.",
-    also=("count",),
+    "where `auto.offset.reset` says, by the consumer protocol when the group has given it; or "
+    "from a place that was sought and not read from yet. The line says which of both.",
+    also=("partitions", "kept", "count"),
 )
 LAG_UNKNOWN: Final = _fetch(
     "lag_unknown",

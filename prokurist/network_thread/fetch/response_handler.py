@@ -114,6 +114,11 @@ class FetchResponseHandler:
                     outcome.out_of_range.append((put.wish, put.question.leader_epoch))
                 case _:
                     refused.append((put.wish, row))
+        if sought := self._subscription.sought():
+            # A session leaves out what is well and has nothing new.
+            told = {row.partition for row in answer.partitions}
+            for tp in (sought & asked.keys()) - told:
+                self._subscription.fetched(asked[tp].wish, None)
         self._refuse(outcome, refused, node)
         return outcome
 

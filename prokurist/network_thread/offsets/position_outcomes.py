@@ -23,7 +23,7 @@ from prokurist.network_thread.offsets.position_search import Search, narrowing, 
 from prokurist.network_thread.offsets.refused_positions import RefusedPositions
 from prokurist.network_thread.offsets.validation_manager import Check
 from prokurist.network_thread.wire.log_offsets import ListedOffset
-from prokurist.types import TopicPartition
+from prokurist.types import TopicPartition, named
 
 
 class Outcomes:
@@ -158,16 +158,18 @@ class Outcomes:
         recreated = self._subscription.topics_are(cluster.ids_of(topics), absent)
         if recreated.disputed:
             self._metadata.dispute()
-        over = recreated.begun + recreated.given_up
-        self._ended(over + recreated.kept + recreated.absent)
-        if recreated.kept:
-            self._background.nudge()
-        if not over:
+        over, kept = recreated.begun + recreated.given_up, recreated.kept
+        self._ended(over + kept + recreated.absent)
+        if not over and not kept:
             return
+        places = [f"positions of the old topics are dropped for {named(over)}"] if over else []
+        places += [f"places that were sought stay for {named(kept)}"] if kept else []
         self._trace.emit(
             TOPICS_RECREATED,
-            topics=tuple(sorted({tp.topic for tp in over})),
+            topics=tuple(sorted({tp.topic for tp in over + kept})),
+            places=", ".join(places),
             partitions=frozenset(over),
+            kept=frozenset(kept),
             count=len(over),
         )
         if recreated.unplaced:
