@@ -55,7 +55,6 @@ class Fetching(Assignment):
     def __init__(self, policy: OffsetReset) -> None:
         super().__init__(policy)
         self._wishes: dict[TopicPartition, Wish] = {}
-        self._sought: set[TopicPartition] = set()
 
     # --- the network thread ----------------------------------------------------------
 
@@ -110,17 +109,6 @@ class Fetching(Assignment):
                 state.position = after
                 state.confirmed_in = leader_epoch
             return True
-
-    def sought(self) -> frozenset[TopicPartition]:
-        """The partitions with a place that was sought, and that no leader has answered for."""
-        with self._lock:
-            if self._sought:
-                self._sought = {
-                    tp
-                    for tp in self._sought & self._partitions.keys()
-                    if self._partitions[tp].sought is not None
-                }
-            return frozenset(self._sought)
 
     def stick(self, wish: Wish) -> bool:
         """Fetch no more of it until a poll has raised the error; False if its ticket is old."""

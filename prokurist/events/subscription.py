@@ -159,7 +159,6 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
             self._renew(state)
             state.forget_done()
             state.seek(position)
-            self._sought.add(tp)
 
     def seek_by(self, partitions: Iterable[TopicPartition], reset: OffsetReset) -> None:
         """Have a policy place the position, looked up when it is needed.

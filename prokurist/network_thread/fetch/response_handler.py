@@ -24,7 +24,7 @@ from prokurist.network_thread.broker_errors import TOPIC_AUTHORIZATION_FAILED, t
 from prokurist.network_thread.error_actions import FETCH, Action
 from prokurist.network_thread.fetch.session import SessionPartition
 from prokurist.network_thread.fetch.sources import Replicas
-from prokurist.network_thread.wire.fetch import FetchAnswer, FetchedPartition
+from prokurist.network_thread.wire.fetch import Fetch, FetchAnswer, FetchedPartition
 from prokurist.records.implementation import CODEC
 from prokurist.types import Node, TopicPartition
 
@@ -80,13 +80,18 @@ class FetchResponseHandler:
         self._read_committed = read_committed
 
     def judge(
-        self, answer: FetchAnswer, asked: dict[TopicPartition, SessionPartition], node: Node
+        self,
+        request: Fetch,
+        answer: FetchAnswer,
+        asked: dict[TopicPartition, SessionPartition],
+        node: Node,
     ) -> FetchOutcome:
         """Handle an answer row by row.
 
         Args:
+            request: What was sent.
             answer: The answer.
-            asked: What was wanted of this broker.
+            asked: What was wanted of this broker, by this request or those before.
             node: Whose answer it is.
         """
         outcome = FetchOutcome()
@@ -114,11 +119,13 @@ class FetchResponseHandler:
                     outcome.out_of_range.append((put.wish, put.question.leader_epoch))
                 case _:
                     refused.append((put.wish, row))
-        if sought := self._subscription.sought():
-            # A session leaves out what is well and has nothing new.
+        if request.questions:
+            # Of a session's partitions only those are told that have something new.
             told = {row.partition for row in answer.partitions}
-            for tp in (sought & asked.keys()) - told:
-                self._subscription.fetched(asked[tp].wish, None)
+            for question in request.questions:
+                put = asked.get(question.partition)
+                if put is not None and question.partition not in told:
+                    self._subscription.fetched(put.wish, None)
         self._refuse(outcome, refused, node)
         return outcome
 
