@@ -143,13 +143,13 @@ def test_a_leader_that_sends_no_records_and_names_a_broker(
     world = in_racks()
     judge, is_wrong = FetchResponses.judge, True
 
-    def wrong(self: Any, answer: FetchAnswer, asked: Any, node: Node) -> Any:
+    def wrong(self: Any, sent: Any, answer: FetchAnswer, asked: Any, node: Node) -> Any:
         rows = tuple(
             replace(row, records=row.records[:0], preferred_replica=named)
             for row in answer.partitions
         )
         return judge(
-            self, replace(answer, partitions=rows) if is_wrong else answer, asked, node
+            self, sent, replace(answer, partitions=rows) if is_wrong else answer, asked, node
         )
 
     monkeypatch.setattr(FetchResponses, "judge", wrong)

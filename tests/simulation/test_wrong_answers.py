@@ -29,12 +29,12 @@ def names(replica: int) -> Callable[[World, pytest.MonkeyPatch], None]:
     def plant(_world: World, patch: pytest.MonkeyPatch) -> None:
         judge = FetchResponseHandler.judge
 
-        def wrong(self: Any, answer: FetchAnswer, asked: Any, node: Node) -> Any:
+        def wrong(self: Any, sent: Any, answer: FetchAnswer, asked: Any, node: Node) -> Any:
             rows = tuple(
                 replace(row, records=row.records[:0], preferred_replica=replica)
                 for row in answer.partitions
             )
-            return judge(self, replace(answer, partitions=rows), asked, node)
+            return judge(self, sent, replace(answer, partitions=rows), asked, node)
 
         patch.setattr(FetchResponseHandler, "judge", wrong)
 
