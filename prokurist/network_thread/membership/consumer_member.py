@@ -30,7 +30,6 @@ from prokurist.events.cluster import Cluster
 from prokurist.events.log_events import (
     LEAVE_UNCONFIRMED,
     MEMBER_JOINED,
-    MEMBER_REMOVED,
     MEMBER_STATE_CHANGED,
     REJOIN_IGNORED,
 )
@@ -137,13 +136,12 @@ class ConsumerMember:
 
     def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
         """See `Membership`."""
-        if departing:
-            self._end(MemberState.STALE)
-        elif self._context.instance_id is not None:
+        leaving = departing or self._context.subscription.is_leaving
+        if self._context.instance_id is not None and not leaving:
             # Whether another has its name, which is the end, only a heartbeat is told.
             self._heartbeats.press()
         else:
-            self._put_out(CONSUMER_GROUP_HEARTBEAT.error(code))
+            self._put_out(CONSUMER_GROUP_HEARTBEAT.error(code), leaving=leaving)
 
     def on_metadata(self, _cluster: Cluster) -> None:
         """See `Membership`."""
@@ -190,13 +188,14 @@ class ConsumerMember:
         self._reconciler.stop()
         self._patterns.stop()
 
-    def _put_out(self, why: KafkaException) -> None:
-        context = self._context
-        context.client.trace.emit(
-            MEMBER_REMOVED, group=context.group_id, member=self._terms.member_id, error=why
-        )
-        self._end(MemberState.FENCED)
-        self._lose(self._join)
+    def _put_out(self, why: KafkaException, *, leaving: bool) -> None:
+        """End a membership that the coordinator has ended, and join again unless we leave."""
+        self._context.tell_removed(self._terms.member_id, why, leaving=leaving)
+        if leaving:
+            self._end(MemberState.STALE)
+        else:
+            self._end(MemberState.FENCED)
+            self._lose(self._join)
 
     def _fail(self, why: KafkaException) -> None:
         # A member that has lost the right to its group is in it still, and may have the right
@@ -317,7 +316,7 @@ class ConsumerMember:
         elif action is Action.REJOIN:
             if self.state is MemberState.JOINING:
                 return Action.RETRY  # It was not in yet, and asks again after a pause.
-            self._put_out(error)
+            self._put_out(error, leaving=context.subscription.is_leaving)
         elif action in (Action.FATAL, Action.UNRELEASED):
             self._fail(error)
             return Action.FATAL
