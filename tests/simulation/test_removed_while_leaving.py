@@ -32,7 +32,7 @@ def joins(world: World) -> int:
     """How often a member has asked to be let in."""
     beats = world.cluster.journal.entries("ConsumerGroupHeartbeat")
     asked = world.cluster.journal.entries("JoinGroup")
-    return len(asked) + sum(each.body.member_epoch == 0 for each in beats)
+    return len(asked) + len([each for each in beats if each.body.member_epoch == 0])
 
 
 def lines(caplog: pytest.LogCaptureFixture, what: str) -> int:
@@ -56,7 +56,7 @@ def test_close_waits_for_commits_before_it_calls_the_listener(
     before = joins(world)
     caplog.clear()
     world.control.fail("OffsetCommit", code, times=1, whole=True)
-    told: list[object] = []
+    told: list[tuple[int, errors.KafkaException | None]] = []
     consumer.commit_async(
         {A: OffsetAndMetadata(1)}, lambda _, error: told.append((len(notes.heard), error))
     )

@@ -124,6 +124,7 @@ class NetworkClient(ConnectionChoice):
         patience: float | None = None,
         any_broker: bool = False,
         answered: bool = True,
+        late: Callable[[Response], None] | None = None,
     ) -> Promise[Answer[Response]]:
         """Send a request, and await its answer.
 
@@ -138,6 +139,8 @@ class NetworkClient(ConnectionChoice):
             any_broker: Another broker would do as well: it fails if it cannot be
                 written soon.
             answered: Whether the broker answers; else the answer is None, once it is written.
+            late: Called with an answer that comes when the request was abandoned; None to
+                drop it.
 
         Returns:
             The answer to come, or why there is none. Forsaking it takes an
@@ -151,6 +154,7 @@ class NetworkClient(ConnectionChoice):
             any_broker=any_broker,
             lane=lane,
             answered=answered,
+            late=late,
         )
         if self._closed is not None:
             # An operation that close has failed may well try again before its end.
