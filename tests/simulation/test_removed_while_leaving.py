@@ -188,3 +188,23 @@ def test_who_is_late_and_closes_then_has_lost_its_partitions(
     assert notes.heard[1:] == [("lost", ALL)]
     assert lines(caplog, "joins again with the next poll") == 1
     assert lines(caplog, "partitions lost") == 1
+
+
+@ends
+def test_a_commit_refused_by_a_round_while_its_member_leaves(end: str) -> None:
+    """B150: the error speaks of no poll that would take part in the round."""
+    world = grouped()
+    refused: list[str] = []
+
+    def commit(_: object) -> None:
+        with pytest.raises(errors.RebalanceInProgressException) as failed:
+            consumer.commit_sync({A: OffsetAndMetadata(1)}, timeout=5.0)
+        refused.append(str(failed.value))
+
+    consumer = alone(world, Notes(revoked=commit), "classic")
+    world.control.fail("OffsetCommit", 27, times=None, whole=True)
+    ending(consumer, end)()
+    [text] = refused
+    assert "leaves it" in text
+    assert "poll" not in text
+    consumer.close()

@@ -154,10 +154,14 @@ class CommitIdentities:
             partitions: What was to be committed.
             error: What the coordinator said, where it was asked.
         """
-        if isinstance(error, RebalanceInProgressException):
-            return error
         refused: KafkaException
-        if not made_by.by_epoch and self._is_still_in(made_by, partitions):
+        if isinstance(error, RebalanceInProgressException):
+            if not made_by.departing:
+                return error  # It says that a poll takes part in the round.
+            refused = RebalanceInProgressException(
+                "Commit rejected: the group is rebalancing, and this consumer leaves it"
+            )
+        elif not made_by.by_epoch and self._is_still_in(made_by, partitions):
             refused = RebalanceInProgressException(
                 "Commit rejected: the group has rebalanced since, and this consumer still owns "
                 "these partitions. Call poll(), and commit what is still assigned then"
