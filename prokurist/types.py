@@ -229,6 +229,11 @@ def named(partitions: Iterable[TopicPartition], most: int = 5) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and its noun: `1 record`, `2 records`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def require_int(name: str, value: object, bits: int = 63) -> None:
     """Check a number that Kafka keeps as a non-negative integer.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prokurist.assembly.shared import (
     authenticator_of,
+    credentials_of,
     keepalive_of,
     limits_of,
     telemetry_of,
@@ -196,7 +197,7 @@ def consumer_machinery(
     subscription = Subscription(
         config.auto_offset_reset, stores=not config.enable_auto_offset_store
     )
-    background = BackgroundEvents()
+    background = BackgroundEvents(credentials_of(config))
     metadata = MetadataManager(
         client,
         TopicInterest(subscription.topics, subscription.follows_pattern),
@@ -215,7 +216,7 @@ def consumer_machinery(
     topics = TopicManager(
         client, metadata, timer, retry, create=config.allow_auto_create_topics
     )
-    calls = Calls(timer)
+    calls = Calls(timer, credentials_of(config))
     member_identity, poll_activity = MemberIdentity(), PollActivity()
     log_events = None if config.on_event is None else event_queue(background, poll_activity)
     if log_events is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from prokurist.assembly.shared import (
     authenticator_of,
+    credentials_of,
     keepalive_of,
     limits_of,
     telemetry_of,
@@ -231,7 +232,7 @@ def producer_machinery(
     topics = ProducerTopics(
         accumulator, metadata, timer, retry, config.metadata_max_idle_ms / 1000
     )
-    endings = Endings(accumulator, timer, trace, clock.now)
+    endings = Endings(accumulator, timer, trace, clock.now, credentials_of(config))
     ids = None
     if config.enable_idempotence:
         ids = ProducerIds(client, metadata, timer, retry)
@@ -256,7 +257,7 @@ def producer_machinery(
     metadata.on_refused = produce.on_refused
     client.on_disconnect = metadata.on_disconnect
     produce.on_availability = on_availability
-    calls = Calls(timer)
+    calls = Calls(timer, credentials_of(config))
     telemetry = telemetry_of(config, client, metadata, bootstrap, timer, retry, random)
     thread = NetworkThread(
         f"{client_id}-network",

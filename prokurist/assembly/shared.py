@@ -37,6 +37,31 @@ IN_FLIGHT: Final = 100
 """Requests on one connection at once; Java's consumer has the same bound."""
 
 
+def credentials_of(config: ConnectionKeys) -> str | None:
+    """What brokers know a client by, for an error of authorization: names, and no secrets.
+
+    Which principal they make of that is theirs to say. None where only a token or a ticket
+    tells it, which only brokers read.
+    """
+    protocol, mechanism = config.security_protocol, config.sasl_mechanism
+    if protocol.startswith("SASL"):
+        key, name = "sasl.username", config.sasl_username
+        if mechanism == "GSSAPI":
+            key, name = "sasl.kerberos.principal", config.sasl_kerberos_principal
+        elif mechanism == "OAUTHBEARER":
+            key = "sasl.oauthbearer.client.credentials.client.id"
+            name = config.sasl_oauthbearer_client_credentials_client_id
+        return name and f"{key}={name}"
+    if protocol == "SSL":
+        if path := config.ssl_keystore_location:
+            return f"the certificate in ssl.keystore.location={path}"
+        if path := config.ssl_certificate_location:
+            return f"the certificate in ssl.certificate.location={path}"
+        if config.ssl_keystore_certificate_chain is not None:
+            return "the certificate in ssl.keystore.certificate.chain"
+    return f"no credentials, by security.protocol={protocol}"
+
+
 def keepalive_of(config: ConnectionKeys) -> int | None:
     """Seconds without traffic until the system probes a connection; None for no probes."""
     return config.socket_keepalive_idle_ms // 1000 if config.socket_keepalive_enable else None

@@ -24,7 +24,7 @@ from prokurist.cli.arguments import (
 )
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.output import write
-from prokurist.errors.timeout import counted
+from prokurist.types import counted
 
 
 def doctor(

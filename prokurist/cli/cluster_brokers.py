@@ -6,9 +6,8 @@ Thread: the main one.
 from prokurist.cli.broker_queries import queries
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.output import Column, Row, show
-from prokurist.errors.timeout import counted
 from prokurist.network_thread.wire.metadata import MetadataAnswer
-from prokurist.types import Node
+from prokurist.types import Node, counted
 
 COLUMNS = (
     Column("broker", "bold"),

@@ -5,9 +5,8 @@ Thread: any; pure functions.
 
 from collections.abc import Mapping, Sequence
 
-from prokurist.errors.timeout import counted
 from prokurist.network_thread.io.network import SocketAddress
-from prokurist.types import Node, OffsetAndMetadata, PartitionInfo, TopicPartition
+from prokurist.types import Node, OffsetAndMetadata, PartitionInfo, TopicPartition, counted
 
 
 def resolved(host: str, addresses: Sequence[SocketAddress]) -> str:

@@ -24,7 +24,7 @@ from prokurist.config import (
 )
 from prokurist.config.report import property_text
 from prokurist.config.secret import MASK
-from prokurist.errors.timeout import counted
+from prokurist.types import counted
 
 COLUMNS = (Column("key", "bold"), Column("verdict"), Column("instead", "green"), Column("why"))
 FAULTY = 1

@@ -19,11 +19,10 @@ from prokurist.cli.record_order import AsTheyCome, Merge, Newest, RecordOrder, p
 from prokurist.cli.start_offset import StartOffset, at_moment
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.errors.timeout import counted
 from prokurist.events.clock import Deadline
 from prokurist.records.consumer_records import ConsumerRecord
 from prokurist.records.why_empty import EmptyCause, WhyEmpty
-from prokurist.types import TopicPartition, named
+from prokurist.types import TopicPartition, counted, named
 
 LOOKING: Final = 0.2
 """How often it is looked whether the end is reached where no record comes any more."""

@@ -34,12 +34,18 @@ from prokurist.cli.tls_findings import RENEWED_BEFORE, lasts, tls_finding
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException, NetworkException
-from prokurist.errors.timeout import counted
 from prokurist.events.clock import Deadline
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
 from prokurist.network_thread.wire.apis import CONSUMER_GROUP_HEARTBEAT
-from prokurist.types import Node, OffsetAndMetadata, PartitionInfo, TopicPartition, named
+from prokurist.types import (
+    Node,
+    OffsetAndMetadata,
+    PartitionInfo,
+    TopicPartition,
+    counted,
+    named,
+)
 
 Found = TypeVar("Found")
 

@@ -10,9 +10,8 @@ from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed
 from prokurist.cli.output import Column, Row, show
 from prokurist.errors import KafkaException, error_for
-from prokurist.errors.timeout import counted
 from prokurist.network_thread.wire.group_listing import ListedGroup, ListGroups
-from prokurist.types import Node
+from prokurist.types import Node, counted
 
 COLUMNS = (
     Column("group", "bold"),

@@ -12,8 +12,7 @@ from prokurist.cli.errors import Failed
 from prokurist.cli.output import Column, Row, show
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.errors.timeout import counted
-from prokurist.types import TopicPartition
+from prokurist.types import TopicPartition, counted
 
 COLUMNS = (
     Column("topic", "bold"),

@@ -21,9 +21,9 @@ from prokurist.cli.errors import Failed, Misused
 from prokurist.cli.formats import unescaped
 from prokurist.cli.record_lines import Headers, Parse
 from prokurist.errors import TimeoutException
-from prokurist.errors.timeout import counted
 from prokurist.events.accumulator.record_metadata import RecordMetadata
 from prokurist.producer.producer import KafkaProducer
+from prokurist.types import counted
 
 STDIN: Final = 0
 INTERRUPTED: Final = 1.0

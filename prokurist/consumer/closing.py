@@ -89,13 +89,17 @@ class Closing:
         self._phase(
             "last commit", lambda: self.auto.close(self._by(commits_end), last=last_commit)
         )
+        # What their answers say of the membership decides what the listener is to hear.
+        self._phase("commits", lambda: self.commits.finish(self._by(commits_end)))
         self._phase("listener", self.part)
         if self.auto.has_newer:
             self._phase(
                 "stored offsets",
                 lambda: self.auto.close(self._by(commits_end), last=last_commit),
             )
-        self._phase("commits", lambda: self.commits.finish(self._by(commits_end)))
+        if self.commits:
+            # Those of the listener, and those that had no answer in time.
+            self._phase("commits", lambda: self.commits.finish(self._by(commits_end)))
         self._phase("callbacks", self.commits.give_up)
         # Always, and with the time that was kept for it: others wait for its partitions.
         if not self._phase("leave", lambda: self.leave(self._leaving(call))):

@@ -321,6 +321,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             return
         with self._caller.inside("close"):
             self._listeners.refuse_inside("close")
+            self._subscription.begin_close()
             closing = Closing(
                 self._caller,
                 self._auto,

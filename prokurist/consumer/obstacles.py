@@ -8,12 +8,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
-from prokurist.errors.timeout import counted
 from prokurist.events.cluster import ABSENT, Cluster
 from prokurist.events.reachability import Reachability
 from prokurist.events.subscription import Subscription, Survey
 from prokurist.records.why_empty import EmptyCause, WhyEmpty
-from prokurist.types import MembershipState, TopicPartition, named
+from prokurist.types import MembershipState, TopicPartition, counted, named
 
 PATIENCE: Final = 2.0
 """Seconds beyond `fetch.max.wait.ms` after which a broker's silence is worth a word."""

@@ -52,6 +52,8 @@ class Subscribing(Seeking):
     _poll_activity: PollActivity
     _given_back: frozenset[TopicPartition] | None = None
     """What a leave that has begun, and not ended, gives back; None while there is none."""
+    _parts_as: StepKind | None = None
+    """As what the listener was told of that; None before."""
 
     def subscribe(
         self,
@@ -222,19 +224,24 @@ class Subscribing(Seeking):
         """Tell the listener of all partitions, and return its error."""
         partitions = self._subscription.let_go()
         self._background.call_off()
-        counted = self._member_identity.identity.is_counted
-        kind = StepKind.REVOKED if counted else StepKind.LOST
+        kind = self._parts_as = self._kind_of_parting()
         return self._listeners.tell(kind, partitions) if partitions else None
+
+    def _kind_of_parting(self) -> StepKind:
+        """Whether partitions are revoked, or lost since the group does not count us."""
+        counted = self._member_identity.identity.is_counted
+        return StepKind.REVOKED if counted else StepKind.LOST
 
     def _leave(
         self, call: Call, how: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
     ) -> None:
         """Leave the group, by the call's deadline; no wake-up ends it."""
         if self._subscription.subscribed is not None:
-            is_counted = self._member_identity.identity.is_counted
+            # The group may have removed us since: the log says what the listener was told.
+            self._parts_as = self._parts_as or self._kind_of_parting()
             # Kept until all is done: an interrupt may come before the leave is posted, or
             # written, and another try finds nothing subscribed any more.
-            self._given_back = self._subscription.owned() if is_counted else frozenset()
+            self._given_back = self._subscription.owned()
         given_back = self._given_back
         if given_back is None:
             return
@@ -242,7 +249,8 @@ class Subscribing(Seeking):
         self._listeners.follow(None)
         self._drop_stale()
         try:
-            self._caller.post(Leave(call, how, given_back))
+            lost = self._parts_as is StepKind.LOST
+            self._caller.post(Leave(call, how, given_back, lost))
             self._given_back = frozenset()
         except KafkaException as dead:
             self._caller.trace.emit(LEAVE_SKIPPED, error=dead)
@@ -255,4 +263,4 @@ class Subscribing(Seeking):
         fatal = self._background.forgive()
         if fatal is not None:
             self._caller.trace.emit(FATAL_ERROR_CLEARED, error=fatal)
-        self._given_back = None
+        self._given_back = self._parts_as = None

@@ -127,3 +127,17 @@ class PrincipalDeserializationException(ApiException):
     """A forwarded request's principal could not be read."""
 
     error_code: int | None = 97
+
+
+def name_credentials(error: BaseException, credentials: str | None) -> None:
+    """Say in an error of authorization, once, by what the brokers know the client.
+
+    Args:
+        error: Any error, which no user has yet.
+        credentials: What that is, in words; None where it is not known.
+    """
+    if credentials is None or not isinstance(error, AuthorizationException):
+        return
+    said = f" (asked with {credentials})"
+    if not str(error).endswith(said):
+        error.args = (f"{error}{said}",)

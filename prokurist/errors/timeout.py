@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from prokurist.errors.tree import RetriableException
-from prokurist.types import TopicPartition, named
+from prokurist.types import TopicPartition, counted, named
 
 MOST_RUNS_TOLD = 6
 """Runs of attempts that the text tells one by one; the middle is summed up."""
@@ -137,11 +137,6 @@ def _account(error: TimeoutException) -> str:
         )
     sentences.append(_way_out(error))
     return " ".join(sentences)
-
-
-def counted(number: int, noun: str) -> str:
-    """A number and its noun: `1 record`, `2 records`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _verdict(error: TimeoutException) -> str:

@@ -212,12 +212,14 @@ class Leave:
 
     Attributes:
         how: Whether it is told at all, and as what.
-        partitions: What the user gives back by that; nothing where it was lost before.
+        partitions: What was assigned until then.
+        lost: Whether the listener was told that they are lost, and not revoked.
     """
 
     call: Call
     how: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
     partitions: frozenset[TopicPartition] = frozenset()
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)

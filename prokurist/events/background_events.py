@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from prokurist.errors import KafkaException
+from prokurist.errors.security import name_credentials
 from prokurist.events.assignment import AssignedPartition, PositionRequest, SubscribedTopic
 from prokurist.events.call import Call
 from prokurist.types import TopicPartition
@@ -72,9 +73,14 @@ class BackgroundError:
 
 
 class BackgroundEvents:
-    """The queue of errors and steps that the next `poll` takes."""
+    """The queue of errors and steps that the next `poll` takes.
 
-    def __init__(self) -> None:
+    Args:
+        credentials: What the brokers know the client by, for errors of authorization.
+    """
+
+    def __init__(self, credentials: str | None = None) -> None:
+        self._credentials = credentials
         self._lock = threading.RLock()
         self._errors: list[BackgroundError] = []
         self._steps: list[Step] = []
@@ -180,7 +186,10 @@ class BackgroundEvents:
         """Take the next error, if there is one; a fatal one is never used up."""
         with self._lock:
             fatal = self._fatal
-        return self.take_pending(still_wanted) if fatal is None else fatal.with_traceback(None)
+        if fatal is None:
+            return self.take_pending(still_wanted)
+        name_credentials(fatal, self._credentials)
+        return fatal.with_traceback(None)
 
     def take_pending(
         self,
@@ -191,6 +200,15 @@ class BackgroundEvents:
         One about several positions, of which some are not wanted any more, is narrowed to
         the others: seeking what an error names then undoes no earlier seek.
         """
+        error = self._take_pending(still_wanted)
+        if error is not None:
+            name_credentials(error, self._credentials)
+        return error
+
+    def _take_pending(
+        self,
+        still_wanted: Callable[[PositionRequest | AssignedPartition | SubscribedTopic], bool],
+    ) -> KafkaException | None:
         while True:
             with self._lock:
                 if not self._errors:

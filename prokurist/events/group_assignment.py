@@ -60,6 +60,7 @@ class GroupAssignment(Assignment):
         super().__init__(policy)
         self._subscribed: Subscribed | None = None
         self._leaving = False
+        self._closing = False
         self._term = 0
         self._version = 0
 
@@ -106,6 +107,11 @@ class GroupAssignment(Assignment):
         with self._lock:
             return self._subscribed is not None or bool(self._partitions)
 
+    def begin_close(self) -> None:
+        """Note that `close` has begun: there is no poll any more."""
+        with self._lock:
+            self._closing = True
+
     def let_go(self) -> frozenset[TopicPartition]:
         """Return no more records: `unsubscribe` or `close` has begun.
 
@@ -123,7 +129,7 @@ class GroupAssignment(Assignment):
     def is_leaving(self) -> bool:
         """Whether `unsubscribe` or `close` has begun and not ended."""
         with self._lock:
-            return self._leaving
+            return self._leaving or self._closing
 
     def hears(self, partitions: Iterable[TopicPartition]) -> None:
         """Note that the listener is about to be told of these as assigned."""
@@ -171,15 +177,16 @@ class GroupAssignment(Assignment):
             self._give_up(self._partitions[tp] for tp in partitions if tp in self._partitions)
             return True
 
-    def lose(self, term: int) -> frozenset[TopicPartition]:
+    def lose(self, term: int) -> frozenset[TopicPartition] | None:
         """Return no record any more: all partitions may be other members' by now.
 
         Returns:
-            The partitions that the listener was told of as assigned.
+            The partitions that the listener was told of as assigned; None for an old term, and
+            where `unsubscribe` or `close` tells of them.
         """
         with self._lock:
             if not self._goes_on(term):
-                return frozenset()
+                return None
             self._give_up(self._partitions.values())
             for state in self._partitions.values():
                 state.forget_done()

@@ -237,7 +237,7 @@ MEMBER_JOINED: Final = _group(
 MEMBER_REMOVED: Final = _group(
     "member_removed",
     Level.WARNING,
-    "group {group} has removed member {member}, which joins again; its partitions may be "
+    "group {group} has removed member {member}, which {next}; its partitions may be "
     "assigned to other members: {error}",
     "Records may be read twice. Often the session expired: the process was paused, or the "
     "coordinator could not be reached.",
@@ -246,10 +246,9 @@ POLL_INTERVAL_EXCEEDED: Final = _group(
     "poll_interval_exceeded",
     Level.WARNING,
     "no poll for {seconds:.1f} s, and max.poll.interval.ms={limit:.0f}: this consumer has left "
-    "group {group}, and joins again with the next poll. Poll more often, work less between two "
-    "polls (max.poll.records), or raise the key",
-    "The application took longer between two polls than it may; its partitions are assigned "
-    "to other members now.",
+    "group {group}, {next}",
+    "The application took longer between two polls than it may, or in `close`; its partitions "
+    "are assigned to other members now. The line says whether it joins again, and what helps.",
 )
 PARTITIONS_ASSIGNED: Final = _group(
     "partitions_assigned",

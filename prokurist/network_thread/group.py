@@ -141,8 +141,8 @@ class Group:
                 self.membership.step_done(event)
             case Rejoin(_, reason):
                 self.membership.rejoin(reason)
-            case Leave(call, how, partitions):
-                self._transitions.tell_given_back(partitions)
+            case Leave(call, how, partitions, lost):
+                self._transitions.tell_left(partitions, lost=lost)
                 self._calls.start(call, self.membership.leave(call, how))
             case CloseBegins(call):
                 self.coordinator.end_by(call.deadline)

@@ -6,11 +6,10 @@ Thread: any application thread.
 from collections.abc import Iterable
 
 from prokurist.errors import Attempt, TimeoutException
-from prokurist.errors.timeout import counted
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.clock import Deadline
-from prokurist.types import TopicPartition
+from prokurist.types import TopicPartition, counted
 
 MOST_SHOWN = 10
 """Partitions that the text of a TimeoutException names."""

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Final
 
 from prokurist.errors import IllegalStateException, KafkaException, RecordTooLargeException
-from prokurist.errors.timeout import counted
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.appending import (
     Headers,
@@ -26,7 +25,7 @@ from prokurist.events.accumulator.rows import Rows
 from prokurist.events.clock import Deadline
 from prokurist.producer.sending import Sending
 from prokurist.producer.user_code import ProducerRecord, UserCode
-from prokurist.types import require_int
+from prokurist.types import counted, require_int
 
 AT_ONCE: Final = 8192
 """Rows that are appended without a look at other threads: about a millisecond."""

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from prokurist.errors import CommitFailedException, KafkaException
-from prokurist.errors.timeout import counted
-from prokurist.types import TopicPartition
+from prokurist.types import TopicPartition, counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from tests.broker.grouping import Member, another, live, shared, until_it_has, w
 from tests.broker.requests_by_hand import Talker
 from tests.broker.watching import AT_ONCE, LATE, Watch, soon
 from tests.processes_watch import ProcessesWatch
+from tests.stopwatch import Stopwatch
 
 pytestmark = pytest.mark.kafka
 
@@ -218,6 +219,33 @@ def test_a_member_whose_commit_is_refused_reads_nothing_more_of_what_it_lost(
         live(member, until=lambda: len(member.read) == 200)
         assert member.said == ["assigned", "lost", "assigned"]
         assert member.consumer.group_metadata().member_id != was
+
+
+@pytest.mark.parametrize("instance", [None, "me"], ids=["dynamic", "static"])
+def test_close_hears_out_a_commit_under_way_before_it_calls_the_listener(
+    kafka: RealKafka, group: str, instance: str | None
+) -> None:
+    """B400, B184: an administrator removes it; its commit and `close` follow at once."""
+    topic = kafka.unique_topic(partitions=1)
+    keys = {"heartbeat_interval_ms": 10_000, "group_instance_id": instance}
+    refused: list[BaseException | None] = []
+    with closing(Talker(kafka.direct_bootstrap)) as talker:
+        member = Member(kafka, group, topic, enable_auto_commit=False, **keys)
+        live(member, until=shared(1, member))
+        was = member.consumer.group_metadata().member_id
+        gone = [{"member_id": was, "group_instance_id": instance}]
+        left = talker.ask("admin", "LeaveGroup", 3, group_id=group, members=gone)
+        assert left.error_code == 0
+        assert left.members[0].error_code == 0
+        member.consumer.commit_async(
+            {TopicPartition(topic, 0): OffsetAndMetadata(0)},
+            lambda _, error: refused.append(error),
+        )
+        with Stopwatch() as took:
+            member.consumer.close(30.0)
+    assert [type(each) for each in refused] == [errors.CommitFailedException]
+    assert member.said == ["assigned", "lost"]
+    assert took.own < AT_ONCE
 
 
 def test_topics_appear_and_grow(kafka: RealKafka, group: str) -> None:

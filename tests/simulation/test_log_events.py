@@ -138,8 +138,8 @@ def test_each_phase_of_close_is_told_with_its_time() -> None:
     phases = [values["phase"] for kind, values in told.entries if "phase" in values]
     assert phases == [
         "last commit",
-        "listener",
         "commits",
+        "listener",
         "callbacks",
         "leave",
         "events",

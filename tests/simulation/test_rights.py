@@ -2,10 +2,14 @@
 
 import re
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
 from prokurist import OffsetAndMetadata, TopicPartition, errors
+from prokurist.assembly.shared import credentials_of
+from prokurist.config import ConsumerConfig
+from prokurist.testing.cluster.sasl import Sasl
 from tests.simulation.joining import grouped, heartbeats, member, settle
 from tests.simulation.world import World
 
@@ -120,3 +124,102 @@ def test_a_member_that_lost_its_right_for_a_while(protocol: str) -> None:
         consumer.subscribe("orders")
         settle(consumer, seconds=1.0)
         assert len(consumer.assignment()) == 4
+
+
+ANNA: dict[str, Any] = {
+    "security_protocol": "SASL_PLAINTEXT",
+    "sasl_username": "anna",
+    "sasl_password": "a-secret",
+}
+AS_ANNA = "(asked with sasl.username=anna)"
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_a_refusal_says_with_which_name_was_asked(mechanism: str) -> None:
+    """B258: of calls, of polls and of records sent, each once; never with the password."""
+    world = World(topics={"open": 1, "secret": 1})
+    world.cluster.sasl = Sasl({"anna": "a-secret"})
+    keys = {**ANNA, "sasl_mechanism": mechanism}
+    texts: list[str] = []
+    with (
+        world.control.deny(topic="secret"),
+        world.consumer(group_id="g", **keys) as consumer,
+        world.producer(**keys) as producer,
+    ):
+        consumer.assign([SECRET])
+        consumer.seek_to_end()
+        for call in (
+            lambda: consumer.position(SECRET, 60.0),
+            lambda: consumer.commit_sync(BOTH, timeout=60.0),
+            lambda: consumer.end_offsets(SECRET, timeout=60.0),
+            lambda: consumer.poll(60.0),
+            lambda: producer.partitions_for("secret", 60.0),
+            lambda: producer.send("secret", b"v").result(60.0),
+        ):
+            with pytest.raises(errors.TopicAuthorizationException) as refused:
+                call()
+            assert refused.value.topics == ("secret",)
+            texts.append(str(refused.value))
+        world.control.fail("Produce", 31, times=1)
+        with pytest.raises(errors.ClusterAuthorizationException) as forbidden:
+            producer.send("open", b"v").result(60.0)
+        texts.append(str(forbidden.value))
+    for text in texts:
+        assert text.endswith(AS_ANNA)
+        assert text.count("asked with") == 1
+        assert "a-secret" not in text
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_each_poll_says_with_which_name_the_group_was_asked(protocol: str) -> None:
+    """B258: once in its text, however often it is raised."""
+    world = grouped()
+    world.cluster.sasl = Sasl({"anna": "a-secret"})
+    with (
+        member(world, group_protocol=protocol, sasl_mechanism="PLAIN", **ANNA) as consumer,
+        world.control.deny(group="g"),
+    ):
+        for _ in range(3):
+            with pytest.raises(errors.GroupAuthorizationException) as refused:
+                consumer.poll(5.0)
+            assert str(refused.value).endswith(AS_ANNA)
+            assert str(refused.value).count("asked with") == 1
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({}, "no credentials, by security.protocol=PLAINTEXT"),
+        ({"security.protocol": "SSL"}, "no credentials, by security.protocol=SSL"),
+        (
+            {"security.protocol": "SSL", "ssl.certificate.location": "/etc/anna.pem"},
+            "the certificate in ssl.certificate.location=/etc/anna.pem",
+        ),
+        (
+            {"security.protocol": "SSL", "ssl.keystore.location": "/etc/anna.p12"},
+            "the certificate in ssl.keystore.location=/etc/anna.p12",
+        ),
+        (
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.oauthbearer.token.endpoint.url": "https://tokens",
+                "sasl.oauthbearer.client.credentials.client.id": "anna",
+                "sasl.oauthbearer.client.credentials.client.secret": "a-secret",
+            },
+            "sasl.oauthbearer.client.credentials.client.id=anna",
+        ),
+        (
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.oauthbearer.token.endpoint.url": "file:///token",
+            },
+            None,
+        ),
+    ],
+)
+def test_what_brokers_know_a_client_by(keys: dict[str, str], said: str | None) -> None:
+    """B258: names and places, no secrets; a token is the brokers' to read."""
+    config = ConsumerConfig({"bootstrap.servers": "b:9092", **keys})
+    assert credentials_of(config) == said

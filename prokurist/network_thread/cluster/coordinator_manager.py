@@ -111,6 +111,10 @@ class CoordinatorManager:
         node = self._node
         return None if node is None else str(node)
 
+    def is_at(self, node: Node) -> bool:
+        """Whether this is the coordinator, as far as is known."""
+        return self._node == node
+
     async def known(self, call: Call, *, last: bool = False) -> Node:
         """The coordinator; looks it up first if it is not known.
 

@@ -23,19 +23,16 @@ needs any broker awaits `any_broker()`.
   for when the last answer about all is `metadata.max.age.ms` old.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from prokurist.errors import AuthenticationException, KafkaException, RetriableException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
-from prokurist.events.cluster import ABSENT, Cluster, TopicView
-from prokurist.events.log_events import LEADERS_CHANGED, METADATA_FAILED, REBOOTSTRAPPED
-from prokurist.network_thread.broker_errors import topic_error
+from prokurist.events.cluster import Cluster
+from prokurist.events.log_events import METADATA_FAILED, REBOOTSTRAPPED
 from prokurist.network_thread.cluster.brokers_to_ask import BrokersToAsk
+from prokurist.network_thread.cluster.cluster_snapshot import ClusterSnapshot
 from prokurist.network_thread.cluster.topic_interest import TopicInterest
-from prokurist.network_thread.cluster.topic_views import views_of
 from prokurist.network_thread.cluster.wanted_metadata import WantedMetadata
 from prokurist.network_thread.connections.bootstrap import Bootstrap
 from prokurist.network_thread.connections.network_client import NetworkClient
@@ -46,13 +43,13 @@ from prokurist.network_thread.operations.interruptible import Interruptible
 from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
 from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
-from prokurist.types import Node, TopicPartition
+from prokurist.types import Node
 
 AUTHENTICATED_AGAIN: Final = 1.0
 """Seconds after a failed authentication until metadata are asked for again without a call."""
 
 
-class MetadataManager:
+class MetadataManager(ClusterSnapshot):
     """Keeps the snapshot of the cluster up to date.
 
     Args:
@@ -67,14 +64,7 @@ class MetadataManager:
         create: Whether asking for a topic may make it.
 
     Attributes:
-        cluster: The snapshot at hand.
-        needing_leaders: Tells the topics that are asked for again while a partition lacks a
-            leader; by default all that no call asks about.
-        complete: Whether it holds every topic that there is, and that we may see.
         last_error: Why the question that is being asked is not answered yet.
-        on_update: Called with each new snapshot.
-        on_refused: Called with an error that belongs to no call, and the topics that
-            it is about.
     """
 
     def __init__(
@@ -90,13 +80,8 @@ class MetadataManager:
         trigger: float,
         create: bool,
     ) -> None:
-        self.cluster: Cluster = Cluster()
-        self.complete: bool = False
-        self.needing_leaders: Callable[[], frozenset[str]] = lambda: interest.of_background
-        self.on_update: Callable[[Cluster], None] = unheard
-        self.on_refused: Callable[[KafkaException, frozenset[str]], None] = unheard
+        super().__init__(interest, client.trace)
         self._client = client
-        self._interest = interest
         self._timer = timer
         self._backoff = backoff
         self._bootstrap = bootstrap
@@ -150,11 +135,6 @@ class MetadataManager:
         finally:
             self._waiting.remove(call)
             call.wait_ends(self._timer.now)
-
-    @property
-    def interest(self) -> TopicInterest:
-        """The topics that requests ask for."""
-        return self._interest
 
     def request_update(self) -> None:
         """Have metadata fetched soon, since it may be stale; no caller waits for it."""
@@ -298,14 +278,7 @@ class MetadataManager:
     def _begin_again(self) -> None:
         """Forget the cluster, and bootstrap again."""
         self._client.trace.emit(REBOOTSTRAPPED)
-        self.cluster = replace(
-            self.cluster,
-            nodes={},
-            controller=None,
-            topics={},
-            version=self.cluster.version + 1,
-        )
-        self.complete = False
+        self._forget()
         self._bootstrap.begin_again()
         self._brokers.suspects.clear()
         if self._asking is None:
@@ -321,15 +294,7 @@ class MetadataManager:
     def _take(self, answer: MetadataAnswer) -> None:
         """Merge an answer into the snapshot, and report errors of topics that are read."""
         older = self.cluster
-        self.cluster = older.updated(
-            cluster_id=answer.cluster_id,
-            nodes=answer.brokers,
-            controller=answer.controller_id,
-            topics=(self._believed(view) for view in views_of(answer)),
-            # Of an answer about all topics, what it passes over in silence is gone.
-            keep=() if self._wanted.asked_for_everything else self._interest.topics,
-        )
-        self.complete = self._wanted.asked_for_everything
+        self._merge(answer, of_everything=self._wanted.asked_for_everything)
         self.last_error = None
         self._brokers.suspects.clear()
         self._bootstrap.answered()
@@ -341,15 +306,6 @@ class MetadataManager:
             self._refuse()
         self._updated(older)
 
-    def _believed(self, view: TopicView) -> TopicView:
-        """The view to keep: one with a passing error keeps what was known before.
-
-        An election is on its way, say: that makes no leader unknown that was known.
-        """
-        older = self.cluster.topics.get(view.name)
-        passes = METADATA.of(view.error) is Action.RETRY and view.error not in ABSENT
-        return replace(older, error=view.error) if passes and older is not None else view
-
     def _look_again(self, older: Cluster) -> None:
         """Ask again after a pause, while topics that are needed have no leader."""
         troubled = self._wanted.asks_all and any(map(self._troubles, self.needing_leaders()))
@@ -357,40 +313,6 @@ class MetadataManager:
             self.request_update()
         same = self.cluster.says_the_same_as(older)
         self._wanted.answered(same=same, again=troubled)
-
-    def _troubles(self, name: str) -> bool:
-        """Whether a topic that is read has an error that may pass by itself."""
-        view = self.cluster.topics.get(name)
-        if view is None or view.error:
-            return view is None or METADATA.of(view.error) is Action.RETRY
-        return any(
-            self.cluster.leader(TopicPartition(name, number)) is None
-            for number in view.partitions
-        )
-
-    def _refuse(self) -> None:
-        """Post errors that belong to no call, one for each cause."""
-        refused: dict[int, set[str]] = {}
-        for name in self._interest.of_background:
-            view = self.cluster.topics.get(name)
-            if view is not None and METADATA.of(view.error) is Action.FATAL:
-                refused.setdefault(view.error, set()).add(name)
-        for code, names in sorted(refused.items()):
-            self.on_refused(topic_error(METADATA, code, names), frozenset(names))
-
-    def hint(
-        self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node]
-    ) -> None:
-        """Take a new leader that a broker has named in its answer (KIP-951)."""
-        older, self.cluster = self.cluster, self.cluster.led_by(leaders, nodes)
-        if self.cluster is not older:
-            self._updated(older)
-
-    def _updated(self, older: Cluster) -> None:
-        moved = self.cluster.moved_since(older, self._interest.of_background)
-        if moved:
-            self._client.trace.emit(LEADERS_CHANGED, partitions=moved)
-        self.on_update(self.cluster)
 
     def _watch_age(self, age: float) -> None:
         if self._age is not None:
@@ -442,7 +364,3 @@ class MetadataManager:
         state = "asking" if self._asking is not None else "idle"
         wanted = f"{len(self._interest.topics)} topics wanted, {len(self._waiting)} calls wait"
         return f"MetadataManager({state}, {wanted}, {self.cluster})"
-
-
-def unheard(*_told: object) -> None:
-    """Ignore a new snapshot: the assembly has set no listener yet."""

@@ -6,7 +6,8 @@ Thread: the network thread alone.
   when the socket can take it. Until then it is nothing but an entry in a queue,
   which its caller may take back.
 - There are two ways to give up. The caller's time is over: the attempt is
-  abandoned, it stays in flight, and its late answer is dropped. The request's
+  abandoned, it stays in flight, and its late answer is dropped, but for what it
+  says of more than the request (`Unsent.late`). The request's
   time is over (`request.timeout.ms`): the connection is suspect, goes down, and
   everything in flight fails in the order in which it was sent.
 """
@@ -281,6 +282,8 @@ class Pipeline:
             self.late_answers += 1
             self._counters.late_answers += 1
             self._tell_late(sent)
+            if sent.unsent.late is not None:
+                sent.unsent.late(response)
             return
         self._end(sent)
         sent.unsent.promise.keep(Answer(response, sent.attempt, self.node))

@@ -3,7 +3,7 @@
 Thread: the network thread alone.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
@@ -133,6 +133,7 @@ class Unsent:
         patience: How long its answer may take; None for `request.timeout.ms`.
         any_broker: Another broker would do as well.
         lane: Which kind of traffic it is, whichever connection carries it.
+        late: Called with an answer that comes after the caller has left; None to drop it.
         due: When it has waited long enough, where no call's deadline says so.
     """
 
@@ -143,6 +144,7 @@ class Unsent:
         "due",
         "effect",
         "lane",
+        "late",
         "patience",
         "promise",
         "request",
@@ -159,7 +161,9 @@ class Unsent:
         any_broker: bool = False,
         lane: Lane = Lane.GENERAL,
         answered: bool = True,
+        late: Callable[[Any], None] | None = None,
     ) -> None:
+        self.late: Callable[[Any], None] | None = late
         self.answered: bool = answered
         self.lane: Lane = lane
         self.request: Any = request

@@ -34,7 +34,6 @@ from prokurist.events.log_events import (
     CONSUMER_PROTOCOL_AVAILABLE,
     LEAVE_UNCONFIRMED,
     MEMBER_JOINED,
-    MEMBER_REMOVED,
     MEMBER_STATE_CHANGED,
     REBALANCE_STARTED,
 )
@@ -164,9 +163,9 @@ class ClassicMember:
     def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
         """See `Membership`."""
         action, error = self._exchange.judged_as_heartbeat(code)
-        if departing and action is not Action.ROUND:
-            self._end(ClassicState.WAITING)
-            self._lose_all()
+        leaving = departing or self._context.subscription.is_leaving
+        if leaving and action is not Action.ROUND:
+            self._put_out_leaving(error)
         elif action is Action.FATAL:
             self._failed(error)
         else:
@@ -286,16 +285,22 @@ class ClassicMember:
             if self.state in (ClassicState.STABLE, ClassicState.TAKING):
                 self._want("the group is rebalancing")
             return
-        context, member = self._context, self.who.member_id
-        context.client.trace.emit(
-            MEMBER_REMOVED, group=context.group_id, member=member, error=error
-        )
+        if self._context.subscription.is_leaving:
+            self._put_out_leaving(error)
+            return
+        self._context.tell_removed(self.who.member_id, error, leaving=False)
         forget = action is Action.RESET
         who = self._end(ClassicState.WAITING)
         if not forget:
             self.who = MemberGeneration(who.member_id)
         self._lost = True
         self._begin("the coordinator no longer knew the member")
+
+    def _put_out_leaving(self, error: KafkaException) -> None:
+        """End a membership that the coordinator has ended while the application leaves."""
+        self._context.tell_removed(self.who.member_id, error, leaving=True)
+        self._end(ClassicState.WAITING)
+        self._lose_all()
 
     def _missed(self, seconds: float) -> None:
         """Leave the group: there was no poll for `max.poll.interval.ms`."""

@@ -17,7 +17,6 @@ from typing import Final, Protocol
 from prokurist.assignors import encoding
 from prokurist.assignors.assignor import Member
 from prokurist.errors import InconsistentGroupProtocolException, KafkaException
-from prokurist.errors.timeout import counted
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
 from prokurist.network_thread.error_actions import Action
@@ -36,7 +35,7 @@ from prokurist.network_thread.membership.leader_assignment import (
     topics_of,
 )
 from prokurist.network_thread.wire.classic_group import JoinGroupAnswer
-from prokurist.types import TopicPartition
+from prokurist.types import TopicPartition, counted
 
 PAUSE: Final = "rebalance backoff"
 

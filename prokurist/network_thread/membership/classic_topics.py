@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 
 from prokurist.errors import KafkaException
-from prokurist.errors.timeout import counted
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
 from prokurist.events.subscription import Subscription
@@ -22,6 +21,7 @@ from prokurist.network_thread.cluster.topic_interest import can_be_sent
 from prokurist.network_thread.membership.leader_assignment import counts_of
 from prokurist.network_thread.membership.patterns import Patterns
 from prokurist.network_thread.operations.operation import Withdrawn
+from prokurist.types import counted
 
 
 class ClassicTopics(Patterns):

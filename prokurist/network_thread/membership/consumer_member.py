@@ -2,10 +2,9 @@
 
 Thread: the network thread alone.
 
-One operation sends heartbeats, one at a time: when the coordinator's interval is over,
-counted from the last sending, and at once when there is something to say. Another has
-partitions change hands. Heartbeats go on regardless of what the application does, and stop when
-it has not polled for `max.poll.interval.ms`.
+One operation sends heartbeats (`ConsumerHeartbeats`), another has partitions change hands
+(`Reconciler`). Here stands what begins and ends a membership, and what an answer means for it.
+Heartbeats stop when the application has not polled for `max.poll.interval.ms`.
 
 - Joining begins with a poll that was asked for. After that the application is needed only
   for its listener's callbacks.
@@ -15,7 +14,7 @@ it has not polled for `max.poll.interval.ms`.
 """
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any
 from uuid import uuid4
 
 from prokurist.errors import (
@@ -26,13 +25,11 @@ from prokurist.errors import (
 from prokurist.events.application_events import StepDone
 from prokurist.events.background_events import BackgroundError
 from prokurist.events.call import Call
-from prokurist.events.clock import NEVER, Deadline
+from prokurist.events.clock import Deadline
 from prokurist.events.cluster import Cluster
-from prokurist.events.group_assignment import Subscribed
 from prokurist.events.log_events import (
     LEAVE_UNCONFIRMED,
     MEMBER_JOINED,
-    MEMBER_REMOVED,
     MEMBER_STATE_CHANGED,
     REJOIN_IGNORED,
 )
@@ -40,6 +37,7 @@ from prokurist.events.member_identity import Identity, Role
 from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import CONSUMER_GROUP_HEARTBEAT, Action
 from prokurist.network_thread.membership.consumer_errors import ConsumerErrors
+from prokurist.network_thread.membership.consumer_heartbeats import ConsumerHeartbeats
 from prokurist.network_thread.membership.consumer_state import (
     COUNTED,
     STANDING,
@@ -48,22 +46,13 @@ from prokurist.network_thread.membership.consumer_state import (
 )
 from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.membership.heartbeat_terms import HeartbeatTerms
-from prokurist.network_thread.membership.heartbeat_timer import HeartbeatTimer
 from prokurist.network_thread.membership.patterns import Patterns
 from prokurist.network_thread.membership.poll_guard import PollGuard
-from prokurist.network_thread.membership.prewarm import look_ahead
 from prokurist.network_thread.membership.reconciler import Reconciler
 from prokurist.network_thread.membership.topic_names import TopicNames
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
 from prokurist.network_thread.wire.consumer_group import ConsumerGroupHeartbeatAnswer
 from prokurist.types import GroupMembershipOperation, MembershipState
-
-INTERVAL: Final = 5.0
-"""Seconds between two heartbeats as long as no coordinator has named any."""
-
-
-OVER: Final = frozenset({Action.REJOIN, Action.FATAL})
-"""What ends the heartbeats of a membership. The next one has heartbeats of its own."""
 
 
 def new_id() -> str:
@@ -94,7 +83,6 @@ class ConsumerMember:
         self._context = context
         self._terms = HeartbeatTerms(context, member_id(), assignor)
         self._patterns = Patterns(context.subscription, context.metadata, internal=internal)
-        self._alarm = HeartbeatTimer(context.timer)
         self._guard = PollGuard(
             context.poll_activity,
             context.subscription,
@@ -111,14 +99,11 @@ class ConsumerMember:
             self._is_stuck,
         )
         self._refusals = ConsumerErrors(context)
-        self._heartbeats: Operation[None] | None = None
+        self._heartbeats = ConsumerHeartbeats(
+            context, self._terms, self._patterns, self._reconciler, self._take, self._met
+        )
         self._losing: Operation[None] | None = None
         self._term = 0
-        self._version = 0
-        self._told: Subscribed | None = None
-        self._epoch = 0
-        self._interval = INTERVAL
-        self._is_known = False
 
     # --- what others ask -------------------------------------------------------------
 
@@ -133,7 +118,7 @@ class ConsumerMember:
         elif self.state is MemberState.STALE:
             self._lose(self._join)
         elif self.state in COUNTED:
-            self._look_at_subscription()
+            self._heartbeats.look_at_subscription()
             self._go_on()
 
     @property
@@ -151,18 +136,17 @@ class ConsumerMember:
 
     def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
         """See `Membership`."""
-        if departing:
-            self._end(MemberState.STALE)
-        elif self._context.instance_id is not None:
+        leaving = departing or self._context.subscription.is_leaving
+        if self._context.instance_id is not None and not leaving:
             # Whether another has its name, which is the end, only a heartbeat is told.
-            self._alarm.press()
+            self._heartbeats.press()
         else:
-            self._put_out(CONSUMER_GROUP_HEARTBEAT.error(code))
+            self._put_out(CONSUMER_GROUP_HEARTBEAT.error(code), leaving=leaving)
 
     def on_metadata(self, _cluster: Cluster) -> None:
         """See `Membership`."""
         if self.state in COUNTED:
-            self._look_at_subscription()
+            self._heartbeats.look_at_subscription()
             self._go_on()
 
     def close(self) -> None:
@@ -174,7 +158,7 @@ class ConsumerMember:
         # At once, and not in the operation's first step: of a call that has ended while
         # its event lay in the mailbox no step is made, and we have to be out all the same.
         counts = self.state in COUNTED or self.state is MemberState.FATAL
-        is_known = self._is_known and counts
+        is_known = self._heartbeats.is_known and counts
         self._stop()
         self._move(MemberState.OUT)
         self._context.member_identity.alone()
@@ -188,39 +172,37 @@ class ConsumerMember:
     def _join(self) -> None:
         self._move(MemberState.JOINING)
         self._context.member_identity.put_out()
-        self._epoch = 0
-        self._is_known = False
-        self._told = None
-        self._terms.forget()
         self._refusals.begin()
         self._reconciler.begin(self._term)
         self._guard.start()
-        heartbeats = Operation(self._send_heartbeats(), "heartbeats", self._ended)
-        self._heartbeats = None if heartbeats.ended else heartbeats
+        self._heartbeats.start()
 
     def _stop(self) -> None:
         """Stop all that is under way."""
         self._context.member_identity.rebalances.fail()
         self._guard.stop()
-        for operation in (self._heartbeats, self._losing):
-            if operation is not None:
-                operation.throw(Withdrawn("the membership is over"))
-        self._heartbeats = self._losing = self.heard_at = None
+        self._heartbeats.stop()
+        if self._losing is not None:
+            self._losing.throw(Withdrawn("the membership is over"))
+        self._losing = self.heard_at = None
         self._reconciler.stop()
         self._patterns.stop()
 
-    def _put_out(self, why: KafkaException) -> None:
-        context = self._context
-        context.client.trace.emit(
-            MEMBER_REMOVED, group=context.group_id, member=self._terms.member_id, error=why
-        )
-        self._end(MemberState.FENCED)
-        self._lose(self._join)
+    def _put_out(self, why: KafkaException, *, leaving: bool) -> None:
+        """End a membership that the coordinator has ended, and join again unless we leave."""
+        self._context.tell_removed(self._terms.member_id, why, leaving=leaving)
+        if leaving:
+            self._end(MemberState.STALE)
+        else:
+            self._end(MemberState.FENCED)
+            self._lose(self._join)
 
     def _fail(self, why: KafkaException) -> None:
         # A member that has lost the right to its group is in it still, and may have the right
         # again by the time the application leaves.
-        self._is_known = self._epoch > 0 and isinstance(why, GroupAuthorizationException)
+        self._heartbeats.is_known = self._heartbeats.epoch > 0 and isinstance(
+            why, GroupAuthorizationException
+        )
         self._end(MemberState.FATAL)
         self._context.background.fail(why)
         self._lose(lambda: None)
@@ -289,7 +271,7 @@ class ConsumerMember:
         if owes:
             self._terms.owe()
         if self.state in COUNTED and not self._terms.has_said(self._reconciler.owned()):
-            self._alarm.press()
+            self._heartbeats.press()
 
     def _note_work(self) -> None:
         if self.state in (MemberState.STABLE, MemberState.RECONCILING):
@@ -300,75 +282,7 @@ class ConsumerMember:
             if to is not self.state:
                 self._move(to)
 
-    def _look_at_subscription(self) -> None:
-        known = self._patterns.seek()
-        subscribed = self._context.subscription.subscribed
-        if known and subscribed is not None and subscribed.version != self._version:
-            self._alarm.press()
-
-    # --- heartbeats ------------------------------------------------------------------
-
-    async def _send_heartbeats(self) -> None:
-        context = self._context
-        due = context.timer.now
-        failures = 0
-        while True:
-            await self._alarm.until(due)
-            began, action = await self._heartbeat()
-            if action in (Action.DONE, Action.SURFACE):
-                failures = 0
-                due = began + self._interval
-                continue
-            if action in OVER:
-                return
-            failures += 1
-            if action is Action.REDISCOVER and failures == 1:
-                due = context.timer.now
-                continue
-            await context.timer.sleep(context.backoff.pause(failures), "heartbeat backoff")
-            due = context.timer.now
-
-    async def _heartbeat(self) -> tuple[float, Action]:
-        """Send a heartbeat; returns when it was sent, and what follows from the answer."""
-        context = self._context
-        call = Call("heartbeat", context.timer.now, NEVER)
-        try:
-            is_first = self._told is None
-            if is_first:
-                await self._patterns.found(call)
-            node = await context.coordinator.known(call)
-            if is_first:
-                look_ahead(context, node)
-        except Withdrawn:
-            raise
-        except KafkaException as error:
-            return context.timer.now, self._met(error)
-        subscribed = context.subscription.subscribed
-        if subscribed is None:
-            raise Withdrawn("unsubscribed")
-        if self._told is not None and not self._patterns.seek():
-            # No wait for topics that another pattern matches: until they are known
-            # the member is what it was.
-            subscribed = self._told
-        self._told = subscribed
-        if self._version != subscribed.version:
-            self._version = subscribed.version
-            # The next poll raises a topic's error, regardless of what is assigned.
-            context.metadata.request_update()
-        owned, listed = self._reconciler.owned(), self._reconciler.owned_or_coming()
-        request = self._terms.request(self._epoch, subscribed, owned, listed)
-        self._is_known = True
-        try:
-            answer = await context.client.send(
-                node, request, call=call, lane=Lane.COORDINATOR, effect=True
-            )
-        except Withdrawn:
-            raise
-        except KafkaException as error:
-            context.coordinator.forget(node, error)
-            return context.timer.now, self._met(error)
-        began = context.timer.now if answer.attempt is None else answer.attempt.began
-        return began, self._take(answer)
+    # --- answers to heartbeats -------------------------------------------------------
 
     def _met(self, error: KafkaException) -> Action:
         """Decide what an error of a heartbeat without an answer leads to."""
@@ -402,7 +316,7 @@ class ConsumerMember:
         elif action is Action.REJOIN:
             if self.state is MemberState.JOINING:
                 return Action.RETRY  # It was not in yet, and asks again after a pause.
-            self._put_out(error)
+            self._put_out(error, leaving=context.subscription.is_leaving)
         elif action in (Action.FATAL, Action.UNRELEASED):
             self._fail(error)
             return Action.FATAL
@@ -416,14 +330,14 @@ class ConsumerMember:
         self.heard_at = self._context.timer.now
         if response.member_id:
             self._terms.member_id = response.member_id
-        self._epoch = response.member_epoch
+        self._heartbeats.epoch = response.member_epoch
         if response.heartbeat_interval > 0:
-            self._interval = response.heartbeat_interval
+            self._heartbeats.interval = response.heartbeat_interval
         self._context.member_identity.counted(
             Identity(
                 Role.MEMBER,
                 self._terms.member_id,
-                self._epoch,
+                self._heartbeats.epoch,
                 self._context.instance_id,
                 by_epoch=True,
             )
@@ -431,20 +345,17 @@ class ConsumerMember:
         if self.state is MemberState.JOINING:
             self._move(MemberState.STABLE)
             self._context.client.trace.emit(
-                MEMBER_JOINED, member=self._terms.member_id, generation=self._epoch
+                MEMBER_JOINED, member=self._terms.member_id, generation=self._heartbeats.epoch
             )
         if response.assignment is not None:
             self._context.member_identity.rebalances.begin(self._context.timer.now)
             self._reconciler.aim(response.assignment)
             self._note_work()
 
-    def _ended(self, _nothing: None, error: KafkaException | None) -> None:
-        if error is not None and not isinstance(error, Withdrawn):
-            raise AssertionError("heartbeats handle their own errors") from error
-
     def _move(self, to: MemberState) -> None:
         was, self.state = self.state, moved(self.state, to)
         self._context.client.trace.emit(MEMBER_STATE_CHANGED, was=was.value, state=to.value)
 
     def __repr__(self) -> str:
-        return f"ConsumerMember({self.state.value}, epoch {self._epoch}, {self._reconciler})"
+        epoch = self._heartbeats.epoch
+        return f"ConsumerMember({self.state.value}, epoch {epoch}, {self._reconciler})"

@@ -4,10 +4,12 @@ Thread: the network thread alone; nothing here changes once it is made.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
+from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
-from prokurist.events.log_events import POLL_INTERVAL_EXCEEDED
+from prokurist.events.log_events import MEMBER_REMOVED, POLL_INTERVAL_EXCEEDED
 from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
@@ -17,6 +19,15 @@ from prokurist.network_thread.membership.application_steps import ApplicationSte
 from prokurist.network_thread.membership.partition_transitions import PartitionTransitions
 from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.timer import Timer
+
+POLL_MORE_OFTEN: Final = (
+    "and joins again with the next poll. Poll more often, work less between two polls "
+    "(max.poll.records), or raise the key"
+)
+RETURN_SOONER: Final = (
+    "while it was in close or unsubscribe: what it commits from now on is refused. Have "
+    "callbacks return sooner, or raise the key"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,17 @@ class MembershipContext:
             group=self.group_id,
             seconds=seconds,
             limit=self.poll_interval * 1000,
+            next=RETURN_SOONER if self.subscription.is_leaving else POLL_MORE_OFTEN,
+        )
+
+    def tell_removed(self, member_id: str, error: KafkaException, *, leaving: bool) -> None:
+        """Emit that the coordinator has removed the member."""
+        self.client.trace.emit(
+            MEMBER_REMOVED,
+            group=self.group_id,
+            member=member_id,
+            next="is leaving" if leaving else "joins again",
+            error=error,
         )
 
     def ask_for_poll(self) -> None:

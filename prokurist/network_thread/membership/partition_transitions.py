@@ -61,6 +61,7 @@ class PartitionTransitions:
         self._timer = timer
         self._patience = patience
         self._changed = changed
+        self._told_lost = False
 
     async def give_back(self, term: int, partitions: Partitions) -> bool:
         """Revoke partitions; False when the listener has raised, and they are not gone."""
@@ -78,7 +79,7 @@ class PartitionTransitions:
                 await self._commit(newer)
             if not is_told:
                 return False
-        self.tell_given_back(partitions)
+        self._tell(PARTITIONS_REVOKED, partitions)
         return self._drop(term, partitions)
 
     async def take(
@@ -103,6 +104,7 @@ class PartitionTransitions:
         if not self._subscription.add(term, partitions, awaiting=awaiting, ids=ids):
             return False
         self._tell(PARTITIONS_ASSIGNED, partitions)
+        self._told_lost = False
         self._changed()
         if awaiting:
             if not await self._steps.tell(StepKind.ASSIGNED, partitions):
@@ -114,16 +116,24 @@ class PartitionTransitions:
 
     async def lose(self, term: int) -> None:
         """Lose all partitions; they are gone even if the listener raises."""
-        self._tell(PARTITIONS_LOST, self._subscription.owned())
+        owned = self._subscription.owned()
         heard = self._subscription.lose(term)
         self._changed()
+        if heard is None:
+            return  # The application has left meanwhile, and `tell_left` says as what.
+        self._tell(PARTITIONS_LOST, owned)
+        self._told_lost = True
         if heard:
             await self._steps.tell(StepKind.LOST, heard)
         self._drop(term, self._subscription.owned())
 
-    def tell_given_back(self, partitions: Partitions) -> None:
-        """Emit the revoked partitions."""
-        self._tell(PARTITIONS_REVOKED, partitions)
+    def tell_left(self, partitions: Partitions, *, lost: bool) -> None:
+        """Emit what a member that has left had, as the listener was told of it."""
+        if not lost:
+            self._tell(PARTITIONS_REVOKED, partitions)
+        elif not self._told_lost:
+            self._tell(PARTITIONS_LOST, partitions)
+        self._told_lost = False
 
     def _tell(self, kind: EventKind, partitions: Partitions) -> None:
         if partitions:

@@ -43,8 +43,15 @@ OF_MEMBERS_BY_EPOCH: Final = (FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID)
 NOT_COUNTED: Final = (
     "Commit rejected: this consumer is no longer, or not yet, the member of the group that "
     "the offsets were to be committed by. Its partitions may be assigned to another member "
-    "by now. Call poll() to rejoin"
+    "by now"
 )
+
+
+def not_counted(made_by: Identity) -> CommitFailedException:
+    """The error for a commit in the name of a membership that is not the present one."""
+    if made_by.departing:
+        return CommitFailedException(NOT_COUNTED)  # There is no poll that would rejoin.
+    return CommitFailedException(f"{NOT_COUNTED}. Call poll() to rejoin")
 
 
 class CommitIdentities:
@@ -90,7 +97,7 @@ class CommitIdentities:
                 "that, and commit what is still assigned then"
             )
         if made_by.role is Role.OUTSIDE:
-            raise CommitFailedException(NOT_COUNTED)
+            raise not_counted(made_by)
         if self.may_renew(made_by, partitions):
             present = self.present
             return present if present.role is Role.MEMBER else made_by
@@ -147,10 +154,14 @@ class CommitIdentities:
             partitions: What was to be committed.
             error: What the coordinator said, where it was asked.
         """
-        if isinstance(error, RebalanceInProgressException):
-            return error
         refused: KafkaException
-        if not made_by.by_epoch and self._is_still_in(made_by, partitions):
+        if isinstance(error, RebalanceInProgressException):
+            if not made_by.departing:
+                return error  # It says that a poll takes part in the round.
+            refused = RebalanceInProgressException(
+                "Commit rejected: the group is rebalancing, and this consumer leaves it"
+            )
+        elif not made_by.by_epoch and self._is_still_in(made_by, partitions):
             refused = RebalanceInProgressException(
                 "Commit rejected: the group has rebalanced since, and this consumer still owns "
                 "these partitions. Call poll(), and commit what is still assigned then"
@@ -158,7 +169,7 @@ class CommitIdentities:
         elif error is not None:
             return commit_failed(error)
         else:
-            refused = CommitFailedException(NOT_COUNTED)
+            refused = not_counted(made_by)
         refused.__cause__ = error
         return refused
 

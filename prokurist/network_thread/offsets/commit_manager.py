@@ -18,7 +18,7 @@ from prokurist.network_thread.broker_errors import UNKNOWN_TOPIC_ID, offsets_err
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
-from prokurist.network_thread.connections.requests import Lane
+from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import (
     OFFSET_COMMIT,
     OFFSET_FETCH,
@@ -28,7 +28,7 @@ from prokurist.network_thread.error_actions import (
 from prokurist.network_thread.offsets.commit_counters import CommitCounters
 from prokurist.network_thread.offsets.commit_identity import CommitIdentities
 from prokurist.network_thread.offsets.committed_lookups import CommittedLookups, Taker
-from prokurist.network_thread.operations.operation import Withdrawn
+from prokurist.network_thread.operations.operation import Promise, Withdrawn
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.committed_offsets import (
     OffsetCommit,
@@ -138,9 +138,7 @@ class CommitManager:
             request = self._request(left, sent_as, topics)
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:
-                answer = await self._client.send(
-                    node, request, call=call, lane=Lane.COORDINATOR, effect=True
-                )
+                answer = await self._send(call, node, request, identity, sent_as)
             except Withdrawn:
                 raise
             except KafkaException as error:
@@ -170,6 +168,26 @@ class CommitManager:
                 await self._pause(call, failures)
                 left = {tp: at for tp, at in left.items() if tp not in overtaken}
         return taken
+
+    def _send(
+        self,
+        call: Call,
+        node: Node,
+        request: OffsetCommit,
+        made_by: Identity,
+        sent_as: Identity,
+    ) -> Promise[Answer[OffsetCommitAnswer]]:
+        """Send a commit; what a late answer says of the membership is heeded as well."""
+
+        def late(answer: OffsetCommitAnswer) -> None:
+            # A broker that was the coordinator may have lost the member with the group.
+            if self._coordinator.is_at(node):
+                codes = [code for _, code in answer.errors]
+                self._commit_identities.heed(made_by, sent_as, codes)
+
+        return self._client.send(
+            node, request, call=call, lane=Lane.COORDINATOR, effect=True, late=late
+        )
 
     def _request(
         self,
@@ -231,9 +249,7 @@ class CommitManager:
         request = self._request(offsets, sent_as, topics)
         call.wait_begins(f"a connection to {node}", self._timer.now)
         try:
-            answer = await self._client.send(
-                node, request, call=call, lane=Lane.COORDINATOR, effect=True
-            )
+            answer = await self._send(call, node, request, identity, sent_as)
         except Withdrawn:
             raise
         except KafkaException as error:

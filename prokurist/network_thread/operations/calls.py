@@ -11,6 +11,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from prokurist.errors import KafkaException
+from prokurist.errors.security import name_credentials
 from prokurist.events.call import Call
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
 from prokurist.network_thread.operations.timer import Due, Timer
@@ -21,10 +22,16 @@ class Expired(Withdrawn):
 
 
 class Calls:
-    """The calls that are worked on, with their operations."""
+    """The calls that are worked on, with their operations.
 
-    def __init__(self, timer: Timer) -> None:
+    Args:
+        timer: The Timer.
+        credentials: What the brokers know the client by, for errors of authorization.
+    """
+
+    def __init__(self, timer: Timer, credentials: str | None = None) -> None:
         self._timer = timer
+        self._credentials = credentials
         self._running: dict[Call, Operation[Any]] = {}
 
     def start(self, call: Call, work: Coroutine[Any, Any, Any]) -> None:
@@ -54,6 +61,7 @@ class Calls:
             # made already, and this changes nothing.
             call.expire(self._timer.now)
         else:
+            name_credentials(error, self._credentials)
             call.fail(error)
 
     def _expire(self, call: Call) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from prokurist.errors import KafkaException
+from prokurist.errors.security import name_credentials
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.record_metadata import Outcome
@@ -37,6 +38,7 @@ class Endings:
         timer: The Timer.
         trace: The client's.
         clock: The clock as it is, for how long callbacks take.
+        credentials: What the brokers know the client by, for errors of authorization.
 
     Attributes:
         counters: What is counted of batches.
@@ -49,6 +51,7 @@ class Endings:
         timer: Timer,
         trace: Trace,
         clock: Callable[[], float],
+        credentials: str | None = None,
     ) -> None:
         self.counters: ProduceCounters = ProduceCounters()
         self.last_errors: dict[Batch, KafkaException] = {}
@@ -56,6 +59,7 @@ class Endings:
         self._timer = timer
         self._trace = trace
         self._clock = clock
+        self._credentials = credentials
 
     def deliver(
         self, batch: Batch, sending: PartitionSending, base_offset: int, append_time: int
@@ -82,6 +86,7 @@ class Endings:
                 sending.left(batch)
         self._accumulator.remove(batch)
         error.may_have_happened = may_have_happened(batch)
+        name_credentials(error, self._credentials)
         if batch.end(Outcome(error=error, record_errors=record_errors or {})):
             self.counters.failed(batch, error)
             self._trace.emit(

@@ -6,7 +6,6 @@ Thread: the network thread alone.
 from typing import Final
 
 from prokurist.errors import KafkaException, UnknownTopicOrPartitionException
-from prokurist.errors.timeout import counted
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
@@ -17,6 +16,7 @@ from prokurist.network_thread.cluster.topic_interest import check_names
 from prokurist.network_thread.error_actions import METADATA, Action
 from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.operations.timer import Timer
+from prokurist.types import counted
 
 LATELY: Final = 30.0
 """Seconds after the last record for which a topic's leaders are asked for."""

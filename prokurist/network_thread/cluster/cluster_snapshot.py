@@ -1,0 +1,125 @@
+"""The snapshot of the cluster, and what new metadata change in it.
+
+Thread: the network thread alone; the snapshot itself is immutable. A part of `MetadataManager`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from prokurist.errors import KafkaException
+from prokurist.events.cluster import ABSENT, Cluster, TopicView
+from prokurist.events.log_events import LEADERS_CHANGED
+from prokurist.events.trace import Trace
+from prokurist.network_thread.broker_errors import topic_error
+from prokurist.network_thread.cluster.topic_interest import TopicInterest
+from prokurist.network_thread.cluster.topic_views import views_of
+from prokurist.network_thread.error_actions import METADATA, Action
+from prokurist.network_thread.wire.metadata import MetadataAnswer
+from prokurist.types import Node, TopicPartition
+
+
+class ClusterSnapshot:
+    """The part of `MetadataManager` that holds the snapshot and passes on what is new in it.
+
+    Args:
+        interest: Which topics are asked for.
+        trace: Where it is told that leaders have changed.
+
+    Attributes:
+        cluster: The snapshot at hand.
+        needing_leaders: Tells the topics that are asked for again while a partition lacks a
+            leader; by default all that no call asks about.
+        complete: Whether it holds every topic that there is, and that we may see.
+        on_update: Called with each new snapshot.
+        on_refused: Called with an error that belongs to no call, and the topics that
+            it is about.
+    """
+
+    def __init__(self, interest: TopicInterest, trace: Trace) -> None:
+        self.cluster: Cluster = Cluster()
+        self.complete: bool = False
+        self.needing_leaders: Callable[[], frozenset[str]] = lambda: interest.of_background
+        self.on_update: Callable[[Cluster], None] = unheard
+        self.on_refused: Callable[[KafkaException, frozenset[str]], None] = unheard
+        self._interest = interest
+        self._trace = trace
+
+    @property
+    def interest(self) -> TopicInterest:
+        """The topics that requests ask for."""
+        return self._interest
+
+    def _forget(self) -> None:
+        """Forget brokers and topics."""
+        self.cluster = replace(
+            self.cluster,
+            nodes={},
+            controller=None,
+            topics={},
+            version=self.cluster.version + 1,
+        )
+        self.complete = False
+
+    def _merge(self, answer: MetadataAnswer, *, of_everything: bool) -> None:
+        """Merge an answer into the snapshot.
+
+        Args:
+            answer: Which.
+            of_everything: Whether it is about all topics that there are.
+        """
+        self.cluster = self.cluster.updated(
+            cluster_id=answer.cluster_id,
+            nodes=answer.brokers,
+            controller=answer.controller_id,
+            topics=(self._believed(view) for view in views_of(answer)),
+            # Of an answer about all topics, what it passes over in silence is gone.
+            keep=() if of_everything else self._interest.topics,
+        )
+        self.complete = of_everything
+
+    def _believed(self, view: TopicView) -> TopicView:
+        """The view to keep: one with a passing error keeps what was known before.
+
+        An election is on its way, say: that makes no leader unknown that was known.
+        """
+        older = self.cluster.topics.get(view.name)
+        passes = METADATA.of(view.error) is Action.RETRY and view.error not in ABSENT
+        return replace(older, error=view.error) if passes and older is not None else view
+
+    def _troubles(self, name: str) -> bool:
+        """Whether a topic that is read has an error that may pass by itself."""
+        view = self.cluster.topics.get(name)
+        if view is None or view.error:
+            return view is None or METADATA.of(view.error) is Action.RETRY
+        return any(
+            self.cluster.leader(TopicPartition(name, number)) is None
+            for number in view.partitions
+        )
+
+    def _refuse(self) -> None:
+        """Post errors that belong to no call, one for each cause."""
+        refused: dict[int, set[str]] = {}
+        for name in self._interest.of_background:
+            view = self.cluster.topics.get(name)
+            if view is not None and METADATA.of(view.error) is Action.FATAL:
+                refused.setdefault(view.error, set()).add(name)
+        for code, names in sorted(refused.items()):
+            self.on_refused(topic_error(METADATA, code, names), frozenset(names))
+
+    def hint(
+        self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node]
+    ) -> None:
+        """Take a new leader that a broker has named in its answer (KIP-951)."""
+        older, self.cluster = self.cluster, self.cluster.led_by(leaders, nodes)
+        if self.cluster is not older:
+            self._updated(older)
+
+    def _updated(self, older: Cluster) -> None:
+        moved = self.cluster.moved_since(older, self._interest.of_background)
+        if moved:
+            self._trace.emit(LEADERS_CHANGED, partitions=moved)
+        self.on_update(self.cluster)
+
+
+def unheard(*_told: object) -> None:
+    """Ignore a new snapshot: the assembly has set no listener yet."""
