@@ -92,6 +92,22 @@ def test_who_is_away_for_longer_than_a_session_keeps_its_place(protocol: str) ->
         assert consumer.group_metadata() == before
 
 
+@PROTOCOLS
+def test_a_seek_before_the_callback_is_kept(protocol: str) -> None:
+    """B151: they are assigned before a poll tells them, and what was sought by then counts."""
+    world = grouped(partitions=1, records=10)
+    heard = Notes()
+    with member(world, listener=heard, group_protocol=protocol) as consumer:
+        consumer.poll(0.0)
+        world.clock.sleep(2 * INTERVAL)
+        assert consumer.assignment() == {ORDERS[0]}
+        assert not heard.heard
+        consumer.seek(ORDERS[0], 7)
+        assert drained(consumer) == {ORDERS[0]: [7, 8, 9]}
+        assert heard.heard == [("assigned", [0])]
+        assert not world.cluster.journal.entries("ListOffsets")
+
+
 def test_an_epoch_that_comes_while_the_consumer_leaves_is_used() -> None:
     """B154: the heartbeat went out before; the last commit takes the epoch of its answer."""
     world = grouped(payments=1, records=5)

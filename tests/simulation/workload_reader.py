@@ -78,6 +78,8 @@ class Reader:
             self.keys["partition_assignment_strategy"] = pick(("range", "cooperative-sticky"))
         self.paused: set[TopicPartition] = set()
         self.by_hand: set[TopicPartition] = set()
+        self.told: set[TopicPartition] = set()
+        self.sought: dict[TopicPartition, Book] = {}
         self.sent: Counter[tuple[int, int]] = Counter()
         self.records = 0
         self.consumer: KafkaConsumer
@@ -107,7 +109,7 @@ class Reader:
             self.liveness = Liveness(settings, polls=STEP + self.lag)
             self.thrift = Thrift(settings)
         self._count_requests()
-        self.paused = set()
+        self.paused, self.told, self.sought = set(), set(), {}
         if self.is_member:
             self.subscribe()
         else:
@@ -156,18 +158,25 @@ class Reader:
     # --- the listener ------------------------------------------------------------------
 
     def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
-        """They are read from where the group has committed, or the policy says."""
-        self._placed(partitions)
+        """They are read from where the group has committed, or the policy says.
+
+        Or from where they were sought: a partition is assigned before this is called.
+        """
+        self.told |= partitions
+        sought = {tp: self.sought.pop(tp, None) for tp in partitions}
+        self._placed({tp for tp in partitions if self.topics.books.get(tp) is not sought[tp]})
+        self.liveness.befell(self.world.clock.time, partitions)
 
     def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
         """They are not owed any more."""
         self.paused -= partitions
+        self.told -= partitions
 
     def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> None:
         """Likewise."""
-        self.paused -= partitions
+        self.on_partitions_revoked(partitions)
 
-    def _placed(self, partitions: "set[TopicPartition] | frozenset[TopicPartition]") -> None:
+    def _placed(self, partitions: set[TopicPartition]) -> None:
         committed = self.world.control.committed("g")
         for tp in partitions & self.topics.books.keys():
             book = self.topics.books[tp]
@@ -195,6 +204,8 @@ class Reader:
                 now.sleep(STEP)
                 return
         records = self.consumer.poll(STEP)
+        assigned = self.consumer.assignment()
+        self.sought = {tp: at for tp, at in self.sought.items() if tp in assigned}
         for tp in records.partitions():
             for record in records.records(tp):
                 if self.topics.came(tp, record.offset, record.value or b""):
@@ -210,6 +221,8 @@ class Reader:
         else:
             self.consumer.seek(tp, offset)
             book.moved_to(offset)
+        if self.is_member and tp not in self.told:
+            self.sought[tp] = book
         self.liveness.befell(self.world.clock.time, [tp])
 
     def commit_without_epoch(self, tp: TopicPartition, offset: int) -> None:

@@ -8,8 +8,10 @@ all, means that the log was cut back, and that others wrote what comes now. A le
 that is too old for the question leaves the position as it is.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from prokurist.errors import RetriableException
 from prokurist.events.call import Call
@@ -24,6 +26,14 @@ from prokurist.network_thread.wire.log_offsets import (
     OffsetForLeaderEpochAnswer,
 )
 from prokurist.types import Node, TopicPartition
+
+DOUBTS: Final = 10
+"""How many answers of a leader in an older epoch than was read are doubted.
+
+With the usual back-offs between them that takes seven to ten seconds: brokers that learn of a
+new leader later than that are believed. Without end it must not be: a topic that was created
+again under its name, or a cluster that was restored, may never have the epoch.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,7 @@ class EpochQuery:
 
     def __init__(self, positions: Mapping[TopicPartition, Position]) -> None:
         self._positions = positions
-        self._doubted: set[TopicPartition] = set()
+        self._doubted: Counter[TopicPartition] = Counter()
 
     def request(
         self, epochs: Mapping[TopicPartition, int | None], seconds: float
@@ -124,7 +134,7 @@ class EpochQuery:
             for tp, check in heard.found.items()
             if self._is_early(tp, check)
         }
-        self._doubted.update(early)
+        self._doubted.update(early.keys())
         found = {tp: check for tp, check in heard.found.items() if tp not in early}
         return LeaderReply(found, {**heard.failed, **early}, heard.stale or bool(early))
 
@@ -133,11 +143,12 @@ class EpochQuery:
 
         What we know of the leader is older than the record, so perhaps we have asked
         one that was deposed and does not know it yet. Its word would throw away a
-        good position. Fresh metadata is asked for once; if that knows nothing newer
-        either, no leader has had the epoch.
+        good position. Fresh metadata is asked for, of brokers that may lag as well; if
+        that knows nothing newer for long, no leader has had the epoch.
         """
         behind = check.asked_in is not None and check.asked_in < self._epoch(tp)
-        return behind and tp not in self._doubted and not check.confirms(self._positions[tp])
+        doubted = self._doubted[tp] >= DOUBTS
+        return behind and not doubted and not check.confirms(self._positions[tp])
 
     def unasked(self, tp: TopicPartition, epoch: int | None) -> Check | None:
         """See `LeaderQuery`: the position counts as it is (B92)."""

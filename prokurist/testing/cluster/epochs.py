@@ -32,6 +32,11 @@ class EpochCache:
     def __repr__(self) -> str:
         return f"EpochCache({self.entries})"
 
+    @property
+    def last(self) -> int:
+        """The newest epoch; undefined where there is none."""
+        return self.entries[-1][0] if self.entries else UNDEFINED
+
     def assign(self, epoch: int, first: int) -> None:
         """Note that an epoch begins at an offset; drops what that overrules."""
         if self.entries and self.entries[-1][0] == epoch and self.entries[-1][1] <= first:

@@ -121,11 +121,14 @@ class Partition:
         return copy
 
     def epochs_of(self, node: int) -> EpochCache:
-        """The epochs that a broker's copy knows: those with records, a leader its own too."""
+        """The epochs that a broker's copy knows: those with records, a leader its own too.
+
+        One that leads on and has not learned of its new epoch yet has records of that.
+        """
         end, start = self.copy_of(node).end, self.log.start
         # An epoch of which all records were deleted is kept, as beginning at the start.
         known = self.log.epochs.up_to(max(end, start + 1) if start else end)
-        if node == self.leader:
+        if node == self.leader and self.epoch >= known.last:
             known.assign(self.epoch, self.epoch_start)
         return known
 

@@ -8,6 +8,7 @@ import pytest
 
 from prokurist.testing.cluster import Record
 from prokurist.types import TopicPartition
+from tests.unit.testing.cluster.test_list_offsets import ended
 
 if TYPE_CHECKING:
     from tests.unit.testing.cluster.conftest import Lab
@@ -100,6 +101,18 @@ def test_an_old_leader_goes_on_in_its_epoch(lab: "Lab") -> None:
     held.undo()
     assert fetch(lab, 1, 1, epoch=0).error_code == 74
     assert fetch(lab, 2, 1, epoch=1).high_watermark == 2
+
+
+def test_a_leader_that_is_elected_again_knows_the_epochs_of_its_records(lab: "Lab") -> None:
+    """What it has served it does not deny, whether it has heard of its new epoch or not."""
+    lab.control.delay_metadata(0.5, node=1)
+    lab.control.append(ORDERS, b"one")
+    lab.control.move_leader(ORDERS, 1)
+    lab.control.append(ORDERS, b"two")
+    for _ in range(2):
+        assert (ended(lab, 0), ended(lab, 1)) == ((0, 0, 1), (0, 1, 2))
+        lab.pass_by(0.51)
+    assert led_by(lab, 1) == (1, 1)
 
 
 def test_a_new_leader_leads_when_it_has_heard(lab: "Lab") -> None:
