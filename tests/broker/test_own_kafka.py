@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -108,8 +109,8 @@ def test_a_port_taken_by_another_process_is_exchanged(
         holder.bind(("127.0.0.1", 0))
         holder.listen()
 
-        def choose(count: int, *, but: int | None) -> list[int]:
-            chosen = free_ports(count, but=but)
+        def choose(count: int, *, but: int | None, held: ExitStack) -> list[int]:
+            chosen = free_ports(count, but=but, held=held)
             if not choices:
                 chosen[0] = holder.getsockname()[1]
             choices.append(chosen)

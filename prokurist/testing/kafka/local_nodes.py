@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from prokurist.events.clock import Clock, Deadline
-from prokurist.testing.kafka.errors import BrokerDied, NotReady, PortTaken, tail
+from prokurist.testing.kafka.errors import BrokerDied, NotReady, PortTaken, tail, told
 from prokurist.testing.kafka.guarded_process import GuardedProcess
 from prokurist.testing.kafka.jars import fetch_jars
 from prokurist.testing.kafka.java import Java, find_java
@@ -81,18 +81,40 @@ class LocalNode:
         self.process: GuardedProcess = GuardedProcess(folder, clock)
         self.java: Path | None = None
         self.jars: Path | None = None
+        self._logged_before: dict[str, int] = {}
 
     def __repr__(self) -> str:
         return f"LocalNode({self.number}, {self.process!r})"
+
+    def run(self, argv: Sequence[str]) -> None:
+        """Start its broker; the log goes on where it ended."""
+        self._logged_before = {
+            name: len(self._logged(name)) for name in (self.log.name, OUTPUT)
+        }
+        self.process.run(argv, self.folder / OUTPUT)
 
     def log_lines(self, *names: str) -> list[str]:
         """What was logged, then what was written past the log, by the JVM for one."""
         lines: list[str] = []
         for name in names or (self.log.name, OUTPUT):
-            with contextlib.suppress(FileNotFoundError):
-                text = (self.folder / name).read_text(encoding="utf-8", errors="replace")
-                lines += text.splitlines()
+            lines += _lines(self._logged(name))
         return lines
+
+    def lines_since_it_began(self) -> list[str]:
+        """The same of the process that was started last."""
+        lines: list[str] = []
+        for name, before in self._logged_before.items():
+            lines += _lines(self._logged(name)[before:])
+        return lines
+
+    def _logged(self, name: str) -> bytes:
+        with contextlib.suppress(FileNotFoundError):
+            return (self.folder / name).read_bytes()
+        return b""
+
+
+def _lines(logged: bytes) -> list[str]:
+    return logged.decode(errors="replace").splitlines()
 
 
 def _format_like(first: LocalNode, node: LocalNode) -> None:
@@ -154,7 +176,8 @@ class LocalNodes:
         self._java_options = (
             [heap_option(nodes), *QUICK_JAVA] if java_options is None else list(java_options)
         )
-        ports = free_ports(3 * nodes, but=port)
+        self._held = contextlib.ExitStack()
+        ports = free_ports(3 * nodes, but=port, held=self._held)
         direct, proxied, control = (ports[i * nodes : (i + 1) * nodes] for i in range(3))
         if port is not None:
             direct[0] = port
@@ -236,17 +259,17 @@ class LocalNodes:
         one = self._nodes[node]
         if one.process.running():
             return
-        lines = one.log_lines()
-        if any("Address already in use" in line for line in lines[-200:]):
+        lines = one.lines_since_it_began()
+        if any("Address already in use" in line for line in lines):
             raise PortTaken(
                 f"node {node}: another program listens on one of its ports",
                 way_out="end the program that listens there, or choose another port",
-                detail=tail(lines, 8),
+                detail=told(lines, 8),
             )
         raise BrokerDied(
             f"node {node} of Kafka {self._version} died, exit code {one.process.exit_code()}",
             way_out="its log says why; a broker property is the usual cause",
-            detail=tail(lines),
+            detail=told(lines),
         )
 
     def log_tail(self, node: int, lines: int = 25) -> str:
@@ -277,6 +300,7 @@ class LocalNodes:
         finally:
             for node in nodes:
                 node.process.close()
+            self._held.close()
 
     def _end(self, nodes: Sequence[LocalNode], deadline: Deadline) -> None:
         for node in nodes:
@@ -288,7 +312,7 @@ class LocalNodes:
                 node.process.signal(signal.SIGKILL)
 
     def _run_broker(self, node: LocalNode) -> None:
-        node.process.run(self._java_command(node, "kafka.Kafka"), node.folder / OUTPUT)
+        node.run(self._java_command(node, "kafka.Kafka"))
 
     def _java_command(self, node: LocalNode, main_class: str, *arguments: str) -> list[str]:
         logging = (
