@@ -1,12 +1,18 @@
 """A Kafka of a test's own: killed, configured, old."""
 
 import socket
+import sys
 from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from prokurist.testing.kafka import BrokerDied, NotReady, PortTaken, RealKafka
+from prokurist.events.clock import Clock, Deadline
+from prokurist.testing.kafka import BrokerDied, NotReady, PortTaken, RealKafka, class_archive
+from prokurist.testing.kafka.jars import cached_jars
+from prokurist.testing.kafka.java import find_java
 from prokurist.testing.kafka.local_nodes import LocalNodes
 from prokurist.testing.kafka.ports import Address, free_ports
 
@@ -99,6 +105,46 @@ def test_a_deadline_that_is_too_short_says_what_did_not_answer(
 
 
 @pytest.mark.usefixtures("startable")
+def test_a_broker_starts_without_an_archive_of_its_classes_that_is_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And says nothing: what Java says there would stand between the lines that are read."""
+    broken = tmp_path / "broken.jsa"
+    broken.write_bytes(b"no archive" * 1000)
+    asked: list[str] = []
+
+    def answer(version: str, *_: Any) -> Path:
+        asked.append(version)
+        return broken
+
+    monkeypatch.setattr("prokurist.testing.kafka.ladder.class_archive", answer)
+    with RealKafka(controls=True) as kafka:
+        assert asked or kafka.rung != "jars"
+        assert "[cds" not in kafka.log_tail(lines=10_000)
+
+
+@pytest.mark.usefixtures("startable")
+def test_a_broker_has_the_archive_of_its_classes(clock: Clock) -> None:
+    """One that Java finds fault with would serve no one, and no one would be told."""
+    with RealKafka(controls=True) as kafka:
+        if kafka.rung != "jars" or sys.platform != "linux":
+            pytest.skip("no process of ours to look at")
+        version, java = kafka.version, find_java(kafka.version)
+        jars = cached_jars(version)
+        assert jars is not None
+        class_archive._starts[jars] = 1
+        soon = Deadline.after(clock.now(), 180)
+        made = class_archive.class_archive(version, java, jars, soon, clock)
+        if made is None:
+            pytest.skip("another process makes the archive just now, or this Java is too old")
+        nodes = kafka._started().nodes
+        assert isinstance(nodes, LocalNodes)
+        nodes._archive = made
+        kafka.restart()
+        assert str(made) in Path(f"/proc/{nodes.processes[0].pid}/maps").read_text()
+
+
+@pytest.mark.usefixtures("startable")
 def test_a_port_taken_by_another_process_is_exchanged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -108,8 +154,8 @@ def test_a_port_taken_by_another_process_is_exchanged(
         holder.bind(("127.0.0.1", 0))
         holder.listen()
 
-        def choose(count: int, *, but: int | None) -> list[int]:
-            chosen = free_ports(count, but=but)
+        def choose(count: int, *, but: int | None, held: ExitStack) -> list[int]:
+            chosen = free_ports(count, but=but, held=held)
             if not choices:
                 chosen[0] = holder.getsockname()[1]
             choices.append(chosen)

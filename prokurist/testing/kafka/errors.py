@@ -15,7 +15,13 @@
 Thread: any; the exceptions are immutable once made.
 """
 
+import itertools
+import re
 from collections.abc import Iterable, Sequence
+from typing import Final
+
+_DATED: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]")
+_BAD: Final = re.compile(r"[\d: T,-]+ (ERROR|FATAL) ")
 
 
 class HarnessError(Exception):
@@ -117,3 +123,25 @@ def tail(lines: Iterable[str], count: int = 25) -> str:
     """The last lines of a log, indented, to stand below a message."""
     kept = [line.rstrip() for line in lines if line.strip()][-count:]
     return "\n".join(f"  | {line}" for line in kept)
+
+
+def told(lines: Sequence[str], count: int = 25, errors: int = 4) -> str:
+    """The first errors of a log, each with its causes but no stack, and its last lines.
+
+    A broker that gives up shuts itself down in order, and logs more of that than the last lines
+    hold; why it gave up stands above them.
+    """
+    kept = [line for line in lines if line.strip()]
+    last = kept[-count:]
+    above: list[str] = []
+    for number, line in enumerate(kept[:-count]):
+        if not _BAD.match(line):
+            continue
+        if errors == 0:
+            break
+        errors -= 1
+        above.append(line)
+        below = itertools.takewhile(lambda each: not _DATED.match(each), kept[number + 1 :])
+        above += [each for each in below if not each.startswith(("\t", " "))]
+    shown = [*above, "...", *last] if above else last
+    return tail(shown, len(shown))

@@ -25,10 +25,12 @@ class Java:
     Attributes:
         path: The executable.
         major: 17 for Java 17; 8 for what calls itself 1.8.
+        told: What it says about its version.
     """
 
     path: Path
     major: int
+    told: str = ""
 
 
 def needed_java(kafka_version: str) -> int:
@@ -70,7 +72,7 @@ def find_java(kafka_version: str, environ: Mapping[str, str] | None = None) -> J
             way_out=f"install Java {needed} or newer",
             detail=said,
         )
-    java = Java(path, int(found[1]))
+    java = Java(path, int(found[1]), said)
     if java.major < needed:
         raise JavaTooOld(
             f"Java {java.major} found, Kafka {kafka_version} needs {needed}",

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from prokurist.events.clock import Clock, Deadline
+from prokurist.testing.kafka.class_archive import class_archive
 from prokurist.testing.kafka.errors import (
     DockerUnavailable,
     HarnessError,
@@ -141,13 +142,15 @@ def jars_rung(wish: Wish, deadline: Deadline, clock: Clock) -> Nodes:
         PortTaken: The user's port is in use.
     """
     java = find_java(wish.version)
+    jars = fetch_jars(wish.version, deadline, clock)
     return LocalNodes(
         wish.nodes,
         wish.version,
         wish.properties,
         java=java,
-        jars=fetch_jars(wish.version, deadline, clock),
+        jars=jars,
         clock=clock,
+        archive=class_archive(wish.version, java, jars, deadline, clock),
         port=wish.port,
         java_options=wish.java_options,
         security=wish.security,

@@ -7,7 +7,6 @@ folder. A node comes back to the ports and the folder it had.
 """
 
 import contextlib
-import os
 import shutil
 import signal
 import tempfile
@@ -16,7 +15,15 @@ from pathlib import Path
 from typing import Final
 
 from prokurist.events.clock import Clock, Deadline
-from prokurist.testing.kafka.errors import BrokerDied, NotReady, PortTaken, tail
+from prokurist.testing.kafka.broker_process import (
+    BROKER,
+    LOG,
+    STORAGE,
+    java_command,
+    write_files,
+)
+from prokurist.testing.kafka.class_archive import archive_options, find_archive
+from prokurist.testing.kafka.errors import BrokerDied, NotReady, PortTaken, tail, told
 from prokurist.testing.kafka.guarded_process import GuardedProcess
 from prokurist.testing.kafka.jars import fetch_jars
 from prokurist.testing.kafka.java import Java, find_java
@@ -26,7 +33,6 @@ from prokurist.testing.kafka.properties import (
     heap_option,
     listener_properties,
     new_cluster_id,
-    properties_file,
     quick_properties,
     rack_property,
 )
@@ -35,36 +41,6 @@ from prokurist.testing.kafka.security import CLIENTS, SecuredListener
 OUTPUT: Final = "output.log"
 FORMAT_OUTPUT: Final = "format.log"
 
-_LOG4J2: Final = """\
-Configuration:
-  status: "ERROR"
-  Appenders:
-    File:
-      name: "file"
-      fileName: "{log}"
-      PatternLayout:
-        pattern: "%d{{ISO8601}} %p %m (%c{{1}})%n%throwable"
-  Loggers:
-    Root:
-      level: "INFO"
-      AppenderRef:
-        - ref: "file"
-    Logger:
-      # Five hundred lines of defaults would push the reason of a failure off the tail.
-      - name: "org.apache.kafka.common.config"
-        level: "WARN"
-"""
-
-_LOG4J1: Final = """\
-log4j.rootLogger=INFO, file
-log4j.appender.file=org.apache.log4j.FileAppender
-log4j.appender.file.File={log}
-log4j.appender.file.layout=org.apache.log4j.PatternLayout
-log4j.appender.file.layout.ConversionPattern=%d{{ISO8601}} %p %m (%c{{1}})%n
-log4j.logger.org.apache.kafka.common.config=WARN
-log4j.logger.kafka.server.KafkaConfig=WARN
-"""
-
 
 class LocalNode:
     """One broker and controller in one process.
@@ -72,27 +48,51 @@ class LocalNode:
     Attributes:
         java: What runs it; None for what the others have.
         jars: The folder of its jars; None likewise.
+        archive: That of its classes; None likewise.
     """
 
     def __init__(self, number: int, folder: Path, clock: Clock) -> None:
         self.number = number
         self.folder = folder
-        self.log: Path = folder / "broker.log"
+        self.log: Path = folder / LOG
         self.process: GuardedProcess = GuardedProcess(folder, clock)
-        self.java: Path | None = None
+        self.java: Java | None = None
         self.jars: Path | None = None
+        self.archive: Path | None = None
+        self._logged_before: dict[str, int] = {}
 
     def __repr__(self) -> str:
         return f"LocalNode({self.number}, {self.process!r})"
+
+    def run(self, argv: Sequence[str]) -> None:
+        """Start its broker; the log goes on where it ended."""
+        self._logged_before = {
+            name: len(self._logged(name)) for name in (self.log.name, OUTPUT)
+        }
+        self.process.run(argv, self.folder / OUTPUT)
 
     def log_lines(self, *names: str) -> list[str]:
         """What was logged, then what was written past the log, by the JVM for one."""
         lines: list[str] = []
         for name in names or (self.log.name, OUTPUT):
-            with contextlib.suppress(FileNotFoundError):
-                text = (self.folder / name).read_text(encoding="utf-8", errors="replace")
-                lines += text.splitlines()
+            lines += _lines(self._logged(name))
         return lines
+
+    def lines_since_it_began(self) -> list[str]:
+        """The same of the process that was started last."""
+        lines: list[str] = []
+        for name, before in self._logged_before.items():
+            lines += _lines(self._logged(name)[before:])
+        return lines
+
+    def _logged(self, name: str) -> bytes:
+        with contextlib.suppress(FileNotFoundError):
+            return (self.folder / name).read_bytes()
+        return b""
+
+
+def _lines(logged: bytes) -> list[str]:
+    return logged.decode(errors="replace").splitlines()
 
 
 def _format_like(first: LocalNode, node: LocalNode) -> None:
@@ -122,6 +122,7 @@ class LocalNodes:
         java: Java,
         jars: Path,
         clock: Clock,
+        archive: Path | None = None,
         port: int | None = None,
         java_options: Sequence[str] | None = None,
         security: SecuredListener | None = None,
@@ -135,6 +136,7 @@ class LocalNodes:
             java: What runs them.
             jars: The folder of the jars.
             clock: What deadlines are read against.
+            archive: That of the brokers' classes; None for none.
             port: The direct port of the first node; a free one if None.
             java_options: The options of the virtual machine, instead of `QUICK_JAVA`.
             security: How clients come in; None for plain text.
@@ -148,13 +150,15 @@ class LocalNodes:
         self._properties = dict(properties)
         self._java = java
         self._jars = jars
+        self._archive = archive
         self._clock = clock
         self._port = port
         self._security = security
         self._java_options = (
             [heap_option(nodes), *QUICK_JAVA] if java_options is None else list(java_options)
         )
-        ports = free_ports(3 * nodes, but=port)
+        self._held = contextlib.ExitStack()
+        ports = free_ports(3 * nodes, but=port, held=self._held)
         direct, proxied, control = (ports[i * nodes : (i + 1) * nodes] for i in range(3))
         if port is not None:
             direct[0] = port
@@ -198,7 +202,7 @@ class LocalNodes:
         node.process.run(
             self._java_command(
                 node,
-                "kafka.tools.StorageTool",
+                STORAGE,
                 "format",
                 *(self._security.format_arguments() if self._security else ()),
                 "-t",
@@ -228,25 +232,26 @@ class LocalNodes:
     def use_version(self, node: int, version: str, deadline: Deadline) -> None:
         """Have the next `relaunch` run other jars on the node's folder."""
         one = self._nodes[node]
-        one.java = find_java(version).path
+        one.java = find_java(version)
         one.jars = fetch_jars(version, deadline, self._clock)
+        one.archive = find_archive(one.java, one.jars)
 
     def check(self, node: int) -> None:
         """See whether the process still runs, and read in its log why not."""
         one = self._nodes[node]
         if one.process.running():
             return
-        lines = one.log_lines()
-        if any("Address already in use" in line for line in lines[-200:]):
+        lines = one.lines_since_it_began()
+        if any("Address already in use" in line for line in lines):
             raise PortTaken(
                 f"node {node}: another program listens on one of its ports",
                 way_out="end the program that listens there, or choose another port",
-                detail=tail(lines, 8),
+                detail=told(lines, 8),
             )
         raise BrokerDied(
             f"node {node} of Kafka {self._version} died, exit code {one.process.exit_code()}",
             way_out="its log says why; a broker property is the usual cause",
-            detail=tail(lines),
+            detail=told(lines),
         )
 
     def log_tail(self, node: int, lines: int = 25) -> str:
@@ -277,6 +282,7 @@ class LocalNodes:
         finally:
             for node in nodes:
                 node.process.close()
+            self._held.close()
 
     def _end(self, nodes: Sequence[LocalNode], deadline: Deadline) -> None:
         for node in nodes:
@@ -288,23 +294,15 @@ class LocalNodes:
                 node.process.signal(signal.SIGKILL)
 
     def _run_broker(self, node: LocalNode) -> None:
-        node.process.run(self._java_command(node, "kafka.Kafka"), node.folder / OUTPUT)
+        node.run(self._java_command(node, BROKER))
 
     def _java_command(self, node: LocalNode, main_class: str, *arguments: str) -> list[str]:
-        logging = (
-            f"-Dlog4j2.configurationFile={node.folder / 'log4j2.yaml'}",
-            f"-Dlog4j.configuration=file:{node.folder / 'log4j.properties'}",
-        )
-        return [
-            str(node.java or self._java.path),
-            *self._java_options,
-            *logging,
-            "-cp",
-            f"{node.jars or self._jars}{os.sep}*",
-            main_class,
-            *arguments,
-            str(node.folder / "node.properties"),
-        ]
+        java = node.java or self._java
+        archive = self._archive if node.java is None else node.archive
+        # The user's own options come last, and win.
+        options = [*archive_options(archive), *self._java_options]
+        jars = node.jars or self._jars
+        return java_command(java.path, options, jars, node.folder, main_class, *arguments)
 
     def _write_files(self, node: LocalNode, advertised: Address) -> None:
         number, folder = node.number, node.folder
@@ -330,9 +328,4 @@ class LocalNodes:
                 protocols={CLIENTS: self._security.protocol} if self._security else {},
             )
         )
-        for name, text in (
-            ("node.properties", properties_file(properties)),
-            ("log4j2.yaml", _LOG4J2.format(log=node.log)),
-            ("log4j.properties", _LOG4J1.format(log=node.log)),
-        ):
-            (folder / name).write_text(text, encoding="utf-8")
+        write_files(folder, properties)

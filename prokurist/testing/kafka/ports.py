@@ -1,7 +1,8 @@
 """Free ports on loopback.
 
-Thread: any; no state. Nothing holds a port between the moment it is found free
-and the moment the broker binds it: the caller tries again with others.
+Thread: any; no state. No one can hold a port between the moment it is found free and the
+moment the broker binds it: the caller tries again with others. Among those who choose here,
+whoever holds the port of the same number for datagrams has it, also while its node is down.
 """
 
 import contextlib
@@ -68,28 +69,40 @@ def check_free(port: int | None) -> None:
         )
 
 
-def free_ports(count: int, *, but: int | None = None) -> list[int]:
+def free_ports(
+    count: int, *, but: int | None = None, held: contextlib.ExitStack | None = None
+) -> list[int]:
     """Different ports, each of them free a moment ago.
 
     Args:
         count: How many.
         but: One that must not be among them.
+        held: Keeps them from all others who choose, in any process, until it is closed; None
+            for as long as this looks.
 
     Raises:
         OSError: The system gives none at all.
     """
     found: list[int] = []
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as looking, contextlib.ExitStack() as holding:
         for _ in range(100 * count):
             if len(found) == count:
-                return found
-            probe = held.enter_context(socket.socket())
+                break
             port = _LOWEST + secrets.randbelow(_HIGHEST - _LOWEST)
-            with contextlib.suppress(OSError):
-                probe.bind((LOOPBACK, port))
-                if port == but:
-                    continue
-                found.append(port)
+            if port == but or port in found:
+                continue
+            with contextlib.ExitStack() as one:
+                claim = one.enter_context(socket.socket(type=socket.SOCK_DGRAM))
+                probe = one.enter_context(socket.socket())
+                with contextlib.suppress(OSError):
+                    claim.bind((LOOPBACK, port))
+                    probe.bind((LOOPBACK, port))
+                    found.append(port)
+                    one.pop_all()
+                    looking.enter_context(probe)
+                    holding.enter_context(claim)
         if len(found) < count:
             raise OSError(f"no {count} free ports between {_LOWEST} and {_HIGHEST}")
+        if held is not None:
+            held.push(holding.pop_all())
     return found

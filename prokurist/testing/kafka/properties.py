@@ -108,6 +108,9 @@ def quick_properties(nodes: int, version: str) -> Properties:
         # A node that was killed may register again only once its old session is over.
         "broker.heartbeat.interval.ms": "500",
         "broker.session.timeout.ms": "3000",
+        # A node that has not registered within it ends itself; on a busy machine Kafka's own
+        # minute is shorter than what a start may take here.
+        "initial.broker.registration.timeout.ms": "180000",
         # Serves only consumers that name a rack; each node is in one of its own.
         "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
         # Records may be of any time: by the usual seven days, what has an old timestamp

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 
@@ -15,6 +16,7 @@ from prokurist.testing.kafka import (
     RealKafka,
     is_required,
     ladder,
+    ports,
     survey,
 )
 from prokurist.testing.kafka.ports import Address, check_free, free_ports, is_free
@@ -169,10 +171,21 @@ def test_without_testcontainers_the_rung_names_the_extra(
 
 def test_free_ports_differ_and_spare_the_users() -> None:
     """Chosen below the range of outgoing connections."""
-    ports = free_ports(30)
-    assert len(set(ports)) == 30
-    assert all(20_000 <= port < 32_768 for port in ports)
-    assert free_ports(3, but=ports[0]).count(ports[0]) == 0
+    found = free_ports(30)
+    assert len(set(found)) == 30
+    assert all(20_000 <= port < 32_768 for port in found)
+    assert free_ports(3, but=found[0]).count(found[0]) == 0
+
+
+def test_a_port_that_is_held_is_no_one_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while nothing listens there: its node may be down, or not have begun yet."""
+    monkeypatch.setattr(ports, "_HIGHEST", ports._LOWEST + 6)
+    with ExitStack() as held:
+        mine = set(free_ports(3, held=held))
+        others = {free_ports(1)[0] for _ in range(50)}
+        assert others
+        assert not mine & others
+    assert {free_ports(1)[0] for _ in range(200)} > others
 
 
 def test_a_port_is_free_until_a_server_listens() -> None:
