@@ -14,9 +14,9 @@ USUAL = (*range(1, 201), 9025, 24872, 32639, 47639, 70524, 110286, 110318, 16557
 next leader's fetch is parked; and three in which metadata go back to a former topic after the
 group has given the new one, once so that nothing else would have asked for them again, and once
 told by two brokers in turn; one in which a replica knows a topic that was made again before
-metadata do; one in which a place is sought just before; one that seeks in a partition after it is
-assigned and before it is told; and one with a broker that leads on in a new epoch and has not
-learned of it."""
+metadata do; one in which a place is sought just before; one that seeks in a partition after it
+is assigned and before it is told; and one with a broker that leads on in a new epoch and has
+not learned of it."""
 
 TOGETHER = 20
 WHERE = "tests/simulation/test_workloads.py"
