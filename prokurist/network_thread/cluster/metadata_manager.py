@@ -69,7 +69,8 @@ class MetadataManager:
     Attributes:
         cluster: The snapshot at hand.
         needing_leaders: Tells the topics that are asked for again while a partition lacks a
-            leader; by default all that no call asks about.
+            leader; by default all that are read. A call that asks about one as well may leave
+            before it asks again.
         complete: Whether it holds every topic that there is, and that we may see.
         last_error: Why the question that is being asked is not answered yet.
         on_update: Called with each new snapshot.
@@ -92,7 +93,7 @@ class MetadataManager:
     ) -> None:
         self.cluster: Cluster = Cluster()
         self.complete: bool = False
-        self.needing_leaders: Callable[[], frozenset[str]] = lambda: interest.of_background
+        self.needing_leaders: Callable[[], frozenset[str]] = lambda: interest.read
         self.on_update: Callable[[Cluster], None] = unheard
         self.on_refused: Callable[[KafkaException, frozenset[str]], None] = unheard
         self._client = client
