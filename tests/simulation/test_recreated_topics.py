@@ -166,6 +166,20 @@ def test_a_place_that_was_sought_and_not_read() -> None:
         assert read(consumer) == NEW[5:]
 
 
+def test_a_seek_to_the_beginning_before_metadata_tell_of_the_new_one() -> None:
+    """B196: the leader is asked by the name, and it has told of the new one already."""
+    world = old()
+    with reader(world, "by hand", auto_offset_reset="latest", **AT_THE_END) as consumer:
+        consumer.seek_to_beginning()
+        assert read(consumer) == OLD
+        consumer.pause(A)
+        read(consumer)
+        recreate(world)
+        consumer.seek_to_beginning()
+        consumer.resume(A)
+        assert read(consumer) == NEW
+
+
 def test_what_is_paused_stays_paused() -> None:
     """B196: what the user has said of it is as true of the new one."""
     world = old()
