@@ -100,7 +100,7 @@ class Fetching(Assignment):
             state = self._awaited(wish)
             if state is None:
                 return False
-            state.sought = None
+            state.unread = False
             if end is not None:
                 state.end = end
             if start is not None:

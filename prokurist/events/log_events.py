@@ -412,7 +412,8 @@ TOPICS_RECREATED: Final = _fetch(
     "topics deleted and created again: {topics}; {places}",
     "A topic that is read was deleted, and another created under its name. It is read from "
     "where `auto.offset.reset` says, by the consumer protocol when the group has given it; or "
-    "from a place that was sought and not read from yet. The line says which of both.",
+    "from a place that was not read from yet, set again as it was. The line says which of "
+    "both.",
     also=("partitions", "kept", "count"),
 )
 LAG_UNKNOWN: Final = _fetch(

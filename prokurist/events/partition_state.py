@@ -81,7 +81,10 @@ class PartitionState:
         hand: What an iteration was lent of it, and has in hand; its last record says where
             `returned` is, so that no position is made for each record.
         reset: Where to, while it is RESETTING.
-        sought: Where the user has set the position, as long as no leader has answered for it.
+        unread: Whether no fetch from the position, as it was placed, has been answered: only
+            that is asked by the topic's id, and so tells which topic it is of.
+        sought: Where the user has placed it, or a policy, when it was placed last; None for
+            what the group has committed.
         paused: Whether the user wants no records of it for now.
         stuck: Whether fetching has met something that a poll has to see first.
         confirmed_in: The leader epoch in which the position is known to be good; None
@@ -131,6 +134,7 @@ class PartitionState:
         "ticket",
         "told",
         "topic",
+        "unread",
     )
 
     def __init__(self, ticket: int) -> None:
@@ -151,7 +155,8 @@ class PartitionState:
         self.hand: Hand | None = None
         self.confirmed_in: int | None = None
         self.reset: OffsetReset | None = None
-        self.sought: Position | None = None
+        self.unread: bool = True
+        self.sought: Position | OffsetReset | None = None
         self.paused: bool = False
         self.stuck: bool = False
         self.topic: UUID | None = None
@@ -277,12 +282,12 @@ class PartitionState:
         self._move(FetchState.VALID)
         self.position = self.returned = position
         self.confirmed_in = confirmed_in
-        self.reset = self.sought = None
+        self.reset = None
 
     def seek(self, position: Position) -> None:
         """Set the position where the user wants it."""
         self.settle(position)
-        self.sought = position
+        self.unread, self.sought = True, position
         if position.epoch is not None:
             self.need_validation()
 
@@ -292,7 +297,7 @@ class PartitionState:
             self.forget_done()
         self._move(FetchState.RESETTING)
         self.position = self.returned = None
-        self.sought = None
+        self.unread, self.sought = True, reset
         self.reset = reset
 
     def need_validation(self) -> None:
@@ -313,7 +318,6 @@ class PartitionState:
     def validated(self, confirmed_in: int | None) -> None:
         """Mark the position as validated in a leader epoch."""
         self._move(FetchState.VALID)
-        self.sought = None
         self.confirmed_in = confirmed_in
 
     def _move(self, standing: FetchState) -> None:

@@ -7,8 +7,10 @@ was read says nothing about it. When the cluster's metadata tell that a name sta
 another id, the former one has ended:
 
 - What is held by its name (assigned by hand, or by a classic group) starts again under the
-  new id, as if nothing of it had been read, by the reset policy. A place that the user has
-  sought, and that no leader has answered for since, stays: it was not of the former topic.
+  new id, as if nothing of it had been read, by the reset policy. One that was placed, and of
+  which no fetch was answered since, is placed once more: where the user has sought to, or by
+  what the group has committed. Whose place that was is not known: offsets are looked up, and
+  validated, by the topic's name, and brokers knew the new topic before our metadata did.
 - What is held by its id (KIP-848) is given up: the group assigns the new one when its
   coordinator knows of it, perhaps to another member. Brokers that lag behind the coordinator
   name the former topic for a while: metadata are asked for again until they name the assigned
@@ -52,7 +54,7 @@ class Recreated(NamedTuple):
         absent: Others, whose topic is not there just now.
         disputed: Those that the group gave by their id, and for which the metadata name
             another topic: they are asked for again until one of both has changed its mind.
-        kept: Those that are read from where the user has sought to.
+        kept: Those of which nothing was read: they are placed once more, as they were.
     """
 
     begun: tuple[TopicPartition, ...]
@@ -107,9 +109,9 @@ class TopicIds(Assignment):
                     if not state.giving_up:
                         state.giving_up = state.replaced = True
                         given_up.append(tp)
-                elif (place := state.sought) is not None:
+                elif state.unread and state.stop is None:
                     kept.append(tp)
-                    self._replace(tp, state).seek(place)
+                    self._place_again(tp, state)
                 else:
                     begun.append(tp)
                     unplaced += self._restart(tp, state)
@@ -160,6 +162,14 @@ class TopicIds(Assignment):
         self._partitions[tp] = fresh
         return fresh
 
+    def _place_again(self, tp: TopicPartition, state: PartitionState) -> None:
+        """Replace a partition's state, and place it as it was placed; nothing was read."""
+        fresh, sought = self._replace(tp, state), state.sought
+        if isinstance(sought, OffsetReset):
+            fresh.need_reset(sought)
+        elif sought is not None:
+            fresh.seek(sought)
+
     def _restart(
         self, tp: TopicPartition, state: PartitionState
     ) -> list[tuple[PositionRequest, int]]:
@@ -171,9 +181,7 @@ class TopicIds(Assignment):
         fresh = self._replace(tp, state)
         place = state.returned or state.position
         policy = self._policy_of(state)
-        if state.reset is not None:
-            fresh.need_reset(state.reset)
-        elif place is not None:
+        if place is not None:
             if policy.kind == "none":
                 return [(PositionRequest(tp, fresh.ticket, None), place.offset)]
             fresh.need_reset(policy)

@@ -106,6 +106,21 @@ def test_a_topic_that_is_missing_is_waited_for_quietly() -> None:
         assert not questions(world)
 
 
+@pytest.mark.parametrize("timeout", [0.05, 0.2, 0.35, 0.5, 0.65, 0.8])
+def test_a_missing_topic_is_waited_for_after_a_call_about_it(timeout: float) -> None:
+    """B195: also after one that left during its own pause, before it asked again."""
+    world = World()
+    with reading(world, TP, MISSING) as consumer:
+        with pytest.raises(errors.TimeoutException):
+            consumer.end_offsets([MISSING], timeout=timeout)
+        world.control.forget_requests()
+        consumer.poll(5.0)
+        assert questions(world)
+        world.control.create_topic("missing")
+        consumer.poll(1.2)
+        assert leads(world.members[0], MISSING)
+
+
 def test_a_partition_without_a_leader_is_waited_for() -> None:
     """B195: its leader is known soon after there is one, without a call."""
     world = World(nodes=2, topics={})

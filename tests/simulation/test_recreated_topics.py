@@ -138,47 +138,6 @@ def test_without_a_policy() -> None:
         assert committed(world) == len(NEW)
 
 
-def test_a_place_that_was_sought_while_the_metadata_said_nothing_new() -> None:
-    """B196: it is of the topic that it was fetched of."""
-    world = old(other=1)
-    with reader(world, "by hand", **COMMITS) as consumer:
-        consumer.assign([A, TopicPartition("other", 0)])
-        assert read(consumer) == OLD
-        consumer.assign(TopicPartition("other", 0))
-        consumer.assign([A, TopicPartition("other", 0)])
-        consumer.seek(A, 5)
-        assert read(consumer) == OLD[5:]
-        recreate(world)
-        assert read(consumer) == NEW
-
-
-def test_a_place_that_was_sought_of_the_old_one() -> None:
-    """B196: it is none of the new one's, where a leader has answered for it."""
-    world = old()
-    with reader(world, "by hand", metadata_max_age_ms=1000, **COMMITS) as consumer:
-        assert read(consumer) == OLD
-        consumer.seek(A, len(OLD))
-        assert read(consumer) == []
-        recreate(world)
-        assert read(consumer) == NEW
-
-
-def test_a_place_that_was_sought_and_not_read_from(caplog: pytest.LogCaptureFixture) -> None:
-    """B196: it stays, and the log says so."""
-    world = old()
-    with reader(world, "by hand", metadata_max_age_ms=1000, **COMMITS) as consumer:
-        assert read(consumer) == OLD
-        consumer.pause(A)
-        consumer.seek(A, 5)
-        recreate(world)
-        assert read(consumer) == []
-        assert consumer.position(A) == 5
-        consumer.resume(A)
-        assert read(consumer) == NEW[5:]
-    [line] = [each.message for each in caplog.records if "created again" in each.message]
-    assert line.endswith("orders; places that were sought stay for orders-0")
-
-
 def test_what_is_paused_stays_paused() -> None:
     """B196: what the user has said of it is as true of the new one."""
     world = old()

@@ -28,7 +28,8 @@ class ClusterSnapshot:
     Attributes:
         cluster: The snapshot at hand.
         needing_leaders: Tells the topics that are asked for again while a partition lacks a
-            leader; by default all that no call asks about.
+            leader; by default all that are read. A call that asks about one as well may leave
+            before it asks again.
         complete: Whether it holds every topic that there is, and that we may see.
         on_update: Called with each new snapshot.
         on_refused: Called with an error that belongs to no call, and the topics that
@@ -38,7 +39,7 @@ class ClusterSnapshot:
     def __init__(self, interest: TopicInterest, trace: Trace) -> None:
         self.cluster: Cluster = Cluster()
         self.complete: bool = False
-        self.needing_leaders: Callable[[], frozenset[str]] = lambda: interest.of_background
+        self.needing_leaders: Callable[[], frozenset[str]] = lambda: interest.read
         self.on_update: Callable[[Cluster], None] = unheard
         self.on_refused: Callable[[KafkaException, frozenset[str]], None] = unheard
         self._interest = interest

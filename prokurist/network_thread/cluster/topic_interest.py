@@ -58,12 +58,12 @@ class TopicInterest:
     @property
     def topics(self) -> frozenset[str]:
         """All topics that metadata is needed of at the moment."""
-        return self._read() | self._tracked.keys()
+        return self.read | self._tracked.keys()
 
     @property
     def of_background(self) -> frozenset[str]:
         """The topics that no call asks about: their errors go to the next poll."""
-        return self._read() - self._tracked.keys()
+        return self.read - self._tracked.keys()
 
     @property
     def may_create(self) -> bool:
@@ -74,7 +74,9 @@ class TopicInterest:
         """
         return not self._follows_pattern()
 
-    def _read(self) -> frozenset[str]:
+    @property
+    def read(self) -> frozenset[str]:
+        """The topics that are read, regardless of calls that ask about them."""
         # A call about a topic of another name is refused as invalid.
         return frozenset(filter(can_be_sent, self._lasting()))
 

@@ -227,6 +227,7 @@ class FetchManager:
         wishes = [part.wishes[place] for place in sorted(part.changed or ())]
         if wishes:
             self._subscription.fetched_as(self._ids(wish.partition.topic for wish in wishes))
+        source.wishes = wishes
         changed = [SessionPartition(wish, self._question(wish)) for wish in wishes]
         return source.session.request_changes(changed, terms, most)
 
@@ -237,6 +238,7 @@ class FetchManager:
         ids = self._ids(wish.partition.topic for wish in wishes)
         self._subscription.fetched_as(ids)
         wishes = sorted(wishes, key=lambda wish: self._served.get(wish.partition, 0))
+        source.wishes = wishes
         asked = [SessionPartition(wish, self._question(wish)) for wish in wishes]
         return source.session.request(asked, ids, terms, most)
 
@@ -294,7 +296,7 @@ class FetchManager:
         else:
             self.attending.answered(source.node)
             is_slow = self._timer.now - began >= request.max_wait / 2
-            well = self._take(source, request, answer.response, is_slow=is_slow)
+            well = self._take(source, answer.response, is_slow=is_slow)
         finally:
             overdue.end()
             self._replicas.silent.discard(source.node.id)
@@ -334,21 +336,18 @@ class FetchManager:
             self._background.post(BackgroundError(error))
         return False
 
-    def _take(
-        self, source: FetchSource, request: Fetch, answer: FetchAnswer, *, is_slow: bool
-    ) -> bool:
+    def _take(self, source: FetchSource, answer: FetchAnswer, *, is_slow: bool) -> bool:
         """Handle an answer; returns whether the broker may be asked again at once.
 
         Args:
             source: Whose answer it is.
-            request: What it answers.
             answer: The answer.
             is_slow: Whether it has taken about as long as the broker was to wait.
         """
         if answer.error:
             return self._refused(source, answer.error)
         outcome = self._response_handler.judge(
-            request, answer, source.session.asked, source.node
+            source.wishes, answer, source.session.asked, source.node
         )
         source.session.answered(answer.session_id)
         source.failures = 0

@@ -8,6 +8,7 @@ in the buffer, behind the records that were fetched before it; the partition is
 fetched no further until a poll has seen it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from prokurist.network_thread.broker_errors import TOPIC_AUTHORIZATION_FAILED, t
 from prokurist.network_thread.error_actions import FETCH, Action
 from prokurist.network_thread.fetch.session import SessionPartition
 from prokurist.network_thread.fetch.sources import Replicas
-from prokurist.network_thread.wire.fetch import Fetch, FetchAnswer, FetchedPartition
+from prokurist.network_thread.wire.fetch import FetchAnswer, FetchedPartition
 from prokurist.records.implementation import CODEC
 from prokurist.types import Node, TopicPartition
 
@@ -81,7 +82,7 @@ class FetchResponseHandler:
 
     def judge(
         self,
-        request: Fetch,
+        wishes: Sequence[Wish],
         answer: FetchAnswer,
         asked: dict[TopicPartition, SessionPartition],
         node: Node,
@@ -89,7 +90,7 @@ class FetchResponseHandler:
         """Handle an answer row by row.
 
         Args:
-            request: What was sent.
+            wishes: What was new in this request, or had changed.
             answer: The answer.
             asked: What was wanted of this broker, by this request or those before.
             node: Whose answer it is.
@@ -119,13 +120,12 @@ class FetchResponseHandler:
                     outcome.out_of_range.append((put.wish, put.question.leader_epoch))
                 case _:
                     refused.append((put.wish, row))
-        if request.questions:
+        if wishes:
             # Of a session's partitions only those are told that have something new.
             told = {row.partition for row in answer.partitions}
-            for question in request.questions:
-                put = asked.get(question.partition)
-                if put is not None and question.partition not in told:
-                    self._subscription.fetched(put.wish, None)
+            for wish in wishes:
+                if wish.partition not in told:
+                    self._subscription.fetched(wish, None)
         self._refuse(outcome, refused, node)
         return outcome
 

@@ -3,12 +3,13 @@
 Thread: the network thread alone.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
+from prokurist.events.fetching import Wish
 from prokurist.network_thread.fetch.session import FetchSession
 from prokurist.network_thread.operations.operation import Operation
 from prokurist.network_thread.operations.timer import Due, Timer
@@ -28,15 +29,17 @@ class FetchSource:
         node: The broker.
         session: Our fetch session with it.
         operation: The fetch that is on its way, or the pause after one that failed.
+        wishes: What of a fetch on its way is new, or has changed.
         failures: How many fetches in a row have come to nothing.
     """
 
-    __slots__ = ("failures", "node", "operation", "session")
+    __slots__ = ("failures", "node", "operation", "session", "wishes")
 
     def __init__(self, node: Node) -> None:
         self.node: Node = node
         self.session: FetchSession = FetchSession()
         self.operation: Operation[None] | None = None
+        self.wishes: Sequence[Wish] = ()
         self.failures: int = 0
 
     def __repr__(self) -> str:

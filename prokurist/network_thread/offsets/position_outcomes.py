@@ -163,7 +163,8 @@ class Outcomes:
         if not over and not kept:
             return
         places = [f"positions of the old topics are dropped for {named(over)}"] if over else []
-        places += [f"places that were sought stay for {named(kept)}"] if kept else []
+        if kept:
+            places.append(f"places that were not read from yet are set again for {named(kept)}")
         self._trace.emit(
             TOPICS_RECREATED,
             topics=tuple(sorted({tp.topic for tp in over + kept})),

@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from prokurist.config import OffsetReset
+from prokurist.events.assignment import PositionRequest
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
 from prokurist.types import OffsetAndMetadata, TopicPartition
@@ -105,17 +106,67 @@ def test_a_place_that_was_sought_and_not_read_stays(policy: str) -> None:
     assert subscription.committable() == ({A: OffsetAndMetadata(3)}, {"orders": Y})
 
 
-def test_a_place_that_a_leader_has_answered_for_is_the_former_topics() -> None:
-    """B196: without a record, too; and one that was validated."""
+def test_a_place_of_which_a_fetch_was_answered_is_the_former_topics() -> None:
+    """B196: without a record, too."""
     subscription = assigned("latest")
     subscription.seek(A, Position(3))
     (wish,) = subscription.fetchable()
     assert subscription.fetched(wish, None, end=3)
     assert subscription.topics_are({"orders": Y}, []).begun == (A,)
+
+
+def sought(subscription: Subscription) -> PositionRequest:
+    """What is to be looked up of the first partition."""
+    return next(each for each in subscription.wanted() if each.partition == A)
+
+
+def test_a_validated_place_of_which_nothing_was_read_stays() -> None:
+    """B196: a leader is asked by the name, and has told of the new topic, perhaps."""
+    subscription = assigned("latest")
     subscription.seek(A, Position(3, epoch=1))
-    (wanted,) = (each for each in subscription.wanted() if each.partition == A)
-    subscription.confirmed(wanted, 1)
-    assert subscription.topics_are({"orders": Z}, []).begun == (A,)
+    subscription.confirmed(sought(subscription), 1)
+    assert subscription.topics_are({"orders": Y}, []).kept == (A,)
+    assert sought(subscription).confirm == Position(3, epoch=1)
+
+
+def test_a_seek_by_a_policy_stays_where_nothing_was_read() -> None:
+    """B196: to the beginning, say, which the leader has told of one topic or the other."""
+    subscription = assigned("latest")
+    subscription.seek_by([A], OffsetReset("earliest"))
+    subscription.settle(sought(subscription), Position(0))
+    told = subscription.topics_are({"orders": Y}, [])
+    assert (told.begun, told.kept) == ((), (A,))
+    assert sought(subscription).reset == OffsetReset("earliest")
+
+
+@pytest.mark.parametrize("policy", ["latest", "none"])
+@pytest.mark.parametrize("epoch", [None, 1])
+def test_what_is_committed_is_looked_up_again_where_nothing_was_read(
+    policy: str, epoch: int | None
+) -> None:
+    """B196: another member may have committed it of the new topic."""
+    subscription = Subscription(OffsetReset(policy))
+    subscription.assign([A])
+    subscription.topics_are({"orders": X}, [])
+    unconfirmed = subscription.settle_committed(sought(subscription), Position(5, epoch))
+    if unconfirmed is not None:
+        subscription.confirmed(unconfirmed, 1)
+    (wish,) = subscription.fetchable()
+    told = subscription.topics_are({"orders": Y}, [])
+    assert (told.begun, told.unplaced, told.kept) == ((), (), (A,))
+    assert not subscription.fetched(wish, Position(9))
+    wanted = sought(subscription)
+    assert (wanted.reset, wanted.confirm) == (None, None)
+    assert subscription.committable().offsets == {}
+
+
+def test_a_range_is_not_gone_on_with() -> None:
+    """B196: its offsets were chosen of the former topic."""
+    subscription = Subscription(OffsetReset("none"))
+    subscription.begin_range(A, 3, 8)
+    subscription.topics_are({"orders": X}, [])
+    ((_, offset),) = subscription.topics_are({"orders": Y}, []).unplaced
+    assert offset == 3
 
 
 def test_a_sought_place_with_an_epoch_is_validated_in_the_new_topic() -> None:
