@@ -61,7 +61,7 @@ def test_an_unstable_commit_holds_up_no_other() -> None:
 
 
 def test_a_log_that_was_cut_back_is_reset_while_another_leader_is_silent() -> None:
-    """B84, B91: the policy is asked when the leader's word counts; the silent one has longer."""
+    """B84, B91: the policy is asked when the leader's word counts; the silent has longer."""
     world = led_by_three(3, 3, 3)
     with reader(world, A, B, group_id="g") as consumer:
         consumer.end_offsets([A, B])
