@@ -95,7 +95,7 @@ def _lines(logged: bytes) -> list[str]:
     return logged.decode(errors="replace").splitlines()
 
 
-_formatted: dict[tuple[str, ...], dict[str, bytes]] = {}
+_formatted_before: dict[tuple[str, ...], dict[str, bytes]] = {}
 """What was in the folder that a process of ours formatted, by all that it depends on: whoever
 wants the like of it needs no JVM for it."""
 
@@ -214,13 +214,13 @@ class LocalNodes:
         security = self._security.format_arguments() if self._security else ()
         told = (f"{name}={value}" for name, value in sorted(self._told().items()))
         key = (str(self._jars), *security, *told)
-        if (formatted := _formatted.get(key)) is None:
+        if (formatted := _formatted_before.get(key)) is None:
             first = self._nodes[0]
             self._format(first, deadline)
             formatted = {
                 each.name: each.read_bytes() for each in (first.folder / DATA).iterdir()
             }
-            _formatted[key] = formatted
+            _formatted_before[key] = formatted
         return formatted
 
     def _format(self, node: LocalNode, deadline: Deadline) -> None:
