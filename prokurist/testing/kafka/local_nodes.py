@@ -7,7 +7,6 @@ folder. A node comes back to the ports and the folder it had.
 """
 
 import contextlib
-import shutil
 import signal
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -40,6 +39,7 @@ from prokurist.testing.kafka.security import CLIENTS, SecuredListener
 
 OUTPUT: Final = "output.log"
 FORMAT_OUTPUT: Final = "format.log"
+DATA: Final = "data"
 
 
 class LocalNode:
@@ -95,15 +95,27 @@ def _lines(logged: bytes) -> list[str]:
     return logged.decode(errors="replace").splitlines()
 
 
-def _format_like(first: LocalNode, node: LocalNode) -> None:
-    """Give a node the folder that its own formatting would, without a JVM of its own for it.
+_formatted_before: dict[tuple[str, ...], dict[str, bytes]] = {}
+"""What was in the folder that a process of ours formatted, by all that it depends on: whoever
+wants the like of it needs no JVM for it."""
 
-    All of a cluster have the same in it, but for the ids of the node and of its folder.
+
+def _lay_out(node: LocalNode, formatted: Mapping[str, bytes], cluster: str) -> None:
+    """Give a node the folder that its own formatting would.
+
+    All of a version and with the same properties have the same in it, but for the ids of the
+    cluster, of the node and of its folder.
     """
-    data = node.folder / "data"
-    shutil.copytree(first.folder / "data", data)
+    data = node.folder / DATA
+    data.mkdir(exist_ok=True)
+    for name, content in formatted.items():
+        (data / name).write_bytes(content)
+    own = {
+        "cluster.id": cluster,
+        "node.id": str(node.number),
+        "directory.id": new_cluster_id(),
+    }
     meta = data / "meta.properties"
-    own = {"node.id": str(node.number), "directory.id": new_cluster_id()}
     lines = meta.read_text(encoding="utf-8").splitlines()
     kept = [each for each in lines if each.partition("=")[0] not in own]
     kept += [f"{name}={value}" for name, value in own.items()]
@@ -191,12 +203,25 @@ class LocalNodes:
             node = LocalNode(number, folder, self._clock)
             self._nodes.append(node)
             self._write_files(node, advertised[number])
-        first, *others = self._nodes
-        self._format(first, deadline)
-        for node in others:
-            _format_like(first, node)
+        formatted, cluster = self._formatted(deadline), new_cluster_id()
+        for node in self._nodes:
+            _lay_out(node, formatted, cluster)
         for node in self._nodes:
             self._run_broker(node)
+
+    def _formatted(self, deadline: Deadline) -> Mapping[str, bytes]:
+        """What is in the folder of a node that begins; the first one is formatted for it."""
+        security = self._security.format_arguments() if self._security else ()
+        told = (f"{name}={value}" for name, value in sorted(self._told().items()))
+        key = (str(self._jars), *security, *told)
+        if (formatted := _formatted_before.get(key)) is None:
+            first = self._nodes[0]
+            self._format(first, deadline)
+            formatted = {
+                each.name: each.read_bytes() for each in (first.folder / DATA).iterdir()
+            }
+            _formatted_before[key] = formatted
+        return formatted
 
     def _format(self, node: LocalNode, deadline: Deadline) -> None:
         node.process.run(
@@ -304,17 +329,23 @@ class LocalNodes:
         jars = node.jars or self._jars
         return java_command(java.path, options, jars, node.folder, main_class, *arguments)
 
+    def _told(self) -> dict[str, str]:
+        """The properties that all nodes have alike."""
+        return (
+            quick_properties(self._count, self._version)
+            | (dict(self._security.properties()) if self._security else {})
+            | self._properties
+        )
+
     def _write_files(self, node: LocalNode, advertised: Address) -> None:
         number, folder = node.number, node.folder
         if self._security is not None and self._security.is_direct:
             advertised = self.upstream[number]
         direct = self.direct[number]
         properties = (
-            quick_properties(self._count, self._version)
-            | rack_property(node.number)
-            | {"log.dirs": str(folder / "data")}
-            | (dict(self._security.properties()) if self._security else {})
-            | self._properties
+            rack_property(node.number)
+            | {"log.dirs": str(folder / DATA)}
+            | self._told()
             | listener_properties(
                 number,
                 listeners={

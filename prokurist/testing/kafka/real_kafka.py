@@ -43,6 +43,7 @@ from prokurist.testing.proxy import FaultProxy
 
 _GIVEN_ANSWERS_WITHIN: Final = 10.0
 _CALL_TIMEOUT: Final = 20.0
+_ENDS_WITHIN: Final = 2.0
 
 
 class RealKafka:
@@ -160,14 +161,17 @@ class RealKafka:
                 return
         raise KafkaUnavailable.from_rungs(said)
 
-    def close(self, timeout: float = 2.0) -> None:
-        """End every node and proxy, in order at first; may be called twice.
+    def close(self, timeout: float | None = None) -> None:
+        """End every node and proxy, a single node in order at first; may be called twice.
 
         Args:
-            timeout: Seconds for the nodes to end by themselves before they are killed.
+            timeout: Seconds for the nodes to end by themselves before they are killed. Two if
+                None, and none for several nodes: each waits there for those that are left.
         """
         controls, self._controls = self._controls, None
         self._rung = ""
+        if timeout is None:
+            timeout = _ENDS_WITHIN if self._wish.nodes == 1 else 0.0
         if controls is not None:
             stop_nodes(controls.nodes, controls.proxies, self._deadline(timeout))
 

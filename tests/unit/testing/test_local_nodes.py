@@ -6,45 +6,40 @@ import pytest
 
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.kafka.errors import told
-from prokurist.testing.kafka.local_nodes import LocalNode, _format_like
+from prokurist.testing.kafka.local_nodes import LocalNode, _lay_out
 
 META = (
     "#\n#Wed Nov 25\nnode.id=0\ndirectory.id=woH7eRqnz46TgrDpX-YiSA\nversion=1\ncluster.id=k\n"
 )
 
 
-def properties(folder: Path) -> dict[str, str]:
-    """What a folder says of its node."""
-    lines = (folder / "data" / "meta.properties").read_text().splitlines()
-    pairs = [each.partition("=") for each in lines if not each.startswith("#")]
+def properties_of(text: str) -> dict[str, str]:
+    """What a file of properties says."""
+    pairs = [each.partition("=") for each in text.splitlines() if not each.startswith("#")]
     return {name: value for name, _, value in pairs}
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_a_node_is_formatted_like_the_first(tmp_path: Path, number: int) -> None:
-    """It is of the same cluster, and begins with the same records; its ids are its own."""
-    folders = [tmp_path / "base" / f"node-{each}" for each in (0, number)]
-    for each in folders:
-        each.mkdir(parents=True)
-    (folders[0] / "data").mkdir()
-    (folders[0] / "data" / "meta.properties").write_text(META)
-    (folders[0] / "data" / "bootstrap.checkpoint").write_bytes(b"\0records")
-    clock = MonotonicClock()
-    nodes = [
-        LocalNode(each, folder, clock)
-        for each, folder in zip((0, number), folders, strict=True)
-    ]
+def properties(folder: Path) -> dict[str, str]:
+    """What a folder says of its node."""
+    return properties_of((folder / "data" / "meta.properties").read_text())
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_a_node_is_laid_out_as_one_that_was_formatted(tmp_path: Path, number: int) -> None:
+    """It begins with the same records; the ids of cluster, node and folder are its own."""
+    folder = tmp_path / "base" / f"node-{number}"
+    folder.mkdir(parents=True)
+    formatted = {"meta.properties": META.encode(), "bootstrap.checkpoint": b"\0records"}
+    node = LocalNode(number, folder, MonotonicClock())
     try:
-        _format_like(*nodes)
-        first, other = map(properties, folders)
-        assert (folders[1] / "data" / "bootstrap.checkpoint").read_bytes() == b"\0records"
-        assert other.pop("node.id") == str(number)
-        assert len(other.pop("directory.id")) == len(first["directory.id"])
-        assert other == {"version": "1", "cluster.id": "k"}
-        assert first["node.id"] == "0"
+        _lay_out(node, formatted, "another")
+        assert (folder / "data" / "bootstrap.checkpoint").read_bytes() == b"\0records"
+        told = properties(folder)
+        assert len(told["directory.id"]) == len(properties_of(META)["directory.id"])
+        assert told.pop("directory.id") != properties_of(META)["directory.id"]
+        assert told == {"version": "1", "cluster.id": "another", "node.id": str(number)}
     finally:
-        for node in nodes:
-            node.process.close()
+        node.process.close()
 
 
 def test_a_log_is_told_with_what_stands_above_its_end() -> None:
