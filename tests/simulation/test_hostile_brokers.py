@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from prokurist.consumer.fetch_collector import LEEWAY
+from prokurist.consumer.buffered_entries import LEEWAY
 from prokurist.errors import SslAuthenticationException, TimeoutException
 from prokurist.records.columns import Columns
 from prokurist.records.headers import BatchHeader
