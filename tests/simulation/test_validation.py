@@ -1,5 +1,6 @@
 """Positions that leaders confirm, in virtual time: logs that were cut back (KIP-320)."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Final
 
@@ -9,7 +10,7 @@ from prokurist import errors
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.cluster import BELIEVED
 from prokurist.events.partition_state import Position
-from prokurist.network_thread.offsets.validation_manager import DOUBTS
+from prokurist.network_thread.offsets.validation_manager import DOUBTED
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.looking_up import ORDERS, asked
@@ -18,6 +19,9 @@ from tests.simulation.world import World
 A, B, C = ORDERS
 WITHOUT_IDS: Final = Versions.of_kafka("2.4")
 """Brokers that tell no ids of topics: epochs alone say that a topic was created again."""
+
+MOST_CHECKS: Final = 14
+"""What back-offs leave room for while a position is doubted."""
 
 
 def checked(world: World) -> list[tuple[int, int, int, int]]:
@@ -170,9 +174,11 @@ def test_a_log_in_which_nothing_is_left_of_the_epoch(policy: str, offset: int) -
         for _ in range(2):
             world.control.append(A, b"v")
         believe(world)
+        began = world.clock.time
         assert consumer.position(A) == offset
         # By the seek; and repeatedly, as the new leader's epoch is older than the record's.
-        assert len(checked(world)) == 2 + DOUBTS
+        assert DOUBTED <= world.clock.time - began <= DOUBTED + 1.5
+        assert len(checked(world)) <= MOST_CHECKS
         assert len(asked(world)) == 1
 
 
@@ -307,9 +313,42 @@ def test_an_epoch_that_is_newer_than_the_leaders() -> None:
         consumer.assign(A)
         world.control.forget_requests()
         consumer.seek(A, at(8, 9))
+        began = world.clock.time
         assert consumer.position(A) == 10
-        assert len(checked(world)) == 1 + DOUBTS
-        assert len(world.cluster.journal.entries("Metadata")) == DOUBTS
+        assert DOUBTED <= world.clock.time - began <= DOUBTED + 1.5
+        assert 5 <= len(world.cluster.journal.entries("Metadata")) < len(checked(world))
+        assert len(checked(world)) <= MOST_CHECKS
+
+
+def test_short_calls_doubt_no_longer_than_a_long_one() -> None:
+    """B91: each goes on where the last one ended."""
+    world = written()
+    with world.consumer(fetches=False, auto_offset_reset="latest") as consumer:
+        consumer.assign(A)
+        consumer.seek(A, at(8, 9))
+        began = world.clock.time
+        for _ in range(6):
+            with contextlib.suppress(errors.TimeoutException):
+                assert consumer.position(A, 1.0) == 10
+                break
+        assert DOUBTED <= world.clock.time - began <= DOUBTED + 1.5
+
+
+def test_a_later_doubt_of_the_same_position_is_a_new_one() -> None:
+    """B91: what ended without an answer is not held against it a minute later."""
+    world = written()
+    with world.consumer(fetches=False, auto_offset_reset="latest") as consumer:
+        consumer.assign(A)
+        consumer.seek(A, at(8, 9))
+        with pytest.raises(errors.TimeoutException):
+            consumer.position(A, 1.0)
+        consumer.unsubscribe()
+        world.clock.sleep(61.0)
+        consumer.assign(A)
+        consumer.seek(A, at(8, 9))
+        began = world.clock.time
+        assert consumer.position(A) == 10
+        assert world.clock.time - began >= DOUBTED
 
 
 def test_a_leader_that_does_not_know_that_it_was_deposed() -> None:
@@ -335,7 +374,7 @@ def test_a_leader_that_does_not_know_that_it_was_deposed() -> None:
 def test_brokers_that_learn_late_of_the_next_leader() -> None:
     """B91: nor does it in the next seconds, in which metadata name it again and again."""
     world = written()
-    world.control.delay_metadata(5.0)
+    world.control.delay_metadata(DOUBTED - 1.0)
     world.control.move_leader(A)
     world.control.append(A, b"v")
     with world.consumer(fetches=False, auto_offset_reset="latest") as consumer:

@@ -124,4 +124,4 @@ def test_a_committed_epoch_that_no_log_knows_is_asked_about_in_pauses(
         assert len(told) <= MINUTES, told[:8]
         fault.undo()
         world.control.append(A, b"x")
-        assert 3 in drained(consumer, 15.0)[A]
+        assert 3 in drained(consumer, 8.0)[A]

@@ -8,7 +8,6 @@ all, means that the log was cut back, and that others wrote what comes now. A le
 that is too old for the question leaves the position as it is.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -19,6 +18,7 @@ from prokurist.events.partition_state import Position
 from prokurist.network_thread.error_actions import OFFSET_FOR_LEADER_EPOCH, Action
 from prokurist.network_thread.offsets.leader_queries import LeaderQueries
 from prokurist.network_thread.offsets.leader_query import LeaderReply, ReplyConsumer, judged
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.log_offsets import (
     EpochEnd,
     EpochQuestion,
@@ -27,13 +27,15 @@ from prokurist.network_thread.wire.log_offsets import (
 )
 from prokurist.types import Node, TopicPartition
 
-DOUBTS: Final = 10
-"""How many answers of a leader in an older epoch than was read are doubted.
+DOUBTED: Final = 5.0
+"""Seconds for which a leader in an older epoch than was read is doubted.
 
-With the usual back-offs between them that takes seven to ten seconds: brokers that learn of a
-new leader later than that are believed. Without end it must not be: a topic that was created
-again under its name, or a cluster that was restored, may never have the epoch.
+Brokers that learn of a new leader later than that are believed. Without end it must not be: a
+topic that was created again under its name, or a cluster that was restored, may never have the
+epoch.
 """
+FORGOTTEN: Final = 60.0
+"""Seconds after which the next doubt of a position is a new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +68,48 @@ class Check:
         return epoch is not None and end_offset is not None and end_offset >= position.offset
 
 
+class Doubts:
+    """Since when leaders of older epochs have spoken against positions.
+
+    Kept from one search to the next: a position is doubted for as long by several short calls
+    as by one long one.
+
+    Args:
+        timer: The Timer.
+    """
+
+    def __init__(self, timer: Timer) -> None:
+        self._timer = timer
+        self._since: dict[TopicPartition, tuple[Position, float, float]] = {}
+
+    def doubted(self, tp: TopicPartition, position: Position) -> bool:
+        """Note one more answer against a position; whether it is doubted even so."""
+        now = self._timer.now
+        of, since, latest = self._since.get(tp, (position, now, now))
+        if of != position or now - latest > FORGOTTEN:
+            since = now
+        self._since[tp] = position, since, now
+        return now - since < DOUBTED
+
+    def end(self, tp: TopicPartition) -> None:
+        """Forget them: an answer counts."""
+        self._since.pop(tp, None)
+
+    def __repr__(self) -> str:
+        return f"Doubts({len(self._since)} partitions)"
+
+
 class ValidationManager:
     """Validates positions by OffsetForLeaderEpoch.
 
     Args:
         leaders: Asks them.
+        timer: The Timer.
     """
 
-    def __init__(self, leaders: LeaderQueries) -> None:
+    def __init__(self, leaders: LeaderQueries, timer: Timer) -> None:
         self._leaders = leaders
+        self._doubts = Doubts(timer)
 
     async def check(
         self,
@@ -87,7 +122,9 @@ class ValidationManager:
         Raises:
             KafkaException: The same as `LeaderQueries.ask`.
         """
-        return await self._leaders.ask(call, positions, EpochQuery(positions), taker)
+        return await self._leaders.ask(
+            call, positions, EpochQuery(positions, self._doubts), taker
+        )
 
     def __repr__(self) -> str:
         return f"ValidationManager({self._leaders})"
@@ -98,9 +135,9 @@ class EpochQuery:
 
     api: str = OFFSET_FOR_LEADER_EPOCH.api
 
-    def __init__(self, positions: Mapping[TopicPartition, Position]) -> None:
+    def __init__(self, positions: Mapping[TopicPartition, Position], doubts: Doubts) -> None:
         self._positions = positions
-        self._doubted: Counter[TopicPartition] = Counter()
+        self._doubts = doubts
 
     def request(
         self, epochs: Mapping[TopicPartition, int | None], seconds: float
@@ -134,7 +171,6 @@ class EpochQuery:
             for tp, check in heard.found.items()
             if self._is_early(tp, check)
         }
-        self._doubted.update(early.keys())
         found = {tp: check for tp, check in heard.found.items() if tp not in early}
         return LeaderReply(found, {**heard.failed, **early}, heard.stale or bool(early))
 
@@ -146,9 +182,12 @@ class EpochQuery:
         good position. Fresh metadata is asked for, of brokers that may lag as well; if
         that knows nothing newer for long, no leader has had the epoch.
         """
+        position = self._positions[tp]
         behind = check.asked_in is not None and check.asked_in < self._epoch(tp)
-        doubted = self._doubted[tp] >= DOUBTS
-        return behind and not doubted and not check.confirms(self._positions[tp])
+        if behind and not check.confirms(position) and self._doubts.doubted(tp, position):
+            return True
+        self._doubts.end(tp)
+        return False
 
     def unasked(self, tp: TopicPartition, epoch: int | None) -> Check | None:
         """See `LeaderQuery`: the position counts as it is (B92)."""
