@@ -322,6 +322,8 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         with self._caller.inside("close"):
             self._listeners.refuse_inside("close")
             self._subscription.begin_close()
+            # Those in callbacks included: the last commit of a listener is made.
+            self._caller.closing = True
             closing = Closing(
                 self._caller,
                 self._auto,
@@ -339,6 +341,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
                     last_commit=last_commit,
                 )
             finally:
+                self._caller.closing = False
                 OPEN.remove(self._counted)
                 self._collector.close()
 
