@@ -53,6 +53,8 @@ class CallRunner(SingleThreadGuard):
 
     Attributes:
         woken: Whether a wake-up waits for a wait to end.
+        closing: Whether the client is in `close`, where wake-ups end nothing: neither what it
+            waits for nor what its callbacks do.
         counters: What is counted of its calls.
         wait_at: Waits on a waiter, by the same clock.
     """
@@ -70,6 +72,7 @@ class CallRunner(SingleThreadGuard):
         self._mailbox = mailbox
         self._default = default
         self.woken: bool = False
+        self.closing: bool = False
         self._waiting_at: Waiter | None = None
         self.counters: CallerCounters = CallerCounters()
         self.wait_at: Callable[[Waiter, float], bool] = clock.wait
@@ -214,7 +217,7 @@ class CallRunner(SingleThreadGuard):
                 waiter = self._waiting_at = call.watch()
                 if not call.is_open:
                     return True
-                if self.woken:
+                if self.woken and not self.closing:
                     self.woken = False
                     raise WakeupException(f"wakeup() ended {call.operation}")
                 if not self._wait_at(waiter, call, until):
@@ -244,7 +247,7 @@ class CallRunner(SingleThreadGuard):
         Raises:
             WakeupException: There was one.
         """
-        if self.woken:
+        if self.woken and not self.closing:
             self.woken = False
             raise WakeupException("wakeup() was called before this call")
 

@@ -286,7 +286,8 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         With `enable.auto.commit` the offsets of all returned records are committed;
         if that is late, it is logged. Asynchronous commits are waited for, and all
         their callbacks run. The listener hears which partitions go, and the group hears
-        that this member does. A second time does nothing.
+        that this member does. A second time does nothing. The listener's own calls end by their
+        timeouts, not by this one; `wakeup` ends none of them.
 
         A `with` block that is left by an exception closes without that last commit:
         what was returned last may not have been worked on. A WakeupException that leaves
@@ -322,6 +323,8 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         with self._caller.inside("close"):
             self._listeners.refuse_inside("close")
             self._subscription.begin_close()
+            # Those in callbacks included: the last commit of a listener is made.
+            self._caller.closing = True
             closing = Closing(
                 self._caller,
                 self._auto,
@@ -339,6 +342,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
                     last_commit=last_commit,
                 )
             finally:
+                self._caller.closing = False
                 OPEN.remove(self._counted)
                 self._collector.close()
 

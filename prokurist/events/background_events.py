@@ -77,10 +77,13 @@ class BackgroundEvents:
 
     Args:
         credentials: What the brokers know the client by, for errors of authorization.
+
+    Attributes:
+        credentials: The same, for errors that come to a poll on another way.
     """
 
     def __init__(self, credentials: str | None = None) -> None:
-        self._credentials = credentials
+        self.credentials: str | None = credentials
         self._lock = threading.RLock()
         self._errors: list[BackgroundError] = []
         self._steps: list[Step] = []
@@ -188,7 +191,7 @@ class BackgroundEvents:
             fatal = self._fatal
         if fatal is None:
             return self.take_pending(still_wanted)
-        name_credentials(fatal, self._credentials)
+        name_credentials(fatal, self.credentials)
         return fatal.with_traceback(None)
 
     def take_pending(
@@ -202,7 +205,7 @@ class BackgroundEvents:
         """
         error = self._take_pending(still_wanted)
         if error is not None:
-            name_credentials(error, self._credentials)
+            name_credentials(error, self.credentials)
         return error
 
     def _take_pending(

@@ -91,6 +91,24 @@ def test_an_interrupt_in_the_listener_of_close_leaves_the_group(
     eventually(lambda: not kafka.describe_group(group).members)
 
 
+@BOTH
+def test_a_wakeup_before_close_ends_no_commit_of_the_listener(
+    kafka: RealKafka, group: str, protocol: str
+) -> None:
+    """B170, B186: a signal came between two polls, and ended the loop."""
+    tp = TopicPartition(kafka.unique_topic(partitions=1), 0)
+    listener = Listener(lambda _: consumer.commit_sync({tp: OffsetAndMetadata(5)}, timeout=20))
+    keys: dict[str, Any] = {"group_protocol": protocol, "enable_auto_commit": False}
+    consumer = member(kafka, group, tp.topic, listener, **keys)
+    until(consumer.assignment, consumer)
+    consumer.wakeup()
+    consumer.close()
+    with KafkaConsumer(bootstrap_servers=kafka.bootstrap, group_id=group, **keys) as other:
+        kept = other.committed(tp, 20)[tp]
+    assert kept is not None
+    assert kept.offset == 5
+
+
 @pytest.mark.parametrize("way", ["close", "unsubscribe"])
 def test_a_commit_in_revoked_goes_out_in_a_cooperative_round(
     kafka: RealKafka, group: str, way: str

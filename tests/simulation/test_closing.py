@@ -7,7 +7,7 @@ import pytest
 
 from prokurist import errors
 from prokurist.network_thread.thread import Life
-from prokurist.types import OffsetAndMetadata
+from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.joining import Notes
 from tests.simulation.reading import holding, reader, written
 from tests.simulation.returning import TP, commits, committed, offsets_of, reading, returns
@@ -201,6 +201,30 @@ def test_a_wakeup_changes_nothing() -> None:
     consumer.close()
     assert committed(world) == 3
     consumer.wakeup()
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize("when", ["before", "inside", "during"])
+def test_a_wakeup_ends_no_commit_of_the_listener_in_close(when: str, protocol: str) -> None:
+    """B170, B186: as in Java, whose `close` turns wake-ups off for its callbacks, too."""
+    world = World()
+
+    def revoked(_partitions: frozenset[TopicPartition]) -> None:
+        if when == "inside":
+            consumer.wakeup()
+        consumer.commit_sync({TP: OffsetAndMetadata(2)}, timeout=5.0)
+
+    consumer = world.consumer(fetches=False, group_protocol=protocol, enable_auto_commit=False)
+    consumer.subscribe(TP.topic, on_revoked=revoked)
+    while not consumer.assignment():
+        consumer.poll(0.1)
+    if when == "before":
+        consumer.wakeup()
+    if when == "during":
+        world.control.answer_late("OffsetCommit", 1.0, times=1)
+        world.at(world.clock.time + 0.5, consumer.wakeup)
+    consumer.close()
+    assert committed(world) == 2
 
 
 def interrupt() -> None:

@@ -160,6 +160,13 @@ def test_a_refusal_says_with_which_name_was_asked(mechanism: str) -> None:
                 call()
             assert refused.value.topics == ("secret",)
             texts.append(str(refused.value))
+        consumer.assign([OPEN])
+        consumer.seek_to_beginning()
+        assert consumer.position(OPEN, 5.0) == 0
+        world.control.fail("Fetch", 29, times=1)
+        with pytest.raises(errors.TopicAuthorizationException, match="right to read") as unread:
+            consumer.poll(5.0)
+        texts.append(str(unread.value))
         world.control.fail("Produce", 31, times=1)
         with pytest.raises(errors.ClusterAuthorizationException) as forbidden:
             producer.send("open", b"v").result(60.0)

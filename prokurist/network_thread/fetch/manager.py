@@ -128,6 +128,7 @@ class FetchManager:
             subscription,
             self._replicas,
             read_committed=limits.terms.read_committed,
+            credentials=background.credentials,
         )
         self._out_of_range = OutOfRangeCheck(
             metadata, subscription, timer, client.trace, self._confirmed_out_of_range

@@ -17,6 +17,7 @@ from prokurist.errors import (
     KafkaException,
     RecordTooLargeException,
 )
+from prokurist.errors.security import name_credentials
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, ResponseBytes
 from prokurist.events.fetching import Wish
 from prokurist.events.partition_state import Position
@@ -67,6 +68,7 @@ class FetchResponseHandler:
         subscription: What is assigned.
         replicas: Which partitions are read from a replica.
         read_committed: Whether logs end at their last stable offset.
+        credentials: What the brokers know the client by, for errors of authorization.
     """
 
     def __init__(
@@ -75,10 +77,12 @@ class FetchResponseHandler:
         replicas: Replicas,
         *,
         read_committed: bool,
+        credentials: str | None = None,
     ) -> None:
         self._subscription = subscription
         self._replicas = replicas
         self._read_committed = read_committed
+        self._credentials = credentials
 
     def judge(
         self,
@@ -184,6 +188,7 @@ class FetchResponseHandler:
             if row.error == TOPIC_AUTHORIZATION_FAILED
         ]
         denied = topic_error(FETCH, TOPIC_AUTHORIZATION_FAILED, forbidden)
+        name_credentials(denied, self._credentials)
         for wish, row in refused:
             error = denied
             if row.error == CORRUPT_MESSAGE:
