@@ -303,10 +303,7 @@ def test_brokers_too_old_for_epochs(*, older: bool) -> None:
     "backoff", [(10, 10), (100, 1_000), (12_000, 12_000), (30_000, 30_000)]
 )
 def test_an_epoch_that_is_newer_than_the_leaders(backoff: tuple[int, int]) -> None:
-    """B91: fresh metadata first, as another may lead by now; in the end it is not known.
-
-    For how long does not depend on how often it is asked, nor on the deadline of calls.
-    """
+    """B91: fresh metadata first; in the end it is not known, whatever back-offs there are."""
     world = written()
     with world.consumer(
         fetches=False,
@@ -326,9 +323,8 @@ def test_an_epoch_that_is_newer_than_the_leaders(backoff: tuple[int, int]) -> No
             consumer.poll(1.3 * backoff[1] / 1000)
         assert consumer.position(A, 0) == 10
         metadata = len(world.cluster.journal.entries("Metadata"))
-        assert metadata
         assert len(checked(world)) <= 2 + metadata
-        assert metadata <= 2 + DOUBTED_FOR * 1000 / backoff[0] / 0.8
+        assert 0 < metadata <= 2 + DOUBTED_FOR * 1000 / backoff[0] / 0.8
 
 
 def test_an_epoch_that_is_newer_than_the_leaders_by_calls_that_are_short() -> None:
@@ -338,13 +334,11 @@ def test_an_epoch_that_is_newer_than_the_leaders_by_calls_that_are_short() -> No
         consumer.end_offsets(A)
         consumer.assign(A)
         consumer.seek(A, at(8, 9))
-        began = world.clock.time
-        while world.clock.time < began + DOUBTED_FOR - 1.5:
+        for _ in range(5):
             with pytest.raises(errors.TimeoutException):
                 consumer.position(A, 1.0)
             world.clock.sleep(0.2)
-        world.clock.sleep(1.5)
-        assert consumer.position(A, 1.0) == 10
+        assert consumer.position(A, 3.0) == 10
 
 
 def test_a_doubt_begins_again_when_it_was_left_for_long() -> None:

@@ -8,6 +8,7 @@ caller to get its position ends the search, and nothing shall be lost by that.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from prokurist.errors import KafkaException, LogTruncationException
 from prokurist.events.assignment import PositionRequest
@@ -80,18 +81,17 @@ class Outcomes:
         self, search: Search, found: Mapping[TopicPartition, ListedOffset]
     ) -> None:
         """Set positions that leaders have listed."""
-        settled = []
+        settled: dict[str, dict[TopicPartition, int]] = {}
         for tp, row in found.items():
             if row.offset is not None and tp in search.left:
                 # Without the epoch of the answer: for the end of a log that is the
                 # leader's current one, in which nothing need have been written. Once it
                 # has ended without a record no log knows it any more.
                 self._subscription.settle(search.left[tp], Position(row.offset), row.asked_in)
-                settled.append(tp)
-        if settled:
-            begins = {tp: found[tp].offset for tp in settled}
-            self._trace.emit(POSITIONS_RESET, offsets=begins, count=len(begins))
-        self._all_over(search, settled)
+                settled.setdefault(str(search.left[tp].reset), {})[tp] = row.offset
+        for policy, begins in settled.items():
+            self._trace.emit(POSITIONS_RESET, policy=policy, offsets=begins, count=len(begins))
+        self._all_over(search, chain.from_iterable(settled.values()))
 
     def settle_committed(
         self, search: Search, found: Mapping[TopicPartition, Position]
