@@ -8,18 +8,17 @@ all, means that the log was cut back, and that others wrote what comes now. A le
 that is too old for the question leaves the position as it is.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from prokurist.errors import RetriableException
 from prokurist.events.call import Call
 from prokurist.events.partition_state import Position
-from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.error_actions import OFFSET_FOR_LEADER_EPOCH, Action
 from prokurist.network_thread.offsets.leader_queries import LeaderQueries
 from prokurist.network_thread.offsets.leader_query import LeaderReply, ReplyConsumer, judged
-from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.log_offsets import (
     EpochEnd,
     EpochQuestion,
@@ -28,19 +27,13 @@ from prokurist.network_thread.wire.log_offsets import (
 )
 from prokurist.types import Node, TopicPartition
 
-DOUBTED_FOR: Final = 7.0
-"""Seconds for which the answers of a leader in an older epoch than was read are doubted.
+DOUBTS: Final = 10
+"""How many answers of a leader in an older epoch than was read are doubted.
 
-Brokers that learn of a new leader later than that are believed. Without end it must not be: a
-topic that was created again under its name, or a cluster that was restored, may never have the
-epoch. It is no count of answers, since how often a leader is asked is the user's to configure.
+With the usual back-offs between them that takes seven to ten seconds: brokers that learn of a
+new leader later than that are believed. Without end it must not be: a topic that was created
+again under its name, or a cluster that was restored, may never have the epoch.
 """
-
-LEAST_ANSWERS: Final = 3
-"""How many such answers there are before one is believed, however slow the back-offs."""
-
-FORGOTTEN_AFTER: Final = 120.0
-"""Seconds without another such answer after which a position is doubted from the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,72 +66,15 @@ class Check:
         return epoch is not None and end_offset is not None and end_offset >= position.offset
 
 
-class Doubt(NamedTuple):
-    """What leaders in an older epoch say against a position.
-
-    Attributes:
-        position: The position.
-        since: When the first of them has said so.
-        last: When the last one has.
-        answers: How often they have.
-    """
-
-    position: Position
-    since: float
-    last: float
-    answers: int
-
-
-class Doubts:
-    """Since when positions are contradicted by leaders in an older epoch than was read.
-
-    Kept from one check to the next: a `position` with a short timeout that is called again
-    and again ends its check each time.
-    """
-
-    def __init__(self) -> None:
-        self._of: dict[TopicPartition, Doubt] = {}
-
-    def note(self, tp: TopicPartition, position: Position, now: float) -> bool:
-        """Note such an answer; returns whether it is doubted, and not believed by now."""
-        self._of = {
-            each: doubt
-            for each, doubt in self._of.items()
-            if now - doubt.last <= FORGOTTEN_AFTER
-        }
-        doubt = self._of.get(tp)
-        if doubt is None or doubt.position != position:
-            doubt = Doubt(position, now, now, 0)
-        self._of[tp] = Doubt(position, doubt.since, now, doubt.answers + 1)
-        # Of the first answers of two calls no metadata need have come between.
-        return now - doubt.since < DOUBTED_FOR or doubt.answers < LEAST_ANSWERS - 1
-
-    def any_of(self, partitions: Iterable[TopicPartition]) -> bool:
-        """Whether one of these was contradicted before."""
-        return any(tp in self._of for tp in partitions)
-
-    def over(self, tp: TopicPartition) -> None:
-        """Note another answer than that."""
-        self._of.pop(tp, None)
-
-    def __repr__(self) -> str:
-        return f"Doubts({len(self._of)})"
-
-
 class ValidationManager:
     """Validates positions by OffsetForLeaderEpoch.
 
     Args:
         leaders: Asks them.
-        metadata: Knows the leaders.
-        timer: The Timer.
     """
 
-    def __init__(self, leaders: LeaderQueries, metadata: MetadataManager, timer: Timer) -> None:
+    def __init__(self, leaders: LeaderQueries) -> None:
         self._leaders = leaders
-        self._metadata = metadata
-        self._timer = timer
-        self._doubts = Doubts()
 
     async def check(
         self,
@@ -151,11 +87,7 @@ class ValidationManager:
         Raises:
             KafkaException: The same as `LeaderQueries.ask`.
         """
-        if self._doubts.any_of(positions):
-            # The call before may have ended before it had fresh ones.
-            self._metadata.request_update()
-        query = EpochQuery(positions, self._doubts, self._timer)
-        return await self._leaders.ask(call, positions, query, taker)
+        return await self._leaders.ask(call, positions, EpochQuery(positions), taker)
 
     def __repr__(self) -> str:
         return f"ValidationManager({self._leaders})"
@@ -166,12 +98,9 @@ class EpochQuery:
 
     api: str = OFFSET_FOR_LEADER_EPOCH.api
 
-    def __init__(
-        self, positions: Mapping[TopicPartition, Position], doubts: Doubts, timer: Timer
-    ) -> None:
+    def __init__(self, positions: Mapping[TopicPartition, Position]) -> None:
         self._positions = positions
-        self._doubts = doubts
-        self._timer = timer
+        self._doubted: Counter[TopicPartition] = Counter()
 
     def request(
         self, epochs: Mapping[TopicPartition, int | None], seconds: float
@@ -205,6 +134,7 @@ class EpochQuery:
             for tp, check in heard.found.items()
             if self._is_early(tp, check)
         }
+        self._doubted.update(early.keys())
         found = {tp: check for tp, check in heard.found.items() if tp not in early}
         return LeaderReply(found, {**heard.failed, **early}, heard.stale or bool(early))
 
@@ -216,12 +146,9 @@ class EpochQuery:
         good position. Fresh metadata is asked for, of brokers that may lag as well; if
         that knows nothing newer for long, no leader has had the epoch.
         """
-        position = self._positions[tp]
         behind = check.asked_in is not None and check.asked_in < self._epoch(tp)
-        if not behind or check.confirms(position):
-            self._doubts.over(tp)
-            return False
-        return self._doubts.note(tp, position, self._timer.now)
+        doubted = self._doubted[tp] >= DOUBTS
+        return behind and not doubted and not check.confirms(self._positions[tp])
 
     def unasked(self, tp: TopicPartition, epoch: int | None) -> Check | None:
         """See `LeaderQuery`: the position counts as it is (B92)."""
