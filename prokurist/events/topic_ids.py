@@ -91,6 +91,9 @@ class TopicIds(Assignment):
             self._absent = frozenset(assigned.intersection(absent))
             self._names = {each: at for each, at in self._names.items() if each in assigned}
             for tp, state in self._partitions.items():
+                if state.topic is not None and tp.topic not in self._names:
+                    # By its id, since the last metadata: what differs now is another topic.
+                    self._names[tp.topic] = Name(state.topic)
                 topic = ids.get(tp.topic)
                 if topic is not None and state.replaced and topic == state.topic:
                     self._names[tp.topic] = Name(topic)

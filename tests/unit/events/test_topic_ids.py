@@ -40,6 +40,16 @@ def given(topic: UUID) -> Subscription:
     return subscription
 
 
+def test_the_first_metadata_since_the_group_gave_it() -> None:
+    """B196: another topic; the place was sought, and so nothing had looked before."""
+    subscription = given(X)
+    (wish,) = subscription.fetchable()
+    assert subscription.fetched(wish, Position(9))
+    assert subscription.topics_are({"orders": Y}, []).given_up == (A,)
+    assert subscription.fetchable() == []
+    assert subscription.committable().offsets == {}
+
+
 def test_the_same_again_is_no_news() -> None:
     """B196: nor is an unknown id, nor none."""
     subscription = assigned()
