@@ -77,6 +77,13 @@ class Outcomes:
             wanted is not None and search.is_needed and self._subscription.still_wanted(wanted)
         )
 
+    def believes(self, tp: TopicPartition) -> bool:
+        """Whether metadata name the topic of which the group has given a partition.
+
+        Who leads the other one of that name says nothing about this one's log.
+        """
+        return not self._subscription.is_disputed(tp)
+
     def settle_listed(
         self, search: Search, found: Mapping[TopicPartition, ListedOffset]
     ) -> None:
