@@ -396,8 +396,9 @@ OFFSET_OUT_OF_RANGE: Final = _fetch(
 POSITIONS_RESET: Final = _fetch(
     "positions_reset",
     Level.INFO,
-    "reset by auto.offset.reset to {offsets}",
-    "No offset was committed for these partitions, or none that is still in the log.",
+    "reset to {policy}: {offsets}",
+    "By `auto.offset.reset`, where no offset was committed for these partitions, or none that "
+    "is still in the log; or as `seek_to_beginning` or `seek_to_end` wants it.",
     also=("count",),
 )
 LOG_TRUNCATED: Final = _fetch(

@@ -135,6 +135,12 @@ class TopicIds(Assignment):
                     self._note(tp.topic, ids[tp.topic])
                     state.topic = ids[tp.topic]
 
+    def is_disputed(self, tp: TopicPartition) -> bool:
+        """Whether the group gave a partition by its id, and metadata name another topic."""
+        with self._lock:
+            state = self._partitions.get(tp)
+            return state is not None and state.replaced
+
     # --- inside: the lock is held ----------------------------------------------------
 
     def _note(self, name: str, topic: UUID) -> None:

@@ -74,7 +74,7 @@ def test_at_info_there_is_a_line_for_each_change_of_state(broker: EmbeddedBroker
         "broker ",  # is the group's coordinator
         "member ",
         "partitions assigned: orders-0",
-        "reset by auto.offset.reset to orders-0 at 0",
+        "reset to earliest: orders-0 at 0",
         "partitions revoked: orders-0",
         "closed, in ",
     ]

@@ -128,6 +128,25 @@ def test_an_offset_out_of_range_is_told_of_with_the_policy() -> None:
     assert (values["partition"], values["offset"]) == (TP, 100)
 
 
+def test_a_reset_is_told_with_where_to() -> None:
+    """It need not be what `auto.offset.reset` says: the user may have sought there."""
+    world = World()
+    for _ in range(2):
+        world.control.append(TP, b"x")
+    other = TopicPartition("orders", 1)
+    consumer = world.consumer(auto_offset_reset="latest")
+    told = told_in(world)
+    with consumer:
+        consumer.assign([TP, other])
+        consumer.seek_to_beginning(TP)
+        consumer.poll(1.0)
+    resets = [keys for kind, keys in told.entries if kind.name == "positions_reset"]
+    assert {keys["policy"]: keys["offsets"] for keys in resets} == {
+        "earliest": {TP: 0},
+        "latest": {other: 0},
+    }
+
+
 def test_each_phase_of_close_is_told_with_its_time() -> None:
     """In their order; so they show where the time of a `close` went."""
     world = World()

@@ -1,8 +1,12 @@
 """Places that were sought around the moment in which a topic is deleted and created again."""
 
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
 import pytest
 
-from prokurist import TopicPartition
+from prokurist import OffsetAndMetadata, TopicPartition
 from tests.simulation.test_recreated_topics import (
     AT_THE_END,
     COMMITS,
@@ -13,6 +17,7 @@ from tests.simulation.test_recreated_topics import (
     read,
     reader,
     recreate,
+    write,
 )
 
 
@@ -71,3 +76,31 @@ def test_a_seek_to_the_beginning_before_metadata_tell_of_the_new_one() -> None:
         consumer.seek_to_beginning()
         consumer.resume(A)
         assert read(consumer) == NEW
+
+
+@pytest.mark.parametrize("place", ["committed", "latest"])
+def test_a_place_while_a_broker_that_lags_names_the_former_one(place: str) -> None:
+    """B91, B196: what leaders of the former one say says nothing about the topic by its id."""
+    world = old(nodes=2)
+    if place == "committed":
+        with world.consumer() as another:
+            another.commit_sync({A: OffsetAndMetadata(10, "", 0)})
+    policy = "latest" if place == "latest" else "none"
+    with reader(world, "consumer", auto_offset_reset=policy) as consumer:
+        metadata = world.members[-1].machinery.metadata
+        take, lags = metadata._take, True
+
+        def lagging(answer: Any) -> None:
+            topics = tuple(replace(each, topic_id=UUID(int=7)) for each in answer.topics)
+            take(replace(answer, topics=topics) if lags else answer)
+
+        metadata._take = lagging  # type: ignore[method-assign]
+        metadata.request_update()
+        assert read(consumer, 8.0) == []
+        assert len(world.cluster.journal.entries("Metadata")) <= 30
+        # What has been asked so far knew the log as the former one: it was shorter.
+        write(world, 4)
+        lags = False
+        assert read(consumer) == ([10, 11] if place == "committed" else [])
+        write(world, 1)
+        assert read(consumer) == [12]

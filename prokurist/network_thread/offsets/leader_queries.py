@@ -188,10 +188,11 @@ class LeaderQueries:
             query.outstanding.remove(node)
             if query.outstanding and not query.call.on_the_wire:
                 waits_for_connections(query.call, query.outstanding, self._timer.now)
-        query.found.update(heard.found)
+        found = query.believed(heard.found)
+        query.found.update(found)
         if query.taker is not None:
-            query.taker.take(heard.found)
-        return heard.stale
+            query.taker.take(found)
+        return heard.stale or len(found) < len(heard.found)
 
     async def _ask(
         self,

@@ -93,6 +93,10 @@ class ReplyConsumer(Protocol[RowT_contra]):
         """Whether a partition's answer is still wanted."""
         ...
 
+    def believes(self, tp: TopicPartition) -> bool:
+        """Whether what was asked is a leader of the topic that is meant, as far as is known."""
+        ...
+
 
 class RunningQuery(Generic[RowT]):
     """A question to leaders under way, and its answers.
@@ -120,6 +124,12 @@ class RunningQuery(Generic[RowT]):
         return tuple(
             tp for tp in partitions if tp not in self.found and (wants is None or wants(tp))
         )
+
+    def believed(self, found: Mapping[TopicPartition, RowT]) -> Mapping[TopicPartition, RowT]:
+        """What is found of the topics that are meant; leaders are asked by topics' names."""
+        if self.taker is None:
+            return found
+        return {tp: row for tp, row in found.items() if self.taker.believes(tp)}
 
     def __repr__(self) -> str:
         return f"Query({self.leader_query.api}, {len(self.found)} found)"

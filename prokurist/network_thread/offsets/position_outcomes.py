@@ -8,6 +8,7 @@ caller to get its position ends the search, and nothing shall be lost by that.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from prokurist.errors import KafkaException, LogTruncationException
 from prokurist.events.assignment import PositionRequest
@@ -76,22 +77,28 @@ class Outcomes:
             wanted is not None and search.is_needed and self._subscription.still_wanted(wanted)
         )
 
+    def believes(self, tp: TopicPartition) -> bool:
+        """Whether metadata name the topic of which the group has given a partition.
+
+        Who leads the other one of that name says nothing about this one's log.
+        """
+        return not self._subscription.is_disputed(tp)
+
     def settle_listed(
         self, search: Search, found: Mapping[TopicPartition, ListedOffset]
     ) -> None:
         """Set positions that leaders have listed."""
-        settled = []
+        settled: dict[str, dict[TopicPartition, int]] = {}
         for tp, row in found.items():
             if row.offset is not None and tp in search.left:
                 # Without the epoch of the answer: for the end of a log that is the
                 # leader's current one, in which nothing need have been written. Once it
                 # has ended without a record no log knows it any more.
                 self._subscription.settle(search.left[tp], Position(row.offset), row.asked_in)
-                settled.append(tp)
-        if settled:
-            begins = {tp: found[tp].offset for tp in settled}
-            self._trace.emit(POSITIONS_RESET, offsets=begins, count=len(begins))
-        self._all_over(search, settled)
+                settled.setdefault(str(search.left[tp].reset), {})[tp] = row.offset
+        for policy, begins in settled.items():
+            self._trace.emit(POSITIONS_RESET, policy=policy, offsets=begins, count=len(begins))
+        self._all_over(search, chain.from_iterable(settled.values()))
 
     def settle_committed(
         self, search: Search, found: Mapping[TopicPartition, Position]

@@ -88,12 +88,18 @@ def kind_of(wanted: PositionRequest) -> SearchKind:
     return SearchKind.GROUP if wanted.reset is None else SearchKind.POLICY
 
 
+def anything(_tp: TopicPartition) -> bool:
+    """Believe whatever is answered."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Taking(Generic[RowT]):
     """Takes leaders' answers by functions; see `ReplyConsumer`."""
 
     take: Callable[[Mapping[TopicPartition, RowT]], None]
     wants: Callable[[TopicPartition], bool]
+    believes: Callable[[TopicPartition], bool] = anything
 
 
 def nothing(_found: Mapping[TopicPartition, ListedOffset]) -> None:

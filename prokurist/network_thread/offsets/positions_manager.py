@@ -45,6 +45,7 @@ from prokurist.events.subscription import Subscription
 from prokurist.events.trace import Trace
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.offsets.commit_manager import CommitManager
+from prokurist.network_thread.offsets.leader_query import RowT
 from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
 from prokurist.network_thread.offsets.position_outcomes import Outcomes
 from prokurist.network_thread.offsets.position_search import (
@@ -334,7 +335,7 @@ class PositionsManager:
             self._outcomes.settle_checks(search, checks)
             self._go_on(search, checks, after=SearchKind.LEADER)
 
-        taking: Taking[Check] = Taking(take, lambda tp: self._outcomes.wants(search, tp))
+        taking = self._taking(search, take)
         await self._without_refused(
             search,
             unconfirmed,
@@ -360,9 +361,7 @@ class PositionsManager:
                     self._stage(search, SearchKind.POLICY, young, work), "positions by time"
                 )
 
-        await self._listed(
-            search, questions, Taking(take, lambda tp: self._outcomes.wants(search, tp))
-        )
+        await self._listed(search, questions, self._taking(search, take))
 
     async def _by_end(self, search: Search, questions: Mapping[TopicPartition, int]) -> None:
         """Use the log's end where no record is young enough for a reset by duration.
@@ -371,14 +370,17 @@ class PositionsManager:
         between is found by one of the two.
         """
         ends = await self._listed(search, dict.fromkeys(questions, int(Moment.LATEST)))
-        await self._listed(search, {tp: questions[tp] for tp in ends}, self._taking(search))
+        taking: Taking[ListedOffset] = self._taking(
+            search, lambda found: self._outcomes.settle_listed(search, found)
+        )
+        await self._listed(search, {tp: questions[tp] for tp in ends}, taking)
         self._outcomes.settle_listed(search, ends)
 
-    def _taking(self, search: Search) -> Taking[ListedOffset]:
-        return Taking(
-            lambda found: self._outcomes.settle_listed(search, found),
-            lambda tp: self._outcomes.wants(search, tp),
-        )
+    def _taking(
+        self, search: Search, take: Callable[[Mapping[TopicPartition, RowT]], None]
+    ) -> Taking[RowT]:
+        outcomes = self._outcomes
+        return Taking(take, lambda tp: outcomes.wants(search, tp), outcomes.believes)
 
     async def _listed(
         self,
@@ -386,9 +388,7 @@ class PositionsManager:
         questions: Mapping[TopicPartition, int],
         taking: Taking[ListedOffset] | None = None,
     ) -> dict[TopicPartition, ListedOffset]:
-        taker: Taking[ListedOffset] = taking or Taking(
-            nothing, lambda tp: self._outcomes.wants(search, tp)
-        )
+        taker: Taking[ListedOffset] = taking or self._taking(search, nothing)
         return await self._without_refused(
             search,
             questions,

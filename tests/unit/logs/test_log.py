@@ -114,7 +114,8 @@ def test_structlog_gets_events_and_keys(caplog: pytest.LogCaptureFixture) -> Non
     """By their name, with values that JSON can write; logging gets none."""
     with capture_logs() as events:
         logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
-        logged().emit(log_events.POSITIONS_RESET, offsets={TopicPartition("o", 0): 5}, count=1)
+        begins = {TopicPartition("o", 0): 5}
+        logged().emit(log_events.POSITIONS_RESET, policy="latest", offsets=begins, count=1)
     assert json.loads(json.dumps(events)) == [
         {
             "event": "coordinator_found",
@@ -128,6 +129,7 @@ def test_structlog_gets_events_and_keys(caplog: pytest.LogCaptureFixture) -> Non
             "log_level": "info",
             "client_id": "test",
             "group": "g",
+            "policy": "latest",
             "offsets": {"o-0": 5},
             "count": 1,
         },
