@@ -251,7 +251,7 @@ def consumer_machinery(
         background,
         calls,
         offsets,
-        ValidationManager(leaders, timer),
+        ValidationManager(leaders, metadata, timer),
         metadata,
         None if group is None else group.commits,
         timer,

@@ -1,6 +1,5 @@
 """Positions that leaders confirm, in virtual time: logs that were cut back (KIP-320)."""
 
-import contextlib
 from collections.abc import Callable
 from typing import Final
 
@@ -10,7 +9,6 @@ from prokurist import errors
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.cluster import BELIEVED
 from prokurist.events.partition_state import Position
-from prokurist.network_thread.offsets.validation_manager import DOUBTED
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.looking_up import ORDERS, asked
@@ -19,9 +17,6 @@ from tests.simulation.world import World
 A, B, C = ORDERS
 WITHOUT_IDS: Final = Versions.of_kafka("2.4")
 """Brokers that tell no ids of topics: epochs alone say that a topic was created again."""
-
-MOST_CHECKS: Final = 14
-"""What back-offs leave room for while a position is doubted."""
 
 
 def checked(world: World) -> list[tuple[int, int, int, int]]:
@@ -174,11 +169,9 @@ def test_a_log_in_which_nothing_is_left_of_the_epoch(policy: str, offset: int) -
         for _ in range(2):
             world.control.append(A, b"v")
         believe(world)
-        began = world.clock.time
         assert consumer.position(A) == offset
         # By the seek; and repeatedly, as the new leader's epoch is older than the record's.
-        assert DOUBTED <= world.clock.time - began <= DOUBTED + 1.5
-        assert len(checked(world)) <= MOST_CHECKS
+        assert 6 <= len(checked(world)) <= 11
         assert len(asked(world)) == 1
 
 
@@ -303,85 +296,6 @@ def test_brokers_too_old_for_epochs(*, older: bool) -> None:
         assert not consumer.poll(1.0)
         assert consumer.position(A, 0) == 8
         assert not checked(world)
-
-
-def test_an_epoch_that_is_newer_than_the_leaders() -> None:
-    """B91: fresh metadata first, as another may lead by now; in the end it is not known."""
-    world = written()
-    with world.consumer(fetches=False, auto_offset_reset="latest") as consumer:
-        consumer.end_offsets(A)
-        consumer.assign(A)
-        world.control.forget_requests()
-        consumer.seek(A, at(8, 9))
-        began = world.clock.time
-        assert consumer.position(A) == 10
-        assert DOUBTED <= world.clock.time - began <= DOUBTED + 1.5
-        assert 5 <= len(world.cluster.journal.entries("Metadata")) < len(checked(world))
-        assert len(checked(world)) <= MOST_CHECKS
-
-
-def test_short_calls_doubt_no_longer_than_a_long_one() -> None:
-    """B91: each goes on where the last one ended."""
-    world = written()
-    with world.consumer(fetches=False, auto_offset_reset="latest") as consumer:
-        consumer.assign(A)
-        consumer.seek(A, at(8, 9))
-        began = world.clock.time
-        for _ in range(6):
-            with contextlib.suppress(errors.TimeoutException):
-                assert consumer.position(A, 1.0) == 10
-                break
-        assert DOUBTED <= world.clock.time - began <= DOUBTED + 1.5
-
-
-def test_a_later_doubt_of_the_same_position_is_a_new_one() -> None:
-    """B91: what ended without an answer is not held against it a minute later."""
-    world = written()
-    with world.consumer(fetches=False, auto_offset_reset="latest") as consumer:
-        consumer.assign(A)
-        consumer.seek(A, at(8, 9))
-        with pytest.raises(errors.TimeoutException):
-            consumer.position(A, 1.0)
-        consumer.unsubscribe()
-        world.clock.sleep(61.0)
-        consumer.assign(A)
-        consumer.seek(A, at(8, 9))
-        began = world.clock.time
-        assert consumer.position(A) == 10
-        assert world.clock.time - began >= DOUBTED
-
-
-def test_a_leader_that_does_not_know_that_it_was_deposed() -> None:
-    """B91: its word against an epoch that is newer than its own throws away no position."""
-    world = written()
-    with world.consumer(fetches=False, auto_offset_reset="latest") as consumer:
-        consumer.end_offsets(A)
-        world.control.forget_requests()
-
-        def be_heard() -> None:
-            world.control.move_leader(A)
-            world.control.append(A, b"v")
-
-        # The group has read from the next leader, of whom this one does not know yet.
-        consumer.assign(A)
-        consumer.seek(A, at(11, 3))
-        world.at(world.clock.time + 0.05, be_heard)
-        assert consumer.position(A) == 11
-        assert len(checked(world)) == 2
-        assert not asked(world)
-
-
-def test_brokers_that_learn_late_of_the_next_leader() -> None:
-    """B91: nor does it in the next seconds, in which metadata name it again and again."""
-    world = written()
-    world.control.delay_metadata(DOUBTED - 1.0)
-    world.control.move_leader(A)
-    world.control.append(A, b"v")
-    with world.consumer(fetches=False, auto_offset_reset="latest") as consumer:
-        consumer.assign(A)
-        consumer.seek(A, at(11, 3))
-        assert consumer.position(A) == 11
-        assert not asked(world)
 
 
 def test_missing_rights() -> None:

@@ -8,13 +8,14 @@ all, means that the log was cut back, and that others wrote what comes now. A le
 that is too old for the question leaves the position as it is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from prokurist.errors import RetriableException
 from prokurist.events.call import Call
 from prokurist.events.partition_state import Position
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.error_actions import OFFSET_FOR_LEADER_EPOCH, Action
 from prokurist.network_thread.offsets.leader_queries import LeaderQueries
 from prokurist.network_thread.offsets.leader_query import LeaderReply, ReplyConsumer, judged
@@ -27,15 +28,19 @@ from prokurist.network_thread.wire.log_offsets import (
 )
 from prokurist.types import Node, TopicPartition
 
-DOUBTED: Final = 5.0
-"""Seconds for which a leader in an older epoch than was read is doubted.
+DOUBTED_FOR: Final = 5.0
+"""Seconds for which the answers of a leader in an older epoch than was read are doubted.
 
 Brokers that learn of a new leader later than that are believed. Without end it must not be: a
 topic that was created again under its name, or a cluster that was restored, may never have the
-epoch.
+epoch. It is no count of answers, since how often a leader is asked is the user's to configure.
 """
-FORGOTTEN: Final = 60.0
-"""Seconds after which the next doubt of a position is a new one."""
+
+LEAST_ANSWERS: Final = 3
+"""How many such answers there are before one is believed, however slow the back-offs."""
+
+FORGOTTEN_AFTER: Final = 120.0
+"""Seconds without another such answer after which a position is doubted from the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,35 +73,56 @@ class Check:
         return epoch is not None and end_offset is not None and end_offset >= position.offset
 
 
-class Doubts:
-    """Since when leaders of older epochs have spoken against positions.
+class Doubt(NamedTuple):
+    """What leaders in an older epoch say against a position.
 
-    Kept from one search to the next: a position is doubted for as long by several short calls
-    as by one long one.
-
-    Args:
-        timer: The Timer.
+    Attributes:
+        position: The position.
+        since: When the first of them has said so.
+        last: When the last one has.
+        answers: How often they have.
     """
 
-    def __init__(self, timer: Timer) -> None:
-        self._timer = timer
-        self._since: dict[TopicPartition, tuple[Position, float, float]] = {}
+    position: Position
+    since: float
+    last: float
+    answers: int
 
-    def doubted(self, tp: TopicPartition, position: Position) -> bool:
-        """Note one more answer against a position; whether it is doubted even so."""
-        now = self._timer.now
-        of, since, latest = self._since.get(tp, (position, now, now))
-        if of != position or now - latest > FORGOTTEN:
-            since = now
-        self._since[tp] = position, since, now
-        return now - since < DOUBTED
 
-    def end(self, tp: TopicPartition) -> None:
-        """Forget them: an answer counts."""
-        self._since.pop(tp, None)
+class Doubts:
+    """Since when positions are contradicted by leaders in an older epoch than was read.
+
+    Kept from one check to the next: a `position` with a short timeout that is called again
+    and again ends its check each time.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[TopicPartition, Doubt] = {}
+
+    def note(self, tp: TopicPartition, position: Position, now: float) -> bool:
+        """Note such an answer; returns whether it is doubted, and not believed by now."""
+        self._of = {
+            each: doubt
+            for each, doubt in self._of.items()
+            if now - doubt.last <= FORGOTTEN_AFTER
+        }
+        doubt = self._of.get(tp)
+        if doubt is None or doubt.position != position:
+            doubt = Doubt(position, now, now, 0)
+        self._of[tp] = Doubt(position, doubt.since, now, doubt.answers + 1)
+        # Of the first answers of two calls no metadata need have come between.
+        return now - doubt.since < DOUBTED_FOR or doubt.answers < LEAST_ANSWERS - 1
+
+    def any_of(self, partitions: Iterable[TopicPartition]) -> bool:
+        """Whether one of these was contradicted before."""
+        return any(tp in self._of for tp in partitions)
+
+    def over(self, tp: TopicPartition) -> None:
+        """Note another answer than that."""
+        self._of.pop(tp, None)
 
     def __repr__(self) -> str:
-        return f"Doubts({len(self._since)} partitions)"
+        return f"Doubts({len(self._of)})"
 
 
 class ValidationManager:
@@ -104,12 +130,15 @@ class ValidationManager:
 
     Args:
         leaders: Asks them.
+        metadata: Knows the leaders.
         timer: The Timer.
     """
 
-    def __init__(self, leaders: LeaderQueries, timer: Timer) -> None:
+    def __init__(self, leaders: LeaderQueries, metadata: MetadataManager, timer: Timer) -> None:
         self._leaders = leaders
-        self._doubts = Doubts(timer)
+        self._metadata = metadata
+        self._timer = timer
+        self._doubts = Doubts()
 
     async def check(
         self,
@@ -122,9 +151,11 @@ class ValidationManager:
         Raises:
             KafkaException: The same as `LeaderQueries.ask`.
         """
-        return await self._leaders.ask(
-            call, positions, EpochQuery(positions, self._doubts), taker
-        )
+        if self._doubts.any_of(positions):
+            # The call before may have ended before it had fresh ones.
+            self._metadata.request_update()
+        query = EpochQuery(positions, self._doubts, self._timer)
+        return await self._leaders.ask(call, positions, query, taker)
 
     def __repr__(self) -> str:
         return f"ValidationManager({self._leaders})"
@@ -135,9 +166,12 @@ class EpochQuery:
 
     api: str = OFFSET_FOR_LEADER_EPOCH.api
 
-    def __init__(self, positions: Mapping[TopicPartition, Position], doubts: Doubts) -> None:
+    def __init__(
+        self, positions: Mapping[TopicPartition, Position], doubts: Doubts, timer: Timer
+    ) -> None:
         self._positions = positions
         self._doubts = doubts
+        self._timer = timer
 
     def request(
         self, epochs: Mapping[TopicPartition, int | None], seconds: float
@@ -184,10 +218,10 @@ class EpochQuery:
         """
         position = self._positions[tp]
         behind = check.asked_in is not None and check.asked_in < self._epoch(tp)
-        if behind and not check.confirms(position) and self._doubts.doubted(tp, position):
-            return True
-        self._doubts.end(tp)
-        return False
+        if not behind or check.confirms(position):
+            self._doubts.over(tp)
+            return False
+        return self._doubts.note(tp, position, self._timer.now)
 
     def unasked(self, tp: TopicPartition, epoch: int | None) -> Check | None:
         """See `LeaderQuery`: the position counts as it is (B92)."""
