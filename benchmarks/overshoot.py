@@ -209,8 +209,8 @@ def ends(kafka: RealKafka, peers: list[Peer], samples: int) -> Table:
         for call in CALLS
     ]
     how = (
-        f"Seconds until a call ended, broker frozen, {ASKED:.0f} s asked (`poll` {POLL}), the "
-        f"worst of {samples}; * takes no timeout"
+        f"Seconds until a call ended, broker frozen, {ASKED:.0f} s asked (`poll` {POLL}), "
+        f"{'once' if samples == 1 else f'the worst of {samples}'}; * takes no timeout"
     )
     return Table(how, ("call", *columns), rows, columns)
 
