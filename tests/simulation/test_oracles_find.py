@@ -111,7 +111,7 @@ def asks_no_metadata(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgets_what_was_sought_early(patch: pytest.MonkeyPatch) -> None:
-    """A partition is placed anew when its callback is due."""
+    """The position of a partition is looked up again when its callback is due."""
     edit(
         patch,
         GroupAssignment,

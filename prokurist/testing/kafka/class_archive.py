@@ -2,7 +2,7 @@
 
 Without it a start spends two fifths of its work on reading and checking classes. It belongs
 to one Java and one folder of jars, and lies beside that folder. A process makes it at its
-second start: whoever starts one Kafka only would wait longer for it than it saves.
+second start: for a single Kafka making it would take longer than it saves.
 
 Thread: any, and any number of processes: the one that holds the lock file makes it, and
 the others start without.

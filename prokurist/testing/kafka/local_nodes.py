@@ -96,8 +96,7 @@ def _lines(logged: bytes) -> list[str]:
 
 
 _formatted_before: dict[tuple[str, ...], dict[str, bytes]] = {}
-"""What was in the folder that a process of ours formatted, by all that it depends on: whoever
-wants the like of it needs no JVM for it."""
+"""The files of a formatted folder, by all that they depend on: formatted once in a process."""
 
 
 def _lay_out(node: LocalNode, formatted: Mapping[str, bytes], cluster: str) -> None:

@@ -1,8 +1,9 @@
 """Free ports on loopback.
 
 Thread: any; no state. No one can hold a port between the moment it is found free and the
-moment the broker binds it: the caller tries again with others. Among those who choose here,
-whoever holds the port of the same number for datagrams has it, also while its node is down.
+moment the broker binds it: the caller tries again with others. Among processes that choose
+here, the one that has bound the UDP port of the same number has it, also while its node is
+down.
 """
 
 import contextlib

@@ -55,7 +55,7 @@ def files(jars: Path) -> list[str]:
 def test_the_second_start_makes_it_and_all_later_ones_have_it(
     tmp_path: Path, jars: Path
 ) -> None:
-    """Whoever starts one Kafka only does not wait for it."""
+    """A process that starts a single Kafka does not wait for it."""
     one = java(tmp_path)
     assert asked(jars, one) is None
     made = asked(jars, one)
